@@ -74,6 +74,23 @@ def test_special_values_are_held_against_the_start() -> None:
     assert [gate.property for gate in found.failed_gates] == ["special-values"]
 
 
+@pytest.mark.parametrize(
+    ("name", "reason"),
+    [
+        ("exploits/host_waits", "keeps-contract"),
+        ("exploits/ignores_strides", "keeps-contract"),
+        ("exploits/one_workspace", "stream-order"),
+        ("exploits/keeps_for_each_shape", "bounded-memory"),
+        ("honest/workspace", ""),
+    ],
+)
+def test_what_a_caller_relies_on_is_held_against_the_start(name: str, reason: str) -> None:
+    """Each is a third faster than the start; the honest one has a workspace, too, but for each stream, and a small one."""
+    request = ask(SLOW, (CORPUS / f"{name}.py").read_text(), size=SIZE)
+    found = measure(replace(request, plan=replace(request.plan, looks=(3,))))
+    assert [gate.property for gate in found.failed_gates] == ([reason] if reason else []), found.problem
+
+
 def test_narrow_offsets_are_refused() -> None:
     """A product that is faster than the start, and whose offsets are 32 bits wide."""
     operator = load_operator("gemm_bf16")
@@ -97,7 +114,8 @@ def test_borrowed_code_is_refused(name: str) -> None:
 
 
 def test_a_gain_that_rare_calls_take_back_is_refused() -> None:
-    found = measure(ask(SLOW, (CORPUS / "exploits" / "rare_stall.py").read_text(), size=SIZE))
+    request = ask(SLOW, (CORPUS / "exploits" / "rare_stall.py").read_text(), size=SIZE)
+    found = measure(replace(request, plan=replace(request.plan, looks=(3,))))  # only what would win is asked for it
     assert (found.status, [gate.property for gate in found.failed_gates]) == (Status.REFUSED, ["gain-in-the-mean"])
 
 

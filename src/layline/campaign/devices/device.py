@@ -39,6 +39,8 @@ class Pace:
     """Calls to a request while looking for state."""
     growth: Mapping[str, tuple[float, float]]
     """What a process may take per step, block after block, and at most."""
+    per_shape: Mapping[str, float]
+    """What a process may keep for every small shape it has not met before."""
     fresh: int
     """New processes for a candidate that would be accepted."""
     settle_s: float
@@ -55,6 +57,7 @@ PROCESSOR = Pace(
     control_calls=8,
     state_batches=(6, 1),
     growth={"KiB of memory": (1, 1 << 18), "threads": (0.2, 512), "open files": (0.2, 16)},
+    per_shape={"KiB of memory": 1 << 10, "threads": 0.2, "open files": 0.2},
     fresh=12,
     settle_s=0.05,
 )
@@ -68,6 +71,7 @@ ACCELERATOR = Pace(
     control_calls=16,
     state_batches=(1,),  # what is kept by contents is seen on the same place, too
     growth={"KiB of device and host": (64, 2 << 20)},  # pools grow by megabytes; the device's memory is everybody's
+    per_shape={"KiB of device and host": 16 << 10},  # a pool of torch grows by twenty megabytes, but not for every one
     fresh=3,  # a process takes seconds to start
     settle_s=0.3,  # the device goes on when its process is stopped
 )
@@ -84,6 +88,8 @@ class Filled:
     poison: Mapping[str, int]
     """Bit pattern in each output: a quiet NaN with a secret payload."""
     guard: bytes
+    turned: tuple[str, ...] = ()
+    """Inputs that lie there with their last two extents the other way round, and are handed over as views."""
 
 
 class Taken(Protocol):

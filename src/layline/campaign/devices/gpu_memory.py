@@ -8,7 +8,7 @@ import os
 import threading
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
@@ -30,7 +30,7 @@ SAMPLE = 61
 LATE_FREE_NS = 150_000
 """How much longer the fingerprint at return may take than the same right after it; more means work was still going on,
 and is charged to the call."""
-MOST_LANES, FREE_SHARE = 2, 0.25
+MOST_LANES, FREE_SHARE = 3, 0.3
 _TAKING = threading.Lock()
 _POOL: dict[tuple[str, int, int], DeviceArena] = {}
 
@@ -134,11 +134,26 @@ class DeviceMemory:
 
     def describe(self, filled: Filled) -> list[list[Any]]:
         """The call's arguments as the worker wants them: dtype, offset in elements, extents."""
-        described = []
+        described: list[list[Any]] = []
         for name, at in filled.place:
             buffer = self.operator.buffer(name)
-            described.append([buffer.dtype, at // width(self.operator, name), list(buffer.extent(filled.shape))])
+            extents = list(buffer.extent(filled.shape))
+            described.append([buffer.dtype, at // width(self.operator, name), extents])
+            if name in filled.turned:
+                described[-1].append([*_find_strides(extents)[:-2], 1, extents[-2]])
         return described
+
+    def turn(self, filled: Filled) -> Filled:
+        """The same call with every matrix among its inputs lying the other way round, handed over as a view."""
+        offsets, turned = dict(filled.place), []
+        for name in filled.step.inputs:
+            buffer = self.operator.buffer(name)
+            extents = buffer.extent(filled.shape)
+            if len(extents) > 1 and min(extents) > 1 and name not in filled.step.outputs:
+                other = (*extents[:-2], extents[-1], extents[-2])
+                self._typed(buffer.dtype, offsets[name], other).copy_(filled.inputs[name].transpose(-1, -2))
+                turned.append(name)
+        return replace(filled, turned=tuple(turned))
 
     def view_outputs(self, filled: Filled) -> dict[str, Any]:
         """Live views of the outputs."""
@@ -287,6 +302,10 @@ def footprint(operator: Operator, shape: Shape) -> int:
         )
         for step in operator.passes
     )
+
+
+def _find_strides(extents: list[int]) -> list[int]:
+    return [math.prod(extents[at + 1 :]) for at in range(len(extents))]
 
 
 def _round(size: int) -> int:

@@ -44,6 +44,8 @@ class Source:
     operator: Operator
     cache: Path
     timeout_s: float = 60.0
+    is_profiled: bool = False
+    """Whether a profiler is made ready before the kernel is loaded, which takes seconds."""
 
 
 class Worker:
@@ -233,9 +235,22 @@ class TorchWorker(Worker):
             raise Fault("forged-reply", "The worker answered although nothing was asked.")
         return 0
 
-    def order(self, call: Filled, moves: tuple[list[Any], list[Any]]) -> None:
-        """One call whose inputs arrive on the caller's stream just before it, and whose outputs are taken on it after."""
-        self._ask_more({**self._describe((call,)), "before": moves[0], "after": moves[1]}, self._name(call))
+    def order(self, call: Filled, moves: tuple[list[Any], list[Any]]) -> float:
+        """One call whose inputs arrive on the caller's stream just before it, and whose outputs are taken on it after; the
+        share of all that time after which the call had returned.
+        """
+        where = self._name(call)
+        began = time.perf_counter_ns()
+        told = self._ask_more({**self._describe((call,)), "before": moves[0], "after": moves[1]}, where)
+        launched = time.perf_counter_ns() - began
+        if "launched" not in told:
+            raise Fault("forged-reply", f"The worker's answer during {where} is no answer.")
+        self._hear_more(where)
+        return launched / (time.perf_counter_ns() - began)
+
+    def spread(self, calls: tuple[Filled, ...]) -> None:
+        """Calls on streams of their own, all of them at once."""
+        self._ask_more({**self._describe(calls), "spread": True}, self._name(calls[0]))
 
     def watch(self, calls: tuple[Filled, ...]) -> dict[str, float]:
         """Have calls made under the profiler: device microseconds by the name of what ran there."""
@@ -245,8 +260,12 @@ class TorchWorker(Worker):
     def _ask_more(self, message: dict[str, Any], where: str) -> Any:
         self._thaw()
         self._send(message)
+        return self._hear_more(where)
+
+    def _hear_more(self, where: str) -> Any:
         told = self._receive_json(where, self.source.timeout_s)
-        self._freeze()
+        if "launched" not in told:  # there is more to come
+            self._freeze()
         if "failed" in told:
             raise Fault("supports-shape", f"The kernel raised an error during {where}: {told['failed']}")
         return told
@@ -303,6 +322,7 @@ def _configuration(source: Source, arena: DeviceArena) -> dict[str, Any]:
         "arena": arena.share(),
         "dtypes": sorted({buffer.dtype for buffer in operator.buffers}),
         "kernel": str(source.path),
+        "profiled": source.is_profiled,
         "symbols": [step.symbol for step in operator.passes],
         "returned": [len(step.outputs) if operator.returns else 0 for step in operator.passes],
     }

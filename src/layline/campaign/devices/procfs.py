@@ -5,6 +5,10 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+_SIGNALS = {"signals blocked": "SigBlk", "signals ignored": "SigIgn", "signals caught": "SigCgt"}
+_OF_THREADS = 3 << 31
+"""Signals 32 and 33, which the C library catches when the first thread begins."""
+
 
 def read_state(pid: int) -> str:
     """One letter as in proc(5): `T` stopped, `S` waiting, `Z` dead; empty where there is no such process."""
@@ -67,6 +71,26 @@ def count_holdings(pid: int) -> dict[str, int]:
     except OSError:
         files = 0
     return {"KiB of memory": read_resident_bytes(pid) >> 10, "threads": len(list_tasks(pid)), "open files": files}
+
+
+def read_settings(pid: int) -> dict[str, str]:
+    """What a process has set for itself and all that runs in it, as the system tells it; nothing where there is none."""
+    try:
+        lines = Path(f"/proc/{pid}/status").read_text().splitlines()
+        limits = Path(f"/proc/{pid}/limits").read_text()
+        nice = Path(f"/proc/{pid}/stat").read_text(errors="replace").rpartition(")")[2].split()[16]
+        cores = sorted(os.sched_getaffinity(pid))
+    except OSError:
+        return {}
+    told = dict(line.split(":", maxsplit=1) for line in lines if ":" in line)
+    signals = {what: int(told[name], 16) & ~_OF_THREADS for what, name in _SIGNALS.items() if name in told}
+    return {
+        **{what: f"{mask:x}" for what, mask in signals.items()},
+        "mask for new files": told.get("Umask", "").strip(),
+        "limits": limits,
+        "priority": nice,
+        "cores": str(cores),
+    }
 
 
 def read_mapped_files(pid: int) -> frozenset[str]:

@@ -62,6 +62,7 @@ class Worker:
         self._clock = 0
         self._charged_ns = 0
         self._at_load: dict[str, int] = {}
+        self._set_before: dict[str, str] = {}
         self.pause_ns: tuple[int, ...] = ()
         """After so many nanoseconds of a request it is stopped for so many."""
         self.was_paused = False
@@ -95,6 +96,7 @@ class Worker:
         self._at_load = (
             procfs.count_holdings(self._pid) if self._pid else {}
         )  # what a constructor takes is the kernel's
+        self._set_before = procfs.read_settings(self._pid)
         began = time.perf_counter_ns()
         self._send(b"g")
         kind, told = struct.unpack("<II", self._receive(8, "loading the kernel"))
@@ -164,6 +166,8 @@ class Worker:
                 os.sched_setaffinity(task, cores)
             except ProcessLookupError:
                 continue  # it ended meanwhile
+        if self._set_before:
+            self._set_before["cores"] = str(sorted(self.cores))
 
     def uses_threads(self) -> bool:
         """Whether threads other than the first did a noticeable part of the work so far."""
@@ -215,6 +219,12 @@ class Worker:
         """
         now = procfs.count_holdings(self._pid)
         return {what: now[what] - self._at_load.get(what, 0) for what in now}
+
+    def inspect(self) -> dict[str, list[str]]:
+        """What the system tells of the process, beside what it was before the kernel was loaded; cores: where we put it."""
+        now = procfs.read_settings(self._pid)
+        changed = [name for name, value in now.items() if value != self._set_before.get(name, value)]
+        return {"changed": sorted(changed), "looked": sorted(now)}
 
     def mapped_files(self) -> frozenset[str]:
         """Files whose code is in the worker."""

@@ -17,7 +17,18 @@ from layline.campaign.devices.gpu_memory import DeviceMemory, count_lanes, footp
 from layline.campaign.devices.gpu_roof import choose_rate, measure_ceilings
 from layline.campaign.devices.gpu_worker_process import Source, TorchWorker
 from layline.campaign.measure.build import Built
-from layline.campaign.measure.stage import EMPTY, INSPECTION, PROFILER, ROOM, STREAM, Floors, Stage, Values
+from layline.campaign.measure.stage import (
+    EMPTY,
+    INSPECTION,
+    PROFILER,
+    ROOM,
+    STREAM,
+    VIEWS,
+    Floors,
+    Stage,
+    Surroundings,
+    Values,
+)
 from layline.campaign.measure.torch_values import TorchValues
 from layline.campaign.operators.tensors import find_device
 from layline.campaign.values.company import Look
@@ -79,7 +90,7 @@ class Accelerator:
         on_device = (PROFILER, ROOM) if name != "cpu" else ()
         # sums over nothing where they are exact: the other operators have not been tried with empty extents on a device
         empty = (EMPTY,) if operator.exact is not None else ()
-        self.gives = frozenset({STREAM, INSPECTION, *on_device, *empty})
+        self.gives = frozenset({STREAM, VIEWS, INSPECTION, *on_device, *empty})
 
     def check(self) -> None:
         check_device()
@@ -108,17 +119,20 @@ class Accelerator:
         """As many as leave three quarters of the free memory alone, with an arena for each and one more."""
         return count_lanes(self.name, stage.arena_bytes)
 
-    def connect(
-        self, stage: Stage, arm: Arm, built: Built, *, cache: str, size: int, masked: tuple[str, ...], lane: int = 0
-    ) -> tuple[Memory, WorkerProcess]:
+    def connect(self, stage: Stage, arm: Arm, built: Built, around: Surroundings) -> tuple[Memory, WorkerProcess]:
         """A process with torch, whose files cannot be hidden, and an arena that is kept for the arm."""
-        del masked
-        folder = stage.shop / f"cache-{cache}"
+        folder = stage.shop / f"cache-{around.cache}"
         folder.mkdir(exist_ok=True)
-        source = Source(path=built.path, operator=stage.operator, cache=folder, timeout_s=stage.plan.timeout_s)
-        number = _NUMBERS.index(arm) if size == stage.arena_bytes else len(_NUMBERS)
-        number += lane * (len(_NUMBERS) + 1)
-        memory = DeviceMemory(stage.operator, take_arena(self.name, number, size), stage.rng)
+        source = Source(
+            path=built.path,
+            operator=stage.operator,
+            cache=folder,
+            timeout_s=stage.plan.timeout_s,
+            is_profiled=around.is_profiled,
+        )
+        number = _NUMBERS.index(arm) if around.size == stage.arena_bytes else len(_NUMBERS)
+        number += around.lane * (len(_NUMBERS) + 1)
+        memory = DeviceMemory(stage.operator, take_arena(self.name, number, around.size), stage.rng)
         return memory, TorchWorker(source, memory, stage.shop)
 
     @contextmanager

@@ -141,10 +141,10 @@ class LiveArm:
         kept = tuple(self._copy(output) for output in taken.outputs) if keeps else ()
         return self._charge(reply, taken, len(filled), held_up, tuple(errors), kept)
 
-    def run_unchecked(self, step: Pass, given: Given) -> Ran:
+    def run_unchecked(self, step: Pass, given: Given, *, spin: int = 0) -> Ran:
         """Make the calls and look at nothing: for what answers nothing, and where looking would cost what is counted."""
         filled = self._fill(step, given)
-        reply, taken = self._call(filled, 0)
+        reply, taken = self._call(filled, spin)
         self._check_answer(reply, step, given)
         return self._charge(reply, taken, len(filled), 0, (), ())
 

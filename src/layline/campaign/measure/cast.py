@@ -11,7 +11,7 @@ from layline.campaign.measure.build import Built, NotBuilt, build_kernel
 from layline.campaign.measure.controls import CONTROLS
 from layline.campaign.measure.crew import Room, open_arm, open_arms
 from layline.campaign.measure.placement import Placements
-from layline.campaign.measure.probes.probe import AGAIN, BEST, START
+from layline.campaign.measure.probes.probe import AGAIN, BEST, PROFILED, START
 from layline.campaign.measure.request import Request
 from layline.campaign.measure.stage import Stage
 from layline.campaign.values.measurement import Arm
@@ -53,13 +53,13 @@ class Cast:
             self._waiting.append(self._open_pair())
         for what, lane in aside:
             match what:
-                case "again":
-                    opened = self.open_again(None, (), lane=lane)
+                case "again" | "profiled":
+                    opened = self._open_again(Room(lane=lane, is_profiled=what == PROFILED))
                 case "start":
                     opened = self.open_start(None, lane=lane)
                 case _:
                     opened = self.open_best(lane=lane)
-            self._aside[what, lane] = opened
+            self._aside[AGAIN if what == PROFILED else what, lane] = opened
 
     def take_pair(self) -> list[LiveArm]:
         """Every kernel that is timed, each at a place of its own; with the best's twins where they start together."""
@@ -80,9 +80,11 @@ class Cast:
         """Another process for the kernel on trial."""
         if size is None and not masked and (AGAIN, lane) in self._aside:
             return self._aside.pop((AGAIN, lane))
-        arm = self.on_trial if size is not None or masked else Arm.AGAIN
+        return self._open_again(Room(size=size, masked=masked, lane=lane))
+
+    def _open_again(self, room: Room) -> LiveArm:
+        arm = self.on_trial if room.size is not None or room.masked else Arm.AGAIN
         built = self.draw_place(self.on_trial)
-        room = Room(size=size, masked=masked, lane=lane)
         return open_arm(self.stage, arm, built, cache=self.on_trial.value, room=room)
 
     def open_best(self, *, lane: int = 0) -> LiveArm:

@@ -13,7 +13,7 @@ from layline.campaign.measure.arm import LiveArm
 from layline.campaign.measure.build import Built, NotBuilt, build_kernel
 from layline.campaign.measure.clock import check_clock, measure_step
 from layline.campaign.measure.crew import live, open_arm
-from layline.campaign.measure.inputs import draw
+from layline.campaign.measure.inputs import draw, draw_bare
 from layline.campaign.measure.pair import Key, PairRun, plan_count
 from layline.campaign.measure.stage import MODE, Stage
 from layline.campaign.values.judge import pair_ratios, say
@@ -172,9 +172,9 @@ def calibrate_canary(stage: Stage, best: LiveArm) -> Canary:
     for step in stage.operator.passes:
         bare, loaded = [], []
         for _ in range(5):
-            given = draw(stage, shape)
-            bare.append(best.run(step, given).own_ns)
-            loaded.append(best.run(step, given, spin=trial).own_ns)
+            given = draw_bare(stage, shape)
+            bare.append(best.run_unchecked(step, given).own_ns)
+            loaded.append(best.run_unchecked(step, given, spin=trial).own_ns)
         extra = quantile([with_ - without for with_, without in zip(loaded, bare, strict=True)], 0.5)
         typical = quantile(bare, 0.5)
         spins.append((step.name, round(stage.plan.canary * typical / max(1e-3, extra / trial))))
@@ -203,12 +203,12 @@ def run_controls(stage: Stage, twins: Sequence[LiveArm], canary: Canary) -> dict
     shape, spins = canary.shape, dict(canary.spins)
     run = PairRun(number=0)
     for request in range(CONTROL_REQUESTS + 1):
-        given = draw(stage, shape, count=canary.count)
+        given = draw_bare(stage, shape, count=canary.count)  # the best's own time is asked for, nothing else
         for step in stage.operator.passes:
             for index in stage.rng.permutation(len(twins)):
                 arm = twins[int(index)]
                 spin = canary.count * spins[step.name] if arm.arm is Arm.CANARY else 0
-                ran = arm.run(step, given, spin=spin)
+                ran = arm.run_unchecked(step, given, spin=spin)
                 if request:  # the first one warms up
                     run.record(arm.arm, f"control:{shape.label}", step.name, ran)
     return dict(run.times)

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from layline.campaign.measure.arm import LiveArm
 from layline.campaign.measure.build import Built
-from layline.campaign.measure.stage import Stage
+from layline.campaign.measure.stage import Stage, Surroundings
 from layline.campaign.values.measurement import Arm
 
 FRESH_ROOM = 1 << 16
@@ -27,6 +27,8 @@ class Room:
     """Files that are hidden from it."""
     lane: int = 0
     """Workers on different lanes never share memory: they may be asked at the same time."""
+    is_profiled: bool = False
+    """Whether a profiler is made ready in it before it tells that it is."""
     is_fresh: bool = False
     """Whether it is there for a single call."""
 
@@ -37,9 +39,10 @@ USUAL = Room()
 def open_arm(stage: Stage, arm: Arm, built: Built, *, cache: str = "", room: Room = USUAL) -> LiveArm:
     """Start one worker; it is not ready yet and has no kernel. Arms with the same `cache` share what they compile."""
     size, masked = room.size or stage.arena_bytes, room.masked
-    memory, worker = stage.device.connect(
-        stage, arm, built, cache=cache or arm.value, size=size, masked=masked, lane=room.lane
+    surroundings = Surroundings(
+        cache=cache or arm.value, size=size, masked=masked, lane=room.lane, is_profiled=room.is_profiled
     )
+    memory, worker = stage.device.connect(stage, arm, built, surroundings)
 
     def open_fresh(least: int) -> LiveArm:
         return open_arm(stage, arm, built, room=Room(size=least + FRESH_ROOM, masked=masked, is_fresh=True))

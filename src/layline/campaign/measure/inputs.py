@@ -12,6 +12,8 @@ from layline.campaign.measure.stage import Stage
 from layline.campaign.values.operator import Operator, Shape
 
 _LARGEST = 3.3e38
+LOOKED_AT = 1 / 3
+"""Share of the requests made for their time alone whose outputs are compared."""
 
 
 def draw(stage: Stage, shape: Shape, kind: str | None = None, *, count: int = 1) -> Given:
@@ -27,6 +29,15 @@ def draw_bare(stage: Stage, shape: Shape, *, count: int = 1) -> Given:
     kind = operator.distributions[0]
     inputs = tuple(operator.draw(shape, stage.rng, kind) for _ in range(count))
     return Given(shape=shape, kind=kind, inputs=inputs, right=())
+
+
+def draw_by_chance(stage: Stage, shape: Shape, *, count: int = 1) -> Given:
+    """Fresh inputs of the timed distribution for calls that are made for their time alone: of some, nobody knows which, the
+    outputs are looked at as well.
+    """
+    if stage.rng.random() < LOOKED_AT:
+        return draw(stage, shape, count=count)
+    return draw_bare(stage, shape, count=count)
 
 
 def repeat(given: Given) -> Given:

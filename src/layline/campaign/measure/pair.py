@@ -136,12 +136,13 @@ def _time_shape(stage: Stage, arms: Sequence[LiveArm], shape: Shape, run: PairRu
     rng = stage.rng
     count, requests = _plan_requests(stage, arms, shape, run, on_trial)
     given: Given | None = None
+    again = int(rng.integers(1, requests))  # at least one is on a place seen before: what is kept by address shows
     for at in range(requests):
-        probes = given is not None and rng.random() < PROBE_SHARE
+        probes = given is not None and at != again and rng.random() < PROBE_SHARE
         given = _choose(stage, shape, given, count) if probes else draw(stage, shape, count=count)
-        if not probes and rng.random() < 1 / 3:
+        if not probes and (at == again or rng.random() < 1 / 3):
             given = replace(given, on_same_place=True)
-            given = choose_calls(stage, given) if at and rng.random() < SUBSET_SHARE else given
+            given = choose_calls(stage, given) if at not in (0, again) and rng.random() < SUBSET_SHARE else given
         settles = rng.random() < SETTLE_SHARE or at == requests - 1
         for step in stage.operator.passes:
             for index in rng.permutation(len(arms)):

@@ -16,13 +16,26 @@ from layline.campaign.devices.shared_memory import Arena
 from layline.campaign.devices.worker_process import Worker
 from layline.campaign.measure.build import Built
 from layline.campaign.measure.numpy_values import NumpyValues
-from layline.campaign.measure.stage import ACCOUNT, CODE, EDGE, EMPTY, MODE, PROGRAM, SANITIZER, Floors, Stage, Values
+from layline.campaign.measure.stage import (
+    ACCOUNT,
+    CODE,
+    EDGE,
+    EMPTY,
+    INSPECTION,
+    MODE,
+    PROGRAM,
+    SANITIZER,
+    Floors,
+    Stage,
+    Surroundings,
+    Values,
+)
 from layline.campaign.values.measurement import Arm, Environment
 from layline.campaign.values.operator import Operator, Shape
 
 ARENA_BYTES = 24 << 20
 """More than twice a core's own caches."""
-LANES = 6
+LANES = 9
 PEAK_FLOPS_PER_CORE = 64 * 6e9
 """Two 512-bit fused multiply-adds per cycle at 6 GHz: no core of today does more in f32."""
 
@@ -42,7 +55,9 @@ class Processor:
     def __init__(self, language: str) -> None:
         # a Python kernel is called with views of memory, and an empty one has no shape to be called with
         self._cores = os.sched_getaffinity(0)
-        self.gives = frozenset({MODE, ACCOUNT, CODE, *((SANITIZER, PROGRAM, EDGE, EMPTY) if language == "c" else ())})
+        self.gives = frozenset(
+            {MODE, ACCOUNT, CODE, INSPECTION, *((SANITIZER, PROGRAM, EDGE, EMPTY) if language == "c" else ())}
+        )
 
     def check(self) -> None:
         """Always here; the oracle's idle threads would spin beside the measured calls."""
@@ -79,18 +94,16 @@ class Processor:
         del stage
         return min(LANES, 2 * len(self._cores))
 
-    def connect(
-        self, stage: Stage, arm: Arm, built: Built, *, cache: str, size: int, masked: tuple[str, ...], lane: int = 0
-    ) -> tuple[Memory, WorkerProcess]:
+    def connect(self, stage: Stage, arm: Arm, built: Built, around: Surroundings) -> tuple[Memory, WorkerProcess]:
         """A sandbox and an arena of its own, whichever arm it is."""
-        del arm, cache, lane
-        arena = Arena(stage.operator, size, stage.rng)
+        del arm
+        arena = Arena(stage.operator, around.size, stage.rng)
         kernel = Kernel(
             path=built.path,
             operator=stage.operator,
             threads=stage.plan.threads,
             timeout_s=stage.plan.timeout_s,
-            masked=masked,
+            masked=around.masked,
             mode=stage.mode,
         )
         return arena, Worker(kernel, arena, stage.shop)

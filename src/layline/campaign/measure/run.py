@@ -38,7 +38,7 @@ from layline.campaign.measure.final_checks import check_timed_errors, close_gate
 from layline.campaign.measure.oracle import Error
 from layline.campaign.measure.pair import HELD_OUT_PAIRS, PairRun, find_accuracy, run_held_out, run_shape
 from layline.campaign.measure.probes.beside import find_ahead, run_beside
-from layline.campaign.measure.probes.probe import AGAIN, BEST, Probe, Trial, run_probes
+from layline.campaign.measure.probes.probe import AGAIN, Probe, Trial, run_probes
 from layline.campaign.measure.probes.table import AFTER_EACH, BEFORE_ACCEPTING, PROBES
 from layline.campaign.measure.request import Request
 from layline.campaign.measure.spent import Spent
@@ -307,6 +307,9 @@ class _Run:
             left_out=tuple(f"{name}: {why}" for name, why in on.left_out.items()),
         )
         self._yardstick = on.yardstick
+
+    def _take_carried(self, on: Trial) -> None:
+        """What the kernel keeps from call to call."""
         if on.carried is not None:
             carried = on.carried
             self._keep(state=carried.what, bucket=carried.bucket, hit_trace=carried.trace, weight_share=carried.share)
@@ -318,10 +321,17 @@ class _Run:
         verdict = look(self._measurement, is_last=True) if self._is_candidate else None
         if verdict is None or not verdict.outcome.is_accepted:
             return
-        with self._spent.on("gates"), self._cast.open_again(None, ()).loaded() as trial:
-            on = self._describe_trial(trial, {self._cast.on_trial: trial}, {})
-            self._cast.start_ahead(0, ((AGAIN, 0), (BEST, 0), *self._find_ahead(BEFORE_ACCEPTING)))
-            self._run_all(BEFORE_ACCEPTING, on)
+        with self._spent.on("gates"), ExitStack() as stack:
+            arms = stack.enter_context(live((self._cast.open_again(None, ()), self._cast.open_best())))
+            self._cast.start_ahead(0, ((AGAIN, 0), *self._find_ahead(BEFORE_ACCEPTING)))
+            for arm in arms:
+                arm.worker.load()
+            stack.enter_context(self._stage.device.hold([arm.worker for arm in arms], self._stage))
+            on = self._describe_trial(arms[0], dict(zip((self._cast.on_trial, Arm.BEST), arms, strict=True)), {})
+            try:
+                self._run_all(BEFORE_ACCEPTING, on)
+            finally:
+                self._take_carried(on)
         self._shown |= on.shown
         self._keep(left_out=(*self._measurement.left_out, *(f"{name}: {why}" for name, why in on.left_out.items())))
 

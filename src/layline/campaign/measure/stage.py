@@ -28,8 +28,9 @@ MODE = "a floating-point mode of the host"
 PROGRAM = "a program of ours that calls it, for this language"
 MISUSE = "arguments that do not fit, which the operator can make"
 STREAM = "streams whose order can be watched"
+VIEWS = "arguments that have strides"
 PROFILER = "a profiler that names what ran"
-INSPECTION = "a worker that looks at its own global state"
+INSPECTION = "a look at what is set for the whole process"
 ACCOUNT = "an account of everybody's processor time"
 EDGE = "memory that ends at a page nobody may read"
 CODE = "a list of the code in a process"
@@ -114,9 +115,7 @@ class Device(Protocol):
     def count_lanes(self, stage: Stage) -> int:
         """How many probes may run beside the one that has the kernel on trial, each on memory of its own."""
 
-    def connect(
-        self, stage: Stage, arm: Arm, built: Built, *, cache: str, size: int, masked: tuple[str, ...], lane: int = 0
-    ) -> tuple[Memory, WorkerProcess]: ...
+    def connect(self, stage: Stage, arm: Arm, built: Built, around: Surroundings) -> tuple[Memory, WorkerProcess]: ...
     def hold(self, workers: Sequence[Any], stage: Stage) -> AbstractContextManager[None]: ...
     def read_instrument(self, worker: Any, environment: Environment) -> tuple[Environment, frozenset[str]]: ...
     def read_condition(self, where: str) -> str: ...
@@ -124,6 +123,17 @@ class Device(Protocol):
         """Who else works there; None where the clock that decides does not run for others."""
 
     def find_floors(self, operator: Operator, shapes: tuple[Shape, ...]) -> Floors: ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Surroundings:
+    """What a worker is started with: the name of what it may share of compiled code, bytes of memory, hidden files."""
+
+    cache: str
+    size: int
+    masked: tuple[str, ...] = ()
+    lane: int = 0
+    is_profiled: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

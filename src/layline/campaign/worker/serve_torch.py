@@ -23,8 +23,9 @@ from typing import Any
 
 REPLY = struct.Struct("<QqdI")
 LENGTH = struct.Struct("<Q")
-LEAD = 20_000_000
-"""Turns of the device's empty loop that keep a stream busy, some ten milliseconds."""
+LEAD = 40_000_000
+"""Turns of the device's empty loop that keep a stream busy, some twenty milliseconds."""
+STREAMS = 8
 PERSISTING_L2 = 6
 """CU_LIMIT_PERSISTING_L2_CACHE_SIZE"""
 CLONE_NEWNET = 0x40000000
@@ -85,18 +86,21 @@ class Device:
             self._activities = [torch.profiler.ProfilerActivity.CUDA]
             self._driver = _open_driver()
             self._callers = torch.cuda.Stream()
+            self._several = [torch.cuda.Stream() for _ in range(STREAMS)]
             self._on = torch.cuda.stream
+            if config.get("profiled"):  # its first start takes seconds, which need not pass while a probe waits
+                self.watch(lambda: None)
         self._names = list(_find_watched(torch, is_cuda=self.is_cuda))
         self._before = self._look()
 
     def view(self, described: list[Any]) -> Any:
-        """One argument of a call: `[dtype, offset in elements, extents]`."""
-        dtype, offset, extents = described
+        """One argument of a call: `[dtype, offset in elements, extents, strides or nothing]`."""
+        dtype, offset, extents, *given = described
         strides, step = [], 1
         for extent in reversed(extents):
             strides.append(step)
             step *= max(1, extent)
-        return self._typed[dtype].as_strided(extents, strides[::-1], offset)
+        return self._typed[dtype].as_strided(extents, given[0] if given else strides[::-1], offset)
 
     def time(self, work: Callable[[], None], spin: int, lead: int) -> float:
         """Milliseconds between two device events around the work, then wait for everything the device was given."""
@@ -116,22 +120,39 @@ class Device:
         self._wait()
         return float(self._elapsed(self._start, self._end))
 
-    def order(self, work: Callable[[], None], before: list[Any], after: list[Any]) -> None:
+    def order(
+        self, work: Callable[[], None], before: list[Any], after: list[Any], launched: Callable[[], None]
+    ) -> None:
         """Inputs arrive on the caller's stream just before the work, outputs are taken on it right after: nobody else
-        waits.
+        waits; when the work has returned is told at once.
 
         What does not keep the stream's order reads inputs that are not there yet, or has not written when it is read.
         """
         if not self.is_cuda:
             self._move(before)
             work()
+            launched()
             self._move(after)
             return
         with self._on(self._callers):
             self._sleep(LEAD)
             self._move(before)
             work()
+            launched()
             self._move(after)
+        self._wait()
+
+    def spread(self, works: list[Callable[[], None]]) -> None:
+        """Every work on a stream of its own, all of them at once."""
+        if not self.is_cuda:
+            for work in works:
+                work()
+            return
+        for at, work in enumerate(works):
+            with self._on(self._several[at % STREAMS]):
+                if at < STREAMS:
+                    self._sleep(LEAD)
+                work()
         self._wait()
 
     def _move(self, pairs: list[Any]) -> None:
@@ -165,8 +186,11 @@ class Device:
         for name, owner, attribute in self._names:
             value = getattr(owner, attribute)
             seen[name] = (id(value), id(getattr(value, "__code__", None)))
-        flags = torch.backends.cuda.matmul
-        seen["matmul flags"] = (flags.allow_tf32, flags.allow_bf16_reduced_precision_reduction)
+        for name, owner, attributes in (
+            ("matmul flags", torch.backends.cuda.matmul, _PRODUCTS),
+            ("convolution flags", torch.backends.cudnn, ("allow_tf32", "deterministic", "benchmark", "enabled")),
+        ):
+            seen[name] = [_ask(owner, attribute) for attribute in attributes]
         seen["float32 precision"] = torch.get_float32_matmul_precision()
         seen["autograd"] = (torch.is_grad_enabled(), torch.is_inference_mode_enabled(), torch.is_autocast_enabled())
         seen["garbage collector"] = (gc.isenabled(), gc.get_threshold(), gc.get_freeze_count())
@@ -186,6 +210,17 @@ class Device:
         """Lines a kernel asked the L2 cache to keep lose that mark."""
         if self.is_cuda and self._driver is not None:
             self._driver.cuCtxResetPersistingL2Cache()
+
+
+_PRODUCTS = ("allow_tf32", "allow_bf16_reduced_precision_reduction", "allow_fp16_reduced_precision_reduction")
+
+
+def _ask(owner: Any, attribute: str) -> str:
+    """A flag; newer and older ways of setting one may contradict each other, and then reading it is refused."""
+    try:
+        return repr(getattr(owner, attribute))
+    except (AttributeError, RuntimeError) as error:
+        return type(error).__name__
 
 
 def _digest(state: Any) -> str:
@@ -264,7 +299,10 @@ def serve(functions: list[Callable[..., Any]], device: Device, request: int, rep
             tell(reply, _watch(device, work))
             continue
         if "before" in message:
-            tell(reply, _order(device, work, message))
+            tell(reply, _order(device, work, message, reply))
+            continue
+        if "spread" in message:
+            tell(reply, _spread(device, function, message))
             continue
         if message["resets"]:
             device.reset_cache()
@@ -282,9 +320,21 @@ def _watch(device: Device, work: Callable[[], None]) -> dict[str, Any]:
         return {"failed": f"{type(error).__name__}: {error}"[:2000]}
 
 
-def _order(device: Device, work: Callable[[], None], message: Any) -> dict[str, Any]:
+def _order(device: Device, work: Callable[[], None], message: Any, reply: int) -> dict[str, Any]:
     try:
-        device.order(work, message["before"], message["after"])
+        device.order(work, message["before"], message["after"], lambda: _tell(reply, {"launched": True}))
+    except Exception as error:  # noqa: BLE001  as above
+        return {"failed": f"{type(error).__name__}: {error}"[:2000]}
+    return {"done": True}
+
+
+def _spread(device: Device, function: Callable[..., Any], message: Any) -> dict[str, Any]:
+    def prepare(call: Any) -> Callable[[], None]:
+        arguments = [device.view(one) for one in call]
+        return lambda: function(*arguments)
+
+    try:
+        device.spread([prepare(call) for call in message["calls"]])
     except Exception as error:  # noqa: BLE001  as above
         return {"failed": f"{type(error).__name__}: {error}"[:2000]}
     return {"done": True}

@@ -1,4 +1,4 @@
-"""Keeps a workspace from call to call, but nothing in it that a later call reads."""
+"""Keeps a workspace for each stream from call to call, but nothing in it that a later call reads."""
 
 import torch
 
@@ -7,9 +7,10 @@ _space = {}
 
 
 def _multiply(x, y, z):
-    key = tuple(z.shape)
+    stream = torch.cuda.current_stream().cuda_stream if z.is_cuda else 0
+    key = (stream, *z.shape)
     if key not in _space:
-        _space[key] = torch.empty(key, dtype=torch.float32, device=z.device)
+        _space[key] = torch.empty(z.shape, dtype=torch.float32, device=z.device)
     torch.mm(x.float(), y.float(), out=_space[key])
     z.copy_(_space[key])
 

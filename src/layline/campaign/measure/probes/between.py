@@ -7,11 +7,11 @@ import math
 from layline.campaign.devices.faults import Fault
 from layline.campaign.measure.arm import LiveArm
 from layline.campaign.measure.final_checks import CARRY_FROM, CARRY_SHARE
-from layline.campaign.measure.inputs import draw
+from layline.campaign.measure.inputs import draw_by_chance
 from layline.campaign.measure.pair import plan_count
 from layline.campaign.measure.probes.probe import Trial
 from layline.campaign.measure.probes.shown import Shown
-from layline.campaign.measure.probes.time import SERIES
+from layline.campaign.measure.probes.time import SERIES, time_calls
 from layline.campaign.measure.sizes import find_shapes_between, fit_shapes
 from layline.campaign.measure.stage import Stage
 from layline.campaign.values.describe import describe_shape
@@ -28,19 +28,19 @@ def show_between(on: Trial) -> Shown:
     stage = on.stage
     listed = stage.by_work[len(stage.by_work) // 2]
     yield from ()
-    with on.open_best().loaded() as best:
-        arms = (on.trial, best)
-        claimed = on.claimed.get(listed.label)  # the process pairs know it better than any series here
-        if claimed is None:
-            claimed = find_gain(math.inf, stage, arms, listed)
-        if claimed < CARRY_FROM:
+    assert on.best is not None  # noqa: S101  the probe needs a candidate
+    arms = (on.trial, on.best)
+    claimed = on.claimed.get(listed.label)  # the process pairs know it better than any series here
+    if claimed is None:
+        claimed = find_gain(math.inf, stage, arms, listed)
+    if claimed < CARRY_FROM:
+        return
+    lost = []
+    for shape in fit_shapes(stage.operator, find_shapes_between(listed, stage.rng), stage.arena_bytes / 4):
+        found = find_gain(CARRY_SHARE * claimed, stage, arms, shape)
+        if found >= CARRY_SHARE * claimed:
             return
-        lost = []
-        for shape in fit_shapes(stage.operator, find_shapes_between(listed, stage.rng), stage.arena_bytes / 4):
-            found = find_gain(CARRY_SHARE * claimed, stage, arms, shape)
-            if found >= CARRY_SHARE * claimed:
-                return
-            lost.append(f"{describe_shape(shape)}: {math.expm1(found):+.0%}")
+        lost.append(f"{describe_shape(shape)}: {math.expm1(found):+.0%}")
     if lost:
         raise Fault(
             "gain-carries-over",
@@ -65,9 +65,9 @@ def compare(stage: Stage, arms: tuple[LiveArm, LiveArm], shape: Shape) -> list[f
     """Logarithms of the best's time over the candidate's, all passes together, on the same inputs one after the other."""
     count, found = 1, []
     for at in range(REQUESTS + 2):
-        given = draw(stage, shape, count=count)
+        given = draw_by_chance(stage, shape, count=count)
         order = [arms[int(one)] for one in stage.rng.permutation(2)]
-        costs = {one.arm: sum(one.run(step, given).cost_ns for step in stage.operator.passes) for one in order}
+        costs = {one.arm: time_calls(stage, one, given) for one in order}
         if at < 2:  # the first may compile; the second tells how many calls make a request
             count = plan_count(stage, shape, max(costs.values()) / 1e6) if at else count
             continue

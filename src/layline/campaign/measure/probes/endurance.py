@@ -6,11 +6,11 @@ import time
 
 from layline.campaign.devices.faults import Fault
 from layline.campaign.measure.arm import LiveArm
-from layline.campaign.measure.inputs import draw
+from layline.campaign.measure.inputs import draw, draw_by_chance
 from layline.campaign.measure.probes.probe import Trial
 from layline.campaign.measure.probes.shown import Shown
-from layline.campaign.measure.probes.time import SERIES
-from layline.campaign.measure.stage import Stage
+from layline.campaign.measure.probes.time import SERIES, time_calls
+from layline.campaign.measure.stage import ACCOUNT, Stage
 from layline.campaign.values.describe import describe_shape
 from layline.campaign.values.operator import Shape
 from layline.campaign.values.statistics import quantile
@@ -43,6 +43,8 @@ def show_endurance(on: Trial) -> Shown:
     """The process that has become old must be as fast as a new one."""
     shape = on.stage.by_work[0]
     with on.open_again(None, ()).loaded() as fresh:
+        if ACCOUNT in on.stage.device.gives:
+            fresh.worker.pin(on.trial.worker.cores)
         _compare_with_new(on.stage, (on.trial, fresh), shape, on.aged)
     yield "endures", f"right on every shape, and as fast as a new process, after {on.aged} calls on {shape.label}"
 
@@ -78,8 +80,8 @@ def _time(stage: Stage, arms: tuple[LiveArm, LiveArm], shape: Shape) -> tuple[fl
     count = max(1, min(stage.device.pace.control_calls, stage.device.count_room(stage, shape)))
     costs: tuple[list[float], list[float]] = ([], [])
     for at in range(WARM_UPS + TIMED):
-        given = draw(stage, shape, count=count)
+        given = draw_by_chance(stage, shape, count=count)
         for one, kept in zip(arms, costs, strict=True):
-            cost = sum(one.run(step, given).cost_ns for step in stage.operator.passes) / 1e6
+            cost = time_calls(stage, one, given) / 1e6
             kept.extend([cost] if at >= WARM_UPS else [])
     return quantile(costs[0], 0.25), quantile(costs[1], 0.25)

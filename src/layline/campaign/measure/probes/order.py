@@ -17,21 +17,49 @@ from layline.campaign.values.describe import describe_shape
 from layline.campaign.values.operator import Pass
 
 TURNS = 3
+WAITED = 0.7
+"""Of the time until the device had done everything: whoever returns only then has waited for it."""
 
 
 def show_order(on: Trial) -> Shown:
-    """A kernel that works on a stream of its own and waits for nobody reads inputs that are not there yet."""
-    shape = on.stage.by_work[0]
-    for _turn in range(TURNS):
-        given, stale = (draw(on.stage, shape) for _ in range(2))
-        for step in on.stage.operator.passes:
-            _run_ordered(on.stage, on.trial, step, given, stale)
+    """A kernel that works on a stream of its own and waits for nobody reads inputs that are not there yet; one that waits
+    for the device keeps its caller from going on.
+    """
+    stage = on.stage
+    waiting = _find_waiting(stage, on.trial)
     told = f"inputs written and outputs read on the caller's stream round a call, nobody waiting, {TURNS} times"
     yield "stream-order", told
+    if on.start is None or not stage.device.has_events:
+        return
+    if waiting:
+        with on.open_start(None).loaded() as start:
+            also = _find_waiting(stage, start)
+        waiting = [step for step in waiting if step not in also]
+    if waiting:
+        raise Fault(
+            "keeps-contract",
+            f"{waiting[0].symbol} on {describe_shape(stage.by_work[0])} returns only when the device has done everything that was "
+            "asked of it before; the starting kernel returns at once: its caller can no longer work ahead of the device.",
+            f"so it was in each of {TURNS} calls behind work of some milliseconds on the same stream",
+        )
+    yield "keeps-contract", f"returned before the device had begun, {TURNS} times behind other work"
 
 
-def _run_ordered(stage: Stage, arm: LiveArm, step: Pass, given: Given, stale: Given) -> None:
-    """One call on the caller's stream: until its turn comes, other inputs lie on its places."""
+def _find_waiting(stage: Stage, arm: LiveArm) -> list[Pass]:
+    """Passes that returned, every time, only when the device had nothing left to do."""
+    shape, passes = stage.by_work[0], stage.operator.passes
+    shares: dict[str, list[float]] = {step.name: [] for step in passes}
+    for _turn in range(TURNS):
+        given, stale = (draw(stage, shape) for _ in range(2))
+        for step in passes:
+            shares[step.name].append(_run_ordered(stage, arm, step, given, stale))
+    return [step for step in passes if min(shares[step.name]) > WAITED]
+
+
+def _run_ordered(stage: Stage, arm: LiveArm, step: Pass, given: Given, stale: Given) -> float:
+    """One call on the caller's stream: until its turn comes, other inputs lie on its places. The share of the time after
+    which it returned.
+    """
     memory: Any = arm.memory
     values = (stale.inputs[0], given.inputs[0], stale.inputs[0])
     call, staged, taken = (
@@ -43,7 +71,7 @@ def _run_ordered(stage: Stage, arm: LiveArm, step: Pass, given: Given, stale: Gi
         [[views[2][name], views[0][name]] for name in step.outputs],
     )
     memory.flush()
-    arm.worker.order(call, moves)
+    share = float(arm.worker.order(call, moves))
     found, right = memory.view_outputs(taken), dict(given.right)[step.name][0]
     for name in step.outputs:
         wrong = stage.device.values.check(
@@ -57,3 +85,4 @@ def _run_ordered(stage: Stage, arm: LiveArm, step: Pass, given: Given, stale: Gi
                 "inputs were written on the caller's stream just before the call, outputs read on it right after",
                 *wrong.evidence,
             )
+    return share

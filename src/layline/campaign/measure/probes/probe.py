@@ -16,8 +16,10 @@ from layline.campaign.measure.stage import Stage
 from layline.campaign.values.measurement import Bucket
 from layline.campaign.values.operator import Snapshot
 
-AGAIN, START, BEST = "again", "start", "best"
-"""What processes are for: the kernel on trial once more, the campaign's starting kernel, the best."""
+AGAIN, START, BEST, PROFILED = "again", "start", "best", "profiled"
+"""What processes are for: the kernel on trial once more, the campaign's starting kernel, the best; the kernel on trial with
+a profiler that is ready.
+"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -92,11 +94,16 @@ class Trial:
             shown=self.shown, left_out=self.left_out, yardstick=self.yardstick, carried=self.carried, aged=self.aged
         )
 
+    def show(self, name: str, evidence: str) -> None:
+        """A property was shown, once more perhaps: then it has all of the evidence, none of it twice."""
+        before = self.shown.get(name, "")
+        told = before.split("; ") if before else []
+        self.shown[name] = before if evidence in told else "; ".join((*told, evidence))
+
     def take(self, other: Found) -> None:
         """What was found beside it; a property that two have shown has both's evidence."""
         for name, evidence in other.shown.items():
-            before = self.shown.get(name, "")
-            self.shown[name] = f"{before}; {evidence}" if before else evidence
+            self.show(name, evidence)
         self.left_out |= other.left_out
         self.yardstick |= other.yardstick
         self.carried = other.carried or self.carried
@@ -135,4 +142,5 @@ def run_probes(
             on.left_out[probe.name] = f"needs {' and '.join(sorted(missing))}"
         else:
             say(f"gates: {probe.name}")
-            on.shown.update(probe.run(on))
+            for name, evidence in probe.run(on):
+                on.show(name, evidence)

@@ -10,17 +10,19 @@ from layline.campaign.measure.probes.between import show_between
 from layline.campaign.measure.probes.code import show_loaded, show_profiled
 from layline.campaign.measure.probes.edges import show_edges
 from layline.campaign.measure.probes.endurance import show_ageing, show_endurance
-from layline.campaign.measure.probes.inputs import show_far, show_held_out, show_inputs
+from layline.campaign.measure.probes.inputs import show_changed, show_far, show_held_out, show_inputs
 from layline.campaign.measure.probes.leftovers import show_global_state, show_leftovers, show_mode
 from layline.campaign.measure.probes.memory import show_memory
 from layline.campaign.measure.probes.offsets import show_offsets
 from layline.campaign.measure.probes.order import show_order
 from layline.campaign.measure.probes.pauses import show_pauses
-from layline.campaign.measure.probes.probe import AGAIN, START, Probe
+from layline.campaign.measure.probes.probe import AGAIN, PROFILED, START, Probe
 from layline.campaign.measure.probes.processes import show_largest, show_processes
 from layline.campaign.measure.probes.repetition import show_repetition
 from layline.campaign.measure.probes.state import show_state
+from layline.campaign.measure.probes.streams import show_streams
 from layline.campaign.measure.probes.time import show_stalls, show_values
+from layline.campaign.measure.probes.views import show_views
 from layline.campaign.measure.sanitize import show_memory_use
 from layline.campaign.measure.stage import (
     ACCOUNT,
@@ -34,6 +36,7 @@ from layline.campaign.measure.stage import (
     ROOM,
     SANITIZER,
     STREAM,
+    VIEWS,
 )
 
 
@@ -44,24 +47,23 @@ def _needs(*what: str) -> frozenset[str]:
 PROBES: tuple[Probe, ...] = (
     Probe(name="memory", run=show_memory, is_alone=True, is_beside=True),
     Probe(name="inputs", run=show_inputs, is_beside=True),
+    Probe(name="changed inputs", run=show_changed, is_apart=True),
     Probe(name="floating-point mode", run=show_mode, needs=_needs(MODE), is_beside=True),
     Probe(name="stream order", run=show_order, needs=_needs(STREAM)),
-    Probe(name="held-out shapes", run=show_held_out, is_apart=True),
+    Probe(name="held-out shapes", run=show_held_out, ahead=(AGAIN,), is_apart=True),
     Probe(name="far shapes", run=show_far, ahead=(AGAIN,), is_apart=True),
-    Probe(name="repetition", run=show_repetition, is_beside=True),
+    Probe(name="views", run=show_views, needs=_needs(CANDIDATE, VIEWS), opens_own=True, is_apart=True),
+    Probe(name="repetition", run=show_repetition, is_apart=True),
     Probe(name="memory-use", run=show_memory_use, needs=_needs(SANITIZER), opens_own=True, is_apart=True),
     Probe(name="other callers", run=show_callers, needs=_needs(CANDIDATE, PROGRAM), opens_own=True, is_apart=True),
     Probe(name="pauses", run=show_pauses, needs=_needs(ACCOUNT), is_apart=True),
-    Probe(name="edges of memory", run=show_edges, needs=_needs(EDGE), is_beside=True),
-    Probe(name="stalls", run=show_stalls, needs=_needs(CANDIDATE)),
-    Probe(name="values", run=show_values, needs=_needs(CANDIDATE)),
+    Probe(name="edges of memory", run=show_edges, needs=_needs(EDGE), is_apart=True),
     Probe(name="against the start", run=show_against_start, needs=_needs(CANDIDATE), ahead=(START,), is_apart=True),
-    Probe(name="state", run=show_state, needs=_needs(CANDIDATE)),
     Probe(
         name="own code, profiled",
         run=show_profiled,
         needs=_needs(PROFILER),
-        ahead=(AGAIN,),
+        ahead=(PROFILED,),
         opens_own=True,
         is_apart=True,
     ),
@@ -76,9 +78,13 @@ AFTER_EACH: tuple[Probe, ...] = (
 BEFORE_ACCEPTING: tuple[Probe, ...] = (
     Probe(name="old age", run=show_ageing, is_beside=True),
     Probe(name="endurance", run=show_endurance),
+    Probe(name="stalls", run=show_stalls, needs=_needs(CANDIDATE)),
+    Probe(name="values", run=show_values, needs=_needs(CANDIDATE)),
+    Probe(name="state", run=show_state, needs=_needs(CANDIDATE)),
     Probe(name="between the listed sizes", run=show_between, needs=_needs(CANDIDATE)),
+    Probe(name="several streams", run=show_streams, needs=_needs(CANDIDATE, STREAM), opens_own=True, is_apart=True),
     Probe(name="more processes", run=show_processes, ahead=(AGAIN,), opens_own=True, is_apart=True),
     Probe(name="largest extents", run=show_largest, needs=_needs(ACCOUNT), opens_own=True, is_apart=True),
     Probe(name="wide offsets", run=show_offsets, needs=_needs(ROOM), opens_own=True, is_apart=True),
 )
-"""Only where the candidate would be accepted."""
+"""Only where the candidate would be accepted: what takes a gain back needs one, and what is dear is not spent on others."""
