@@ -57,11 +57,12 @@ def test_an_oracle_that_takes_everything_gives_no_verdict() -> None:
 def test_an_operator_without_a_start_is_judged_all_the_same() -> None:
     """The kernel known to be wrong was then an empty text, and every candidate was refused for it."""
     bare = replace(SOFTMAX, starts=(), wrong="", mutants=())
-    best = wrap(bare, SOFTMAX.start("naive"))
+    best, candidate = wrap(bare, SOFTMAX.start("naive")), wrap(bare, SOFTMAX.wrong)
     plan = Plan(looks=(2,), calls=6, seconds=0.05, timeout_s=20)
     measurement = measure_pair(
-        Request(operator=bare, shapes=(shape("small-8x96", 8, 96),), best=best, candidate=best, plan=plan)
+        Request(operator=bare, shapes=(shape("small-8x96", 8, 96),), best=best, candidate=candidate, plan=plan)
     )
+    assert [one.property for one in measurement.failed_gates] == ["correct"]
     controls = {one.property: one.passed for one in measurement.controls}
     assert controls["known-wrong"], measurement
 

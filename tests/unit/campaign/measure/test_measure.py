@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from corpus.cases import load_shapes
 from layline.campaign.measure.build import workshop
 from layline.campaign.measure.choose import set_stage
 from layline.campaign.measure.controls import build_own, wrap
@@ -124,7 +125,7 @@ STARTS = [("gemm", "naive"), ("grouped_gemm", "naive")]  # the softmax's is in t
 @pytest.mark.parametrize(("name", "start"), STARTS)
 def test_starting_kernels_pass_their_own_gates(name: str, start: str) -> None:
     operator = load_operator(name)
-    shapes = tuple(sorted(operator.shapes, key=operator.passes[0].flops)[:1])
+    shapes = load_shapes(operator)[:1]
     best = wrap(operator, operator.start(start))
     measurement = measure_baseline(
         Request(operator=operator, shapes=shapes, best=best, plan=replace(PLAN, timeout_s=20))
