@@ -23,14 +23,14 @@ PIN = {
         "    def check(self):\n        return self.depth\n"
     ),
     "keel/args.py": "def add(parser):\n    parser.add_argument('--old-key', default=False)\n    "
-    "parser.add_argument('--kept')\n",
+    "parser.add_argument('--kept')\n\n\ndef get_args():\n    return None\n",
 }
 TIP: dict[str, str | None] = {
     "pyproject.toml": '[project]\nname = "keel"\nversion = "2.0.0"\n',
     "keel/run.py": f"def run(x, mode=None):\n{BODY}\n\ndef walk(x, pace=1):\n{BODY}\n\ndef shim(x):\n    return x\n"
     "\n\nclass Boat:\n    def sail(self, wind, *, gust=0):\n        return self.sail(wind, gust=1)\n",
     "keel/extra.py": None,
-    "keel/args.py": "def add(parser):\n    parser.add_argument('--kept')\n",
+    "keel/args.py": "def add(parser):\n    parser.add_argument('--kept')\n\n\ndef get_args():\n    return None\n",
 }
 ENGINE = """\
 def register_patch(patch_id, backend=None, backend_versions=None, condition=None):
@@ -298,3 +298,12 @@ def test_another_question_is_not_answered_with_what_was_kept(project: Path) -> N
     dead = drift(project, "--format", "json", "--dead").json
     assert {row["kind"] for row in dead["rows"]} <= {"dead-at-pin"}
     assert dead["tip"] == dead["pin"] != plain["tip"]
+
+
+def test_a_flag_that_is_gone_is_told_by_drift_as_by_the_gap_report(tmp_path: Path) -> None:
+    ours = "from keel.args import get_args\n\n\ndef go():\n    args = get_args()\n    return args.old_key, args.kept\n"
+    place = make_project(tmp_path, ADDITIONS, ours)
+    told = [one for one in drift(place, "--format", "json").json["elsewhere"] if one["target"].startswith("args.")]
+    assert [(one["touch"], one["severity"], one["detail"]) for one in told] == [
+        ("reads", "breaks", "the tip has no flag that sets old_key")
+    ]

@@ -3,13 +3,34 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
+from layline.change.options.flags import compare_flags
+from layline.change.options.read import read_options
 from layline.change.surface import SurfaceChange, SurfaceRow
 from layline.core.why import Reason, Why
 from layline.coupling.model import FLAG, Consequence, Coupling, State, breaks_first, is_flag
 
+if TYPE_CHECKING:
+    from layline.change.compare import Comparer
+
 _BREAKING = {Consequence.WILL_BREAK, Consequence.MAY_BREAK}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FlagChanges:
+    """Command-line flags of two commits of an upstream."""
+
+    rows: tuple[SurfaceRow, ...]
+    """Those that differ."""
+    known: tuple[str, ...]
+    """All of the first commit, by what they set."""
+
+
+def compare_flags_of(comparer: Comparer, packages: tuple[str, ...]) -> FlagChanges:
+    before, after = (read_options(side, packages).flags for side in (comparer.pin, comparer.tip))
+    return FlagChanges(rows=compare_flags(before, after), known=tuple(before))
 
 
 def settle_flags(

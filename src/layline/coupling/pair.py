@@ -15,6 +15,8 @@ from layline.change.trace import Tracer
 from layline.core.evidence import Skipped
 from layline.core.progress import Progress, silent
 from layline.coupling.decide import RefKnowledge
+from layline.coupling.flags import FlagChanges, compare_flags_of, settle_flags
+from layline.coupling.model import is_flag
 from layline.coupling.own_code import find_version, judge_ours, read_indexes, read_ours, read_running
 from layline.coupling.pinned import read_pinned_part
 from layline.coupling.places import KeptPlaces, PlaceKeeper
@@ -32,11 +34,12 @@ from layline.source.seen import Asked, Read
 from layline.source.shift import Shift
 from layline.source.sight import Sight
 from layline.source.versions import Versions
-from layline.workspace.kept import find_pins, open_memos
+from layline.workspace.kept import Results, find_pins, open_memos, result_key
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from layline.coupling.model import Coupling
     from layline.coupling.version_guards import Running
     from layline.workspace.open import Workspace
 
@@ -171,6 +174,24 @@ class Pair:
         memos.save()
         self.recalled = (memos.recalled, memos.made)
         return found
+
+    @cached_property
+    def settled(self) -> tuple[Coupling, ...]:
+        """Every place with its verdict, those that read a command-line flag of upstream's included: one count for all."""
+        if not any(is_flag(one.target) for one in self.places.couplings):
+            return self.places.couplings
+        flags = self._flags
+        return settle_flags(self.places.couplings, {row.name: row for row in flags.rows}, frozenset(flags.known))
+
+    @cached_property
+    def _flags(self) -> FlagChanges:
+        packages, roots = self.settings.packages, self.settings.source_roots
+        key, results = result_key("flags", packages, roots, self.pin, self.tip), Results("flags")
+        known = results.load(key, lambda plain: codec.decode(FlagChanges, plain, where="cache"))
+        if known is None:
+            known = compare_flags_of(self.comparer, packages)
+            results.store(key, codec.encode(known))
+        return known
 
     def _judge(self, paths: list[str]) -> tuple[KeptPlaces, dict[str, set[Read]]]:
         finder, skipped = read_ours(self.workspace, self.part, self.sight.see(paths))

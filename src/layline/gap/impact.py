@@ -11,16 +11,16 @@ from typing import TYPE_CHECKING
 
 from layline import codec
 from layline.change.kept import open_comparer
+from layline.change.options.flags import find_files_with
+from layline.change.options.read import read_options
 from layline.change.surface import StaleKey, Surface
 from layline.change.trace import Tracer
 from layline.core.evidence import Location, Skipped, locate_skipped
 from layline.core.ours import is_test
-from layline.coupling.flags import settle_flags
 from layline.coupling.model import Coupling
 from layline.gap.own_files import find_lost_imports, list_yaml
 from layline.gap.reach import list_beyond
-from layline.gap.surface.compare import compare_surface, read_options
-from layline.gap.surface.flags import find_files_with
+from layline.gap.surface.compare import compare_surface
 from layline.gap.surface.yaml_keys import find_stale_keys, join_beyond, read_yaml_keys, spell_out
 from layline.source import Index, Part, Tree, build_indexes, open_cache, parse_tree
 from layline.source.versions import Versions
@@ -88,8 +88,7 @@ def measure_impact(pair: Pair) -> Impact:
     options = read_options(resolvers[0], packages), read_options(resolvers[1], packages)
     surface = compare_surface(comparer, packages, *options)
     comparer.save()
-    flags = {row.name: row for row in surface.flags}
-    couplings = settle_flags(_find_own(pair), flags, frozenset(options[0].flags))
+    couplings = tuple(one for one in pair.settled if not is_test(one.location.path))
     ours = SelectedTree(workspace.tree, lambda path: not is_test(path))
     keys, unreadable = read_yaml_keys(ours, pair.settings.configs)
     beyond, unread_beyond = read_yaml_keys(ours, list_named(pair)) if pair.settings.configs else ({}, ())
@@ -118,11 +117,6 @@ def list_named(pair: Pair) -> tuple[str, ...]:
     configured = tuple(f"{folder.rstrip('/')}/" for folder in pair.settings.configs)
     found = list_beyond(pair.workspace.tree.entries, pair.backend, pair.settings)
     return tuple(folder for folder, _ in found if not f"{folder}/".startswith(configured))
-
-
-def _find_own(pair: Pair) -> Iterator[Coupling]:
-    """The judged places of ours, those of tests apart."""
-    yield from (one for one in pair.places.couplings if not is_test(one.location.path))
 
 
 class SelectedTree(Tree):

@@ -7,11 +7,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from layline.change.options.flags import find_files_with
+from layline.change.options.read import read_options
 from layline.core.evidence import Evidence, Location, Skipped
 from layline.core.ours import is_own
 from layline.gap.dependencies import read_declarations
-from layline.gap.surface.compare import read_options
-from layline.gap.surface.flags import find_files_with
 from layline.gap.surface.yaml_keys import find_stale_keys, read_yaml_keys
 from layline.source import Tree
 from layline.upgrade.edits import render_patch

@@ -10,6 +10,7 @@ from drift_rows import drift_row
 from histories import History
 from layline.change.binding import CallShape
 from layline.change.compare import Comparer
+from layline.change.options.read import read_options
 from layline.change.trace import Tracer
 from layline.core.evidence import Location
 from layline.coupling.agree import agree_on_patches
@@ -21,7 +22,7 @@ from layline.coupling.model import Coupling, Touch
 from layline.coupling.own_uses import read_uses
 from layline.coupling.reading import Finder, Place
 from layline.coupling.version_guards import Running, VersionGuards
-from layline.gap.surface.compare import compare_surface, read_options
+from layline.gap.surface.compare import compare_surface
 from layline.git import open_repository
 from layline.interpreter.modules import Modules
 from layline.source import Part, Tree, build_index

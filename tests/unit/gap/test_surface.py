@@ -8,9 +8,10 @@ import pytest
 
 from histories import History
 from layline.change.compare import Comparer
+from layline.change.options.read import read_options
 from layline.change.surface import Surface
 from layline.core.evidence import Evidence, Location
-from layline.gap.surface.compare import compare_surface, read_options
+from layline.gap.surface.compare import compare_surface
 from layline.gap.surface.yaml_keys import find_near, find_stale_keys, join_beyond, read_yaml_keys, spell_out
 from layline.git import open_repository
 from layline.source import Part, Tree, build_index

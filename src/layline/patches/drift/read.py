@@ -308,7 +308,7 @@ def _find_places(rows: list[Drift], pair: Pair) -> Iterator[Elsewhere]:
 def _find_elsewhere(pair: Pair) -> Iterator[Elsewhere]:
     """Every other place of ours that breaks; overrides and calls also where they only may."""
     severities = {Consequence.WILL_BREAK: Severity.BREAKS, Consequence.MAY_BREAK: Severity.LOOK}
-    for item in pair.places.couplings:
+    for item in pair.settled:
         if tells_elsewhere(item):
             yield Elsewhere(
                 touch=TOUCHES[item.touch],

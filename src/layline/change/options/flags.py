@@ -12,11 +12,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from layline.change.options.fields import ConfigField, all_fields
 from layline.change.surface import SurfaceChange, SurfaceRow
 from layline.core.evidence import Evidence, Skipped
 from layline.core.ours import is_test_module
 from layline.errors import SilentGitError
-from layline.gap.surface.fields import ConfigField, all_fields
 from layline.source import Index, Tree, is_within, parse_tree
 from layline.source.parsing import PARSING
 from layline.source.resolve import Resolver

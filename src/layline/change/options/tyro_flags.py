@@ -11,10 +11,10 @@ import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from layline.change.options.fields import ConfigField, all_fields
+from layline.change.options.flags import Flag, field_default, find_files_with
 from layline.core.evidence import Skipped
 from layline.core.ours import is_test_module
-from layline.gap.surface.fields import ConfigField, all_fields
-from layline.gap.surface.flags import Flag, field_default, find_files_with
 from layline.source import DefinitionKind, parse_tree
 from layline.source.resolve import Resolver
 
