@@ -19,10 +19,8 @@ from typing import Any
 
 from layline.core.drift import DriftKind
 from layline.core.evidence import Severity
-from layline.coupling.drift import find_drifts
 from layline.coupling.model import Consequence
-from layline.coupling.own_code import judge_ours, read_ours
-from layline.patches.drift.read import open_drift
+from layline.patches.drift.read import find_rows, open_drift
 from layline.workspace.open import open_workspace
 
 CONFIG = """\
@@ -89,12 +87,11 @@ def find_moves(chosen: argparse.Namespace) -> list[tuple[str, str, str]]:
 def score(chosen: argparse.Namespace, config: Path, commit: str, new: str) -> dict[str, Any]:
     start = time.perf_counter()
     workspace = open_workspace(config, at=f"{commit}^")
-    opened = open_drift(workspace, "up", new)
-    sides = opened.sides
-    rows = [row for row in find_drifts(opened.inventory, opened.sides) if row.severity is Severity.BREAKS]
+    opening = open_drift(workspace, "up", new)
+    rows = [row for row in find_rows(opening) if row.severity is Severity.BREAKS]
     hits = [
         item
-        for item in judge_ours(read_ours(workspace, sides.pin.index.parts[sides.part])[0], sides.comparer).couplings
+        for item in opening.pair.places.couplings
         if item.consequence in {Consequence.WILL_BREAK, Consequence.MAY_BREAK}
     ]
     universe = {

@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING
 
 from layline.core.progress import Progress, silent
 from layline.core.report import Answer
-from layline.coupling.drift import find_drifts
 from layline.coupling.threeway import build_three_way
 from layline.errors import Error
-from layline.patches.drift.read import open_drift
+from layline.patches.drift.read import find_rows, open_drift
 from layline.patches.drift.three_way import build_diff_report, encode_views
 from layline.patches.found import build_found, build_noted, read_notes
 from layline.patches.kept import read_inventories
@@ -75,12 +74,9 @@ def patches_diff(workspace: Workspace, patch: str, *, to: str | None = None, pro
     """The three-way view of one patch: upstream then, upstream now, ours."""
     named = find_named(read_inventories(workspace, workspace.choose(None), progress), patch)
     backend, patch = named.inventory.backend, named.patch.id
-    opened = open_drift(workspace, backend, to, progress)
-    rows = [
-        row
-        for row in find_drifts(opened.inventory, opened.sides)
-        if row.patch == patch or (row.effect is not None and row.effect.id in named.ids)
-    ]
+    opening = open_drift(workspace, backend, to, progress)
+    listed, opened = find_rows(opening), opening.opened
+    rows = [row for row in listed if row.patch == patch or (row.effect is not None and row.effect.id in named.ids)]
     views = [view for row in rows if (view := build_three_way(row, opened.sides)) is not None]
     report = build_diff_report(patch, views, workspace.here)
     return Answer(report=report, data=encode_views(patch, backend, opened.pin, opened.tip, views))
@@ -88,9 +84,9 @@ def patches_diff(workspace: Workspace, patch: str, *, to: str | None = None, pro
 
 def patches_retarget(workspace: Workspace, backend: str, *, to: str | None = None) -> tuple[Answer, str]:
     """The edit for moved and renamed targets: an answer that tells it, and the diff itself."""
-    opened = open_drift(workspace, backend, to)
-    found = find_retarget(workspace, backend, opened)
-    return build_retargeted(backend, opened, found), found.diff
+    opening = open_drift(workspace, backend, to)
+    found = find_retarget(workspace, backend, opening)
+    return build_retargeted(backend, opening.opened, found), found.diff
 
 
 def patches_trace(

@@ -8,14 +8,13 @@ from layline.app.gap_handed import read_patches
 from layline.core.checks import clean_line
 from layline.core.period import Cadence
 from layline.core.report import Answer
-from layline.coupling.agree import agree_on_patches
 from layline.coupling.pair import Pair
 from layline.dashboard.backend_status import same_commit
 from layline.dashboard.breakage import find_breakage
 from layline.dashboard.content import load_evidence
 from layline.gap.areas import area_classes
 from layline.gap.changes import build_changes
-from layline.gap.impact import measure_impact
+from layline.gap.impact import read_impact
 from layline.gap.overview import find_broken_places
 from layline.history import read_log, read_touched_files
 from layline.periodic.distance import Target
@@ -48,10 +47,9 @@ def measure_effect(workspace: Workspace, target: Target, pin: str, tip: str) -> 
     if not target.backend.packages:
         return None
     pair = Pair(workspace, target.key, pin, tip)
-    impact = measure_impact(pair)
     patches, _ = read_patches(pair)
-    couplings = agree_on_patches(impact.couplings, patches or ())
-    breaking = len(find_broken_places(couplings, patches or ()))
+    impact = read_impact(pair, patches or ())
+    breaking = len(find_broken_places(impact.couplings, patches or ()))
     return Effect(will_break=breaking, used_files=frozenset(impact.used_files))
 
 

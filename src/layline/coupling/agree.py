@@ -26,6 +26,15 @@ _STATES = {
 }
 
 
+def find_owned(patches: Iterable[Drift]) -> frozenset[tuple[Location, str]]:
+    """Line and target of what a drift row decides: nobody else judges that place."""
+    return frozenset((row.location, row.target) for row in patches if row.target is not None and _decides(row))
+
+
+def _decides(row: Drift) -> bool:
+    return row.kind.facts.fate is not Fate.OPEN
+
+
 def agree_on_patches(couplings: Iterable[Coupling], patches: Iterable[Drift]) -> tuple[Coupling, ...]:
     """Couplings that patch a name take the verdict of the drift row of the same line and name; sorted again."""
     rows: dict[tuple[Location, str | None], Drift] = {}
@@ -36,7 +45,7 @@ def agree_on_patches(couplings: Iterable[Coupling], patches: Iterable[Drift]) ->
 
 def _agree(one: Coupling, rows: dict[tuple[Location, str | None], Drift]) -> Coupling:
     row = rows.get((one.location, one.target)) if one.touch is Touch.PATCH else None
-    if row is None or row.kind.facts.fate is Fate.OPEN:
+    if row is None or not _decides(row):
         return one
     breaks = row.severity is Severity.BREAKS
     state = _STATES.get(row.kind)

@@ -102,7 +102,7 @@ def _find_doubts(subjects: Iterable[Subject], sides: Sides) -> tuple[tuple[set[s
 
 def judge_effect(patch: Patch, effect: Effect, sides: Sides, fitter: Fitter) -> Drift:
     """The row of one effect."""
-    target = effect.target or _called_target(effect)
+    target = find_target(effect)
     if target is None:
         return Drift(
             patch=patch.id,
@@ -139,8 +139,12 @@ def judge(question: Question) -> tuple[Finding, ...]:
     return tuple(found)
 
 
-def _called_target(effect: Effect) -> str | None:
-    """The upstream function or mapping through which a config rewrite goes (`a.b.register('x')`, `a.b.TABLE['x']`)."""
+def find_target(effect: Effect) -> str | None:
+    """What is compared; of a config rewrite the function or mapping it goes through (`a.b.register('x')`,
+    `a.b.TABLE['x']`).
+    """
+    if effect.target:
+        return effect.target
     for key in effect.mutates:
         head = re.split(r"[(\[]", key, maxsplit=1)[0]
         if head != key and "." in head and all(part.isidentifier() for part in head.split(".")):

@@ -48,9 +48,13 @@ _ASKED = Verdict(state=State.UNDECIDED, consequence=Consequence.WILL_BREAK)
 class Judge:
     """Judges places against one pair of indexes; of command-line flags `flags.settle_flags` says the rest."""
 
-    def __init__(self, comparer: Comparer, running: Running | None = None) -> None:
+    def __init__(
+        self, comparer: Comparer, running: Running | None = None, owned: Collection[tuple[Location, str]] = ()
+    ) -> None:
         self._comparer = comparer
         self._running = running
+        self._owned = owned
+        """Line and target of patched places that drift rows decide; here only what became of the name is told."""
         self._instances = Instances(comparer.pin), Instances(comparer.tip)
         self._sites = CallSites(comparer.tip)
         self._doubtful: frozenset[str] = frozenset()
@@ -85,8 +89,7 @@ class Judge:
                 continue
             judged = replace(place, target=target)
             with self._comparer.seen.within(self.reads[place.location.path]):
-                verdict = self._judge(judged)
-                verdict = self._limit(judged, verdict) if verdict is not None else None
+                verdict = self._tell_name(judged) if self._is_owned(judged) else self._judge(judged)
             if verdict is None:
                 continue
             if verdict.state in _GONE and self._is_known_broken(judged, broken):
@@ -135,9 +138,24 @@ class Judge:
             target = target.rpartition(".")[0]
         return target if place.call is not None and place.target == place.imported else None
 
+    def _is_owned(self, place: Place) -> bool:
+        return place.touch is Touch.PATCH and (place.location, place.target) in self._owned
+
+    def _tell_name(self, place: Place) -> Verdict:
+        """Where the name is at the tip: what that does to our patch its row says."""
+        found = self._comparer.compare(place.target)
+        is_gone = not found.after.exists
+        new = found.new_home if is_gone or found.kind is DriftKind.MOVED else None
+        state = find_gone_state(found) if is_gone else find_state(found.kind)
+        return Verdict(state=state, consequence=Consequence.OK, new_target=new)
+
     def _judge(self, place: Place) -> Verdict | None:
         if is_flag(place.target):
             return replace(self._limit(place, _ASKED), consequence=Consequence.OK)
+        found = self._judge_name(place)
+        return self._limit(place, found) if found is not None else None
+
+    def _judge_name(self, place: Place) -> Verdict | None:
         if place.instance:
             return self._judge_attribute(place)
         found = self._comparer.compare(place.target)
@@ -344,7 +362,7 @@ class Judge:
 
     def _culprit(self, place: Place, verdict: Verdict) -> str | None:
         """The upstream commit after which our place no longer fits, where one can be told."""
-        if is_flag(place.target) or place.instance:
+        if is_flag(place.target) or place.instance or self._is_owned(place):
             return None
         found = self._comparer.compare(place.target)
         if verdict.state in _GONE:

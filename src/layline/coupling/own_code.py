@@ -17,7 +17,6 @@ from layline.source.declared_version import read_version
 if TYPE_CHECKING:
     from collections.abc import Container
 
-    from layline.change.compare import Comparer
     from layline.core.evidence import Skipped
     from layline.coupling.decide import RefKnowledge
     from layline.coupling.model import Coupling
@@ -47,11 +46,8 @@ def read_ours(
     return Finder(index=both, packages=roots, uses=uses), skipped
 
 
-def judge_ours(
-    finder: Finder, comparer: Comparer, running: Running | None = None, paths: Container[str] | None = None
-) -> JudgedPlaces:
-    """What becomes of every such place between the two commits, apart from patches; of all files, or of these."""
-    judge = Judge(comparer, running)
+def judge_ours(finder: Finder, judge: Judge, paths: Container[str] | None = None) -> JudgedPlaces:
+    """What becomes of every such place between the two commits; of all files, or of these."""
     return JudgedPlaces(build_couplings(judge, finder.find_places(paths)), judge.reads)
 
 

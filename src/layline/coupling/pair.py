@@ -16,6 +16,7 @@ from layline.core.evidence import Skipped
 from layline.core.progress import Progress, silent
 from layline.coupling.decide import RefKnowledge
 from layline.coupling.flags import FlagChanges, compare_flags_of, settle_flags
+from layline.coupling.judge import Judge
 from layline.coupling.model import is_flag
 from layline.coupling.own_code import find_version, judge_ours, read_indexes, read_ours, read_running
 from layline.coupling.pinned import read_pinned_part
@@ -39,6 +40,7 @@ from layline.workspace.kept import Results, find_pins, open_memos, result_key
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from layline.core.evidence import Location
     from layline.coupling.model import Coupling
     from layline.coupling.version_guards import Running
     from layline.workspace.open import Workspace
@@ -72,6 +74,9 @@ class Pair:
         self._shifts: dict[tuple[str, str], Shift] = {}
         self.ask_key: Callable[[str, str], bool] = lambda _key, _told: False
         """Whether a config key is mentioned as it was noted; who notes keys says so."""
+        self.owned: frozenset[tuple[Location, str]] = frozenset()
+        """Line and target of what drift rows decide: the places are judged without them, so whoever has rows says so
+        before."""
         self.recalled = (0, 0)
         """Of how many files the places were recalled, and of how many they were judged now."""
         self._ahead: Callable[[], list[Index]] = self._read
@@ -170,7 +175,7 @@ class Pair:
         """Every place of ours that touches this upstream, with what becomes of it; what did not change is recalled."""
         self.progress("reading our overrides and calls", 0, 0)
         memos = self.open_memos("places")
-        found = PlaceKeeper(self.at_tips(memos), self.sight).find(self.sight.paths, self._judge)
+        found = PlaceKeeper(self.at_tips(memos), self.sight, self.owned).find(self.sight.paths, self._judge)
         memos.save()
         self.recalled = (memos.recalled, memos.made)
         return found
@@ -195,7 +200,7 @@ class Pair:
 
     def _judge(self, paths: list[str]) -> tuple[KeptPlaces, dict[str, set[Read]]]:
         finder, skipped = read_ours(self.workspace, self.part, self.sight.see(paths))
-        judged = judge_ours(finder, self.comparer, self.running, frozenset(paths))
+        judged = judge_ours(finder, Judge(self.comparer, self.running, self.owned), frozenset(paths))
         return KeptPlaces(couplings=judged.couplings, skipped=skipped), judged.reads
 
     def read_skipped(self) -> tuple[Skipped, ...]:

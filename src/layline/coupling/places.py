@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from layline import codec
-from layline.core.evidence import Skipped
+from layline.core.evidence import Location, Skipped
 from layline.coupling.model import Coupling, breaks_first
 from layline.source.at_tips import stamp
 
@@ -25,12 +27,14 @@ class KeptPlaces:
     skipped: tuple[Skipped, ...] = ()
 
 
-@dataclass(slots=True, eq=False)
+@dataclass(eq=False)
 class PlaceKeeper:
     """Recalls what was said of files, and keeps what is said now."""
 
     tips: AtTips
     sight: Sight
+    owned: Collection[tuple[Location, str]] = ()
+    """Line and target of what drift rows decide."""
 
     def find(
         self,
@@ -73,4 +77,12 @@ class PlaceKeeper:
         return replace(found, couplings=tuple(couplings))
 
     def _key(self, path: str) -> str:
-        return self.tips.memos.key("places", path, self.sight.digest([path]), self.sight.find_handed(path))
+        owned = self._owned_lines.get(path, [])
+        return self.tips.memos.key("places", path, self.sight.digest([path]), self.sight.find_handed(path), owned)
+
+    @cached_property
+    def _owned_lines(self) -> dict[str, list[tuple[int, str]]]:
+        found: dict[str, list[tuple[int, str]]] = defaultdict(list)
+        for location, target in sorted(self.owned, key=lambda one: (one[0].path, one[0].line, one[1])):
+            found[location.path].append((location.line, target))
+        return found

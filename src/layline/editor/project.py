@@ -27,7 +27,7 @@ from layline.editor.edits import Edit, compare_texts, parse_body
 from layline.errors import Error
 from layline.git.narrow import Narrow
 from layline.patches.drift.lines import say_commit, tell_row
-from layline.patches.drift.read import OpenedDrift, open_drift
+from layline.patches.drift.read import OpenedDrift, find_rows, open_drift
 from layline.patches.guards.show import show_condition
 from layline.patches.inventory.read import read_downstream, read_inventory
 from layline.patches.opened import OpenedInventory, open_reading
@@ -191,16 +191,18 @@ def open_editor(config: Path | None = None, progress: Progress = silent) -> Edit
     progress("reading our code and the upstreams at their pins", 0, 0)
     reading = open_reading(workspace)
     opened: dict[str, OpenedDrift] = {}
+    rows: dict[str, list[Drift]] = {}
     problems: list[Error] = []
     for key in reading.workspace.settings.backends:
         progress(f"comparing {key} with its upstream", 0, 0)
         try:
-            opened[key] = open_drift(reading.workspace, key, None)
+            opening = open_drift(reading.workspace, key, None)
+            opened[key], rows[key] = opening.opened, find_rows(opening)
         except Error as error:
             problems.append(error)
     project = EditorProject(reading, opened, tuple(problems))
-    for key, one in opened.items():
-        for row in find_drifts(one.inventory, one.sides):
+    for key, found in rows.items():
+        for row in found:
             if row.effect is not None:
                 project.known.setdefault(row.location.path, []).append(Patched(key, row, row.effect))
     return project

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import ast
 import posixpath
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Iterator
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -17,6 +17,7 @@ from layline.change.surface import StaleKey, Surface
 from layline.change.trace import Tracer
 from layline.core.evidence import Location, Skipped, locate_skipped
 from layline.core.ours import is_test
+from layline.coupling.agree import agree_on_patches, find_owned
 from layline.coupling.model import Coupling
 from layline.gap.own_files import find_lost_imports, list_yaml
 from layline.gap.reach import list_beyond
@@ -28,6 +29,7 @@ from layline.workspace.kept import Results, digest_downstream, result_key
 
 if TYPE_CHECKING:
     from layline.config import Backend
+    from layline.coupling.drift_model import Drift
     from layline.coupling.pair import Pair
     from layline.git import TreeEntry
 
@@ -47,9 +49,12 @@ class Impact:
     skipped: tuple[Skipped, ...] = ()
 
 
-def read_impact(pair: Pair) -> Impact:
-    """What was measured for these files, commits and settings before, else what is measured now."""
+def read_impact(pair: Pair, patches: Collection[Drift]) -> Impact:
+    """What was measured for these files, commits and settings before, else what is measured now; what the rows of our
+    patches decide they say.
+    """
     workspace, backend = pair.workspace, pair.settings
+    pair.owned = find_owned(patches)
     key = result_key(
         "impact",
         digest_downstream(workspace),
@@ -59,13 +64,14 @@ def read_impact(pair: Pair) -> Impact:
         pair.tip,
         pair.upstream.is_shallow,
         [[path, workspace.tree.entries[path].oid] for path in list_yaml(workspace.tree.entries, list_named(pair))],
+        sorted((str(location), target) for location, target in pair.owned),
     )
     results = Results("impact")
     known = results.load(key, lambda plain: codec.decode(Impact, plain, where="cache"))
     if known is None:
         known = measure_impact(pair)
         results.store(key, codec.encode(known))
-    return known
+    return replace(known, couplings=agree_on_patches(known.couplings, patches))
 
 
 def measure_impact(pair: Pair) -> Impact:

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, TypeAlias
 from layline.core.evidence import Skipped, locate_skipped
 from layline.core.policy import recommend
 from layline.core.progress import Progress, silent
-from layline.coupling.agree import agree_on_patches
 from layline.coupling.pair import Pair
 from layline.gap.areas import area_classes, find_package_changes, measure_areas
 from layline.gap.causes import find_causes
@@ -19,7 +18,7 @@ from layline.gap.changes import build_changes, mark_lost
 from layline.gap.churn import measure_churn
 from layline.gap.dependencies import compare_declarations, find_conflicts, read_declarations
 from layline.gap.effort import measure_effort
-from layline.gap.impact import list_named, read_impact
+from layline.gap.impact import Impact, list_named, read_impact
 from layline.gap.model import Dependencies, Gap
 from layline.gap.overview import (
     find_broken_places,
@@ -82,14 +81,13 @@ def measure_between(
     pair = Pair(workspace, key, ends.pin, ends.tip)
     progress("Comparing our code with the tip", 0, 0)
     with ThreadPoolExecutor(max_workers=1) as pool:
-        waiting = pool.submit(read_impact, pair)
+        waiting = pool.submit(_judge_ours, pair, read_patches if backend.packages else None)
         history = _read_history(upstream, backend, ends)
         dependencies, skipped = read_dependencies(pin, tip, backend.dependencies)
         switched = name_switches(dependencies.platform, history.log, history.touched, open_reader(upstream))
         dependencies = replace(dependencies, platform=tuple(switched))
-        impact = waiting.result()
-    patches, unread = read_patches(pair) if read_patches is not None and backend.packages else (None, ())
-    couplings = agree_on_patches(impact.couplings, patches or ())
+        patches, unread, impact = waiting.result()
+    couplings = impact.couplings
     ours = {*impact.used_files} | {one.path for row in patches or () for one in row.evidence if one.path}
     places = find_broken_places(couplings, patches or ())
     broken = len(places) if impact.surface is not None else None
@@ -139,6 +137,15 @@ def measure_between(
         mentions=tuple(find_mentions(ours_at, list_yaml(ours_at.entries, folders), packages, tip.entries)),
         skipped=(*skipped, *impact.skipped, *unread),
     )
+
+
+def _judge_ours(
+    pair: Pair, read_patches: ReadPatches | None
+) -> tuple[tuple[Drift, ...] | None, tuple[Skipped, ...], Impact]:
+    """The rows of our patches first: what they decide nobody else judges."""
+    pair.begin()
+    patches, unread = read_patches(pair) if read_patches is not None else (None, ())
+    return patches, unread, read_impact(pair, patches or ())
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -10,9 +10,8 @@ from layline.core.evidence import Severity
 from layline.core.progress import Progress, silent
 from layline.core.revision import Commit
 from layline.coupling.culprit import find_culprits
-from layline.coupling.drift import find_drifts
 from layline.coupling.drift_model import Drift
-from layline.patches.drift.read import OpenedDrift, open_drift, settle
+from layline.patches.drift.read import OpenedDrift, find_rows, open_drift
 from layline.upgrade.judging import pin_of
 from layline.upgrade.matrix import Cell, Fit
 from layline.workspace.kept import Results, find_inputs, result_key
@@ -35,12 +34,13 @@ def judge_cells(workspace: Workspace, key: str, commit: str, progress: Progress 
     digest = _name_cells(known, key, commit)
     kept = _load_cells(digest)
     if kept is None:
-        opened = open_drift(known, key, commit, progress)
-        rows = settle(find_drifts(opened.inventory, opened.sides), known, opened)
+        opening = open_drift(known, key, commit, progress)
+        rows, opened = find_rows(opening), opening.opened
         broken = [row for row in rows if row.severity is Severity.BREAKS]
         found = find_culprits(broken, opened.sides, opened.upstream)
         culprits = {id(old): new.culprit for old, new in zip(broken, found, strict=True)}
         kept = Cells(cells=tuple(_cell(row, opened, culprits.get(id(row))) for row in rows if row.target is not None))
+        opening.save()
         Results("cells").store(digest, codec.encode(kept))
     return kept.cells
 

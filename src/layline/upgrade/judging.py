@@ -14,16 +14,15 @@ from layline.config import Pin
 from layline.core.evidence import Evidence, Severity
 from layline.core.ours import is_own
 from layline.core.progress import Progress, silent
-from layline.coupling.culprit import find_culprits, find_unheard
-from layline.coupling.drift import find_drifts
+from layline.coupling.culprit import find_unheard
 from layline.coupling.drift_model import Drift
 from layline.coupling.model import Consequence, Coupling, Touch
-from layline.coupling.own_code import judge_ours, read_indexes, read_ours
+from layline.coupling.own_code import read_indexes, read_ours
 from layline.coupling.reading import Finder
 from layline.git.overlay import Overlay
 from layline.patches.drift.elsewhere import TOUCHES, Elsewhere
 from layline.patches.drift.imports import find_failing_imports
-from layline.patches.drift.read import OpenedDrift, open_drift, settle
+from layline.patches.drift.read import OpenedDrift, find_rows, open_drift
 from layline.source import Definition, DefinitionKind, Tree
 from layline.source.resolve import Resolver
 from layline.upgrade.absolute import Judged, OwnGround, Standing, find_judged
@@ -67,15 +66,17 @@ def judge_at(workspace: Workspace, key: str, commit: str, progress: Progress = s
 
 
 def _judge(known: Workspace, key: str, commit: str, progress: Progress) -> Standing:
-    opened = open_drift(pin_to(known, key, commit), key, commit, progress, since=commit)
+    opening = open_drift(pin_to(known, key, commit), key, commit, progress, since=commit)
+    opened = opening.opened
     finder, _ = read_ours(known, opened.sides.tip.index.parts[opened.sides.part])
     progress("looking at our imports and calls", 0, 0)
     ours = find_judged(finder.find_places(), opened.sides.tip, _read_ground(finder, opened))
     patches = {patch.id: patch for patch in opened.inventory.patches}
     progress("looking at our patches", 0, 0)
-    rows = settle(find_drifts(opened.inventory, opened.sides), known, opened)
+    rows = find_rows(opening)
     effects = find_judged_effects(rows, patches, opened.sides, find_unheard(rows))
     places = sorted(_merge((*ours, *effects)), key=_misfits_first)
+    opening.save()
     return Standing(commit=commit, places=tuple(places), skipped=opened.skipped)
 
 
@@ -223,14 +224,11 @@ def _tip_evidence(opened: OpenedDrift, name: str | None) -> Evidence | None:
 def judge_between(workspace: Workspace, key: str, to: str, progress: Progress = silent) -> Between:
     """Our patches, imports, calls and overrides from the pin to another commit, with who did it."""
     known = know_packages(workspace)
-    opened = open_drift(known, key, to, progress)
-    progress("comparing targets", 0, 0)
-    rows = settle(find_drifts(opened.inventory, opened.sides), known, opened)
-    progress("looking for culprits", 0, 0)
-    rows = sorted(find_culprits(rows, opened.sides, opened.upstream), key=lambda row: row.order)
-    sides = opened.sides
-    ours, _ = read_ours(known, sides.pin.index.parts[sides.part])
-    return Between(opened, tuple(rows), judge_ours(ours, sides.comparer, sides.running).couplings)
+    opening = open_drift(known, key, to, progress)
+    rows = sorted(find_rows(opening, culprits=True), key=lambda row: row.order)
+    found = Between(opening.opened, tuple(rows), opening.pair.places.couplings)
+    opening.save()
+    return found
 
 
 def pin_of(workspace: Workspace, key: str) -> tuple[Repository, str]:

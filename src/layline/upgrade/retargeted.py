@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 from layline.core.evidence import encode_skipped
 from layline.core.report import Answer, Block, Bullets, Code, Paragraph, Report, Section
-from layline.coupling.drift import find_drifts
 from layline.git.overlay import Overlay
+from layline.patches.drift.read import find_rows
 from layline.patches.inventory.read import read_inventory
 from layline.patches.opened import open_reading
 from layline.upgrade.retarget import Retargeted, build_retarget, confirm
@@ -16,13 +16,14 @@ from layline.upgrade.retarget import Retargeted, build_retarget, confirm
 if TYPE_CHECKING:
     from layline.core.patch import Inventory
     from layline.patches import answers
-    from layline.patches.drift.read import OpenedDrift
+    from layline.patches.drift.read import OpenedDrift, Opening
     from layline.workspace.open import Workspace
 
 
-def find_retarget(workspace: Workspace, backend: str, opened: OpenedDrift) -> Retargeted:
+def find_retarget(workspace: Workspace, backend: str, opening: Opening) -> Retargeted:
     """The edit, as far as the inventory with it shows what was meant."""
-    rows = sorted(find_drifts(opened.inventory, opened.sides), key=lambda row: row.order)
+    rows, opened = sorted(find_rows(opening), key=lambda row: row.order), opening.opened
+    opening.save()
     found = build_retarget(rows, workspace.tree, opened.sides.pin, opened.sides.tip)
     if not found.files:
         return found

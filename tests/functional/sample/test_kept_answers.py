@@ -5,20 +5,26 @@ from __future__ import annotations
 import subprocess
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Never
 
 import pytest
 
 from layline.app.gap_handed import read_patches
 from layline.core.evidence import Severity
 from layline.core.progress import Progress, silent
-from layline.coupling.model import Consequence
+from layline.coupling.agree import find_owned
+from layline.coupling.judge import Judge, Verdict
+from layline.coupling.model import Consequence, Touch
+from layline.coupling.reading import Place
 from layline.errors import Error
 from layline.gap.endpoints import find_endpoints
 from layline.gap.measure import measure_between
+from layline.patches.drift import read
 from layline.patches.drift.ask import DriftOptions, find_drift
 from layline.patches.drift.kept import KEPT, KeptDrift
 from layline.patches.kept import read_inventories
 from layline.sample.write import write_sample
+from layline.upgrade.judging import judge_between
 from layline.workspace.kept import find_inputs
 from layline.workspace.open import open_workspace
 
@@ -78,8 +84,11 @@ def test_rows_of_other_files_are_recalled(harbor: Path, tmp_path: Path, monkeypa
 def test_a_gap_report_and_a_drift_judge_each_place_once(
     harbor: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """What the report judged the drift recalls, row by row and file by file; both tell the same places."""
+    """What the report judged the drift recalls, row by row and file by file; both tell the same places. A patched line
+    that a row decides is judged by no name, and `upgrade` and `patches matrix` judge nothing again.
+    """
     told: list[tuple[str, int, int]] = []
+    by_name = watch_judge(monkeypatch)
     monkeypatch.setenv("LAYLINE_CACHE", str(tmp_path / "cache"))
     workspace = open_workspace(harbor / "layline.toml")
     upstream = workspace.open_backend("keel")
@@ -91,6 +100,32 @@ def test_a_gap_report_and_a_drift_judge_each_place_once(
     assert outside
     assert outside <= broken
     assert broken - outside <= {row.location for row in drift.rows}
+    patched = [(one.location, one.target) for one in by_name if one.touch is Touch.PATCH]
+    assert len(by_name) > 20
+    assert not find_owned(drift.rows).intersection(patched)
+    assert any(one.touch is Touch.PATCH and one.consequence is Consequence.WILL_BREAK for one in gap.couplings)
+    monkeypatch.setattr(Judge, "_judge", refuse)
+    monkeypatch.setattr(read, "judge_subjects", refuse)
+    between = judge_between(workspace, "keel", gap.tip.commit.hash)
+    assert {row.location for row in between.rows} == {row.location for row in drift.rows}
+    assert any(row.comparison is not None for row in between.rows)
+
+
+def watch_judge(monkeypatch: pytest.MonkeyPatch) -> list[Place]:
+    """The places that are judged by their name alone."""
+    seen: list[Place] = []
+    judge = Judge._judge
+
+    def look(self: Judge, place: Place) -> Verdict | None:
+        seen.append(place)
+        return judge(self, place)
+
+    monkeypatch.setattr(Judge, "_judge", look)
+    return seen
+
+
+def refuse(*_: object, **__: object) -> Never:
+    raise AssertionError("judged again")
 
 
 def find_rows(harbor: Path, commit: str, progress: Progress = silent) -> KeptDrift:

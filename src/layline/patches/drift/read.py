@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import gc
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import cache, cached_property, lru_cache, partial
 from typing import TYPE_CHECKING
@@ -19,9 +19,11 @@ from layline.core.finding import Finding
 from layline.core.progress import Progress, silent
 from layline.core.why import Reason, Why
 from layline.coupling.additions import accept_additions
+from layline.coupling.agree import find_owned
+from layline.coupling.compare_target import compare_target
 from layline.coupling.culprit import find_hashes, find_last_seen, find_unheard, name_culprits
 from layline.coupling.decide import RefKnowledge
-from layline.coupling.drift import judge_subjects
+from layline.coupling.drift import find_target, judge_subjects
 from layline.coupling.drift_model import Drift, Sides
 from layline.coupling.model import Consequence
 from layline.coupling.pair import Pair
@@ -73,20 +75,15 @@ def judge_drift(asked: Asked, options: DriftOptions, progress: Progress, pair: P
     """
     workspace = know_packages(asked.workspace)
     opening = Opening(pair or Pair(workspace, asked.backend, asked.pin, asked.tip, progress), progress)
-    memos = opening.pair.open_memos("drift", (options.since is not None, options.culprits))
-    keeper = open_keeper(opening, memos)
-    subjects = list(find_subjects(opening.inventory))
-    kept = keeper.recall(subjects)
-    missing = [one for one, known in zip(subjects, kept, strict=True) if known is None]
-    fresh = iter(_judge_anew(missing, opening, keeper, options) if missing else ())
-    judged = [next(fresh) if known is None else known for known in kept]
-    rows = accept_ours([row for one in judged for row in one.rows], workspace)
+    judged = judge_rows(opening, culprits=options.culprits, since=options.since is not None)
+    rows = _accept_ours([row for one in judged for row in one.rows], workspace)
+    opening.pair.owned = find_owned(rows)
     if options.dead:
         rows = [row for row in rows if row.kind is DriftKind.DEAD_AT_PIN]
     rows = list(number_repeats(sorted(rows, key=lambda row: row.order)))
     places = tuple(_find_places(rows, opening.pair)) if options.reads_ours else ()
-    recalled, made = opening.pair.recalled
-    progress(KEPT, memos.recalled + recalled, memos.recalled + memos.made + recalled + made)
+    (recalled, made), (files, more) = opening.recalled, opening.pair.recalled
+    progress(KEPT, recalled + files, recalled + made + files + more)
     found = KeptDrift(
         pin=asked.pin,
         tip=asked.tip,
@@ -97,14 +94,46 @@ def judge_drift(asked: Asked, options: DriftOptions, progress: Progress, pair: P
         uncompared=dict(count_uncompared(opening.inventory, judged)),
     )
     opening.save()
-    memos.save()
     return found
 
 
+def judge_rows(opening: Opening, *, culprits: bool = False, since: bool = False) -> list[Judged]:
+    """What is said of each effect; what did not change is recalled, the rest is judged and kept for the next commit."""
+    memos = opening.pair.open_memos("drift", (since, culprits))
+    keeper = open_keeper(opening, memos)
+    subjects = list(find_subjects(opening.inventory))
+    kept = keeper.recall(subjects)
+    missing = [one for one, known in zip(subjects, kept, strict=True) if known is None]
+    fresh = iter(_judge_anew(missing, opening, keeper, culprits, since) if missing else ())
+    judged = [next(fresh) if known is None else known for known in kept]
+    memos.save()
+    opening.recalled = memos.recalled, memos.made
+    return judged
+
+
+def find_rows(opening: Opening, *, culprits: bool = False) -> list[Drift]:
+    """The rows of `patches drift`, as the inventory orders them, each with what became of its target: for who builds on
+    what they say.
+    """
+    judged = judge_rows(opening, culprits=culprits)
+    rows = _accept_ours([row for one in judged for row in one.rows], opening.pair.workspace)
+    opening.pair.owned = find_owned(rows)
+    sides = opening.opened.sides
+    return [_compare_again(row, sides) for row in rows]
+
+
+def _compare_again(row: Drift, sides: Sides) -> Drift:
+    """Comparisons are not kept with rows; the comparer keeps them itself."""
+    target = find_target(row.effect) if row.effect is not None else None
+    if row.effect is None or target is None or row.comparison is not None:
+        return row
+    return replace(row, comparison=compare_target(target, row.effect, sides))
+
+
 def _judge_anew(
-    subjects: list[Subject], opening: Opening, keeper: RowKeeper, options: DriftOptions
+    subjects: list[Subject], opening: Opening, keeper: RowKeeper, culprits: bool, since: bool
 ) -> Iterator[Judged]:
-    """Rows of these subjects, with their culprits where they are asked for, kept for the next commit."""
+    """Rows of these subjects, with their culprits where they are asked for."""
     opened, said = opening.opened, list[_Said]()
     sides = replace(opened.sides, targets=keeper.targets)
     keeper.note()
@@ -116,10 +145,10 @@ def _judge_anew(
         opening.progress("comparing targets", number, len(subjects))
         said.append(_Said(subject, judged, keeper.note(), reads))
     rows = [row for one in said for row in one.judged.rows]
-    if options.since is not None:
+    if since:
         rows = [_accept_new(row) for row in rows]
     rows = list(find_last_seen(rows, sides, opened.upstream, opened.pin))
-    if options.culprits:
+    if culprits:
         opening.progress("looking for culprits", 0, 0)
         rows = list(name_culprits(rows, _find_hashes(rows, said, sides), opened.upstream))
     found = iter(rows)
@@ -155,14 +184,9 @@ def open_keeper(opening: Opening, memos: Memos) -> RowKeeper:
     return RowKeeper(tips, pair.sight, targets, opening.describe_key, lambda: opening.opened.sides.reader)
 
 
-def accept_ours(rows: list[Drift], workspace: Workspace) -> list[Drift]:
+def _accept_ours(rows: list[Drift], workspace: Workspace) -> list[Drift]:
     """Rows about names that upstream never had and our own code reads are additions of ours."""
     return list(accept_additions(rows, find_unheard(rows), workspace.tree))
-
-
-def settle(rows: Iterable[Drift], workspace: Workspace, opened: OpenedDrift) -> list[Drift]:
-    """Rows about names the pin does not have: until when upstream had them, or that they are additions of ours."""
-    return accept_ours(list(find_last_seen(rows, opened.sides, opened.upstream, opened.pin)), workspace)
 
 
 def _accept_new(row: Drift) -> Drift:
@@ -174,13 +198,13 @@ def _accept_new(row: Drift) -> Drift:
 
 def open_drift(
     workspace: Workspace, backend: str, to: str | None, progress: Progress = silent, *, since: str | None = None
-) -> OpenedDrift:
-    """Read the inventory and both upstream refs."""
+) -> Opening:
+    """The inventory and both upstream refs, read when they are needed."""
     workspace = know_packages(workspace)
     upstream = workspace.open_backend(backend)
     pin = upstream.resolve(since) if since else workspace.find_pinned(backend).commit
     tip = upstream.resolve_upstream(to or workspace.settings.backend(backend).ref)
-    return Opening(Pair(workspace, backend, pin, tip, progress), progress).opened
+    return Opening(Pair(workspace, backend, pin, tip, progress), progress)
 
 
 @dataclass(eq=False)
@@ -198,6 +222,8 @@ class Opening:
         # at the pin, and at one tip after the other
         memos = open_memos("mentions", *given, pair.pin), open_memos("mentions", *given)
         self._mentioned = pair.at_tips(memos[0], pair.pin), pair.at_tips(memos[1])
+        self.recalled = (0, 0)
+        """How many rows were recalled, and how many judged now."""
 
     @cached_property
     def inventory(self) -> Inventory:
