@@ -16,14 +16,13 @@ from layline.core.evidence import Evidence, Location
 from layline.core.why import Reason, Why
 from layline.coupling.binding_kind import compare_returns
 from layline.coupling.callee import find_callee, find_misfits, find_refusal, find_refused, follow_apply, reaches
-from layline.coupling.model import Consequence, Coupling, State, Touch, breaks_first, is_flag
+from layline.coupling.model import Consequence, Coupling, State, Touch, is_flag
 from layline.coupling.reading import Place
-from layline.coupling.states import find_gone_state, find_state
+from layline.coupling.states import find_gone_state, find_place, find_state, is_class_no_more
 from layline.coupling.version_guards import Running
-from layline.source import Definition, DefinitionKind, Symbol
+from layline.source import Definition, DefinitionKind
 from layline.source.instances import Instances
 from layline.source.names import parents
-from layline.source.resolve import Resolver
 from layline.source.seen import Read
 
 _GONE = {State.MOVED, State.RENAMED, State.REMOVED, State.UNBOUND}
@@ -53,8 +52,11 @@ class Judge:
     ) -> None:
         self._comparer = comparer
         self._running = running
-        self._owned = owned
-        """Line and target of patched places that drift rows decide; here only what became of the name is told."""
+        self._owners: dict[tuple[str, str], list[Location]] = defaultdict(list)
+        """File and target of patched places → lines whose drift rows decide; here only what became of the name is told.
+        Other lines of the file that write the same name (they mostly put the original back) go with the first."""
+        for location, target in sorted(owned, key=lambda one: (one[0].path, one[0].line)):
+            self._owners[location.path, target].append(location)
         self._instances = Instances(comparer.pin), Instances(comparer.tip)
         self._sites = CallSites(comparer.tip)
         self._doubtful: frozenset[str] = frozenset()
@@ -89,7 +91,8 @@ class Judge:
                 continue
             judged = replace(place, target=target)
             with self._comparer.seen.within(self.reads[place.location.path]):
-                verdict = self._tell_name(judged) if self._is_owned(judged) else self._judge(judged)
+                owner = self._find_owner(judged)
+                verdict = self._judge(judged) if owner is None else self._tell_name(judged)
             if verdict is None:
                 continue
             if verdict.state in _GONE and self._is_known_broken(judged, broken):
@@ -99,7 +102,8 @@ class Judge:
                 broken |= {(place.location.path, target), (place.location.path, home or target)}
             certain = place.certain or not is_flag(target)
             key = (place.location.path, place.touch, target, verdict, place.guarded, certain)
-            groups.setdefault(key, []).append((judged, verdict))
+            group = groups.setdefault(key if owner is None else (owner, target), [])
+            group.insert(0 if owner == place.location else len(group), (judged, verdict))
         for items in groups.values():
             with self._comparer.seen.within(self.reads[items[0][0].location.path]):
                 coupling = self._couple(items)
@@ -138,8 +142,10 @@ class Judge:
             target = target.rpartition(".")[0]
         return target if place.call is not None and place.target == place.imported else None
 
-    def _is_owned(self, place: Place) -> bool:
-        return place.touch is Touch.PATCH and (place.location, place.target) in self._owned
+    def _find_owner(self, place: Place) -> Location | None:
+        """The line whose drift row speaks for a patched place."""
+        owners = self._owners.get((place.location.path, place.target), ()) if place.touch is Touch.PATCH else ()
+        return place.location if place.location in owners else next(iter(owners), None)
 
     def _tell_name(self, place: Place) -> Verdict:
         """Where the name is at the tip: what that does to our patch its row says."""
@@ -329,7 +335,7 @@ class Judge:
     def _judge_present(self, place: Place, found: Comparison) -> Verdict:
         """The name is still there; how much that matters depends on how deep we rely on it."""
         state = find_state(found.kind)
-        if place.touch in {Touch.IMPORT, Touch.SUBCLASS} and _is_class_no_more(found):
+        if place.touch in {Touch.IMPORT, Touch.SUBCLASS} and is_class_no_more(found):
             consequence = Consequence.WILL_BREAK if place.touch is Touch.SUBCLASS else Consequence.MAY_BREAK
             return Verdict(state=State.SIGNATURE, consequence=consequence, why=(Why(Reason.CLASS_NO_MORE),))
         if found.kind is DriftKind.MOVED:
@@ -362,7 +368,7 @@ class Judge:
 
     def _culprit(self, place: Place, verdict: Verdict) -> str | None:
         """The upstream commit after which our place no longer fits, where one can be told."""
-        if is_flag(place.target) or place.instance or self._is_owned(place):
+        if is_flag(place.target) or place.instance or self._find_owner(place) is not None:
             return None
         found = self._comparer.compare(place.target)
         if verdict.state in _GONE:
@@ -385,29 +391,7 @@ class Judge:
             return None, None
         before = self._comparer.pin.resolve(target)
         after = self._comparer.tip.resolve(verdict.new_target or target)
-        return _place_of(self._comparer.pin, before), _place_of(self._comparer.tip, after)
-
-
-def build_couplings(judge: Judge, places: Iterable[Place]) -> tuple[Coupling, ...]:
-    """All couplings, what breaks first in front."""
-    return tuple(sorted(judge.find_couplings(places), key=breaks_first))
-
-
-def _is_class_no_more(found: Comparison) -> bool:
-    before, after = found.before.definition, found.after.definition
-    if before is None or after is None:
-        return False
-    return before.kind is DefinitionKind.CLASS and after.kind is DefinitionKind.FUNCTION
-
-
-def _place_of(resolver: Resolver, symbol: Symbol) -> Evidence | None:
-    """Where the name is bound; a module is its first line."""
-    index = resolver.index
-    module = symbol.bound_in or symbol.module
-    if module is None or module not in index.entries or not symbol.exists:
-        return None
-    line = symbol.location.line if symbol.location is not None else 1
-    return index.evidence(module, (line, line))
+        return find_place(self._comparer.pin, before), find_place(self._comparer.tip, after)
 
 
 def _sum_up(reason: Reason, problems: Iterable[Problem], name: str = "") -> Why:

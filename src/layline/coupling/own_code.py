@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from layline.coupling.judge import Judge, build_couplings
+from layline.coupling.judge import Judge
+from layline.coupling.model import breaks_first
 from layline.coupling.own_uses import find_roots, read_uses
 from layline.coupling.reading import Finder
 from layline.coupling.uses import ANALYSER
@@ -48,7 +49,7 @@ def read_ours(
 
 def judge_ours(finder: Finder, judge: Judge, paths: Container[str] | None = None) -> JudgedPlaces:
     """What becomes of every such place between the two commits; of all files, or of these."""
-    return JudgedPlaces(build_couplings(judge, finder.find_places(paths)), judge.reads)
+    return JudgedPlaces(tuple(sorted(judge.find_couplings(finder.find_places(paths)), key=breaks_first)), judge.reads)
 
 
 def read_running(ours: Tree, roots: tuple[str, ...], ground: RefKnowledge) -> Running:

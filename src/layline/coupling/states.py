@@ -1,4 +1,4 @@
-"""What a place of ours is told of the name it touches, by what became of that."""
+"""What a place of ours is told of the name it touches: what became of it, and where it is."""
 
 from __future__ import annotations
 
@@ -6,9 +6,13 @@ from typing import TYPE_CHECKING
 
 from layline.core.drift import DriftKind, Fate
 from layline.coupling.model import State
+from layline.source.definitions import DefinitionKind
 
 if TYPE_CHECKING:
     from layline.change.compare import Comparison
+    from layline.core.evidence import Evidence
+    from layline.source.resolve import Resolver
+    from layline.source.symbols import Symbol
 
 _STATES = {
     DriftKind.UNCHANGED: State.OK,
@@ -35,3 +39,20 @@ def find_gone_state(found: Comparison) -> State:
     if new is not None and new.rpartition(".")[2] != found.name.rpartition(".")[2]:
         return State.RENAMED
     return find_state(found.kind)
+
+
+def is_class_no_more(found: Comparison) -> bool:
+    before, after = found.before.definition, found.after.definition
+    if before is None or after is None:
+        return False
+    return before.kind is DefinitionKind.CLASS and after.kind is DefinitionKind.FUNCTION
+
+
+def find_place(resolver: Resolver, symbol: Symbol) -> Evidence | None:
+    """Where the name is bound; a module is its first line."""
+    index = resolver.index
+    module = symbol.bound_in or symbol.module
+    if module is None or module not in index.entries or not symbol.exists:
+        return None
+    line = symbol.location.line if symbol.location is not None else 1
+    return index.evidence(module, (line, line))

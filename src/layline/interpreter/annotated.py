@@ -6,8 +6,8 @@ import ast
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from layline.interpreter.modules import Scope
 from layline.interpreter.objects import class_of
-from layline.interpreter.scope import Scope
 from layline.interpreter.values import Argument, Called, Class, Element, Instance, Member, Outside, Value, find_order
 from layline.source.parsing import PARSING
 

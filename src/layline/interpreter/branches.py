@@ -139,3 +139,15 @@ def find_pairs(left: Value, right: Value, when: Iterable[Value] = ()) -> Iterato
             yield one, other
             if len(seen) >= _MOST_WAYS:
                 return
+
+
+def merge_names(test: Value, yes: dict[str, Value], no: dict[str, Value]) -> dict[str, Value]:
+    """The names after an `if`: what both branches agree on, a choice where they differ."""
+    merged: dict[str, Value] = {}
+    for name in {**yes, **no}:
+        left, right = yes.get(name), no.get(name)
+        if left is None or right is None:
+            merged[name] = right if left is None else left  # type: ignore[assignment]  # one of the two is there
+        else:
+            merged[name] = left if left is right or left == right else Choice(test, left, right)
+    return merged

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING
 from layline.interpreter.builtin import KNOWN, call_method
 from layline.interpreter.events import Call, Registration
 from layline.interpreter.libraries import call_made
+from layline.interpreter.modules import Scope
+from layline.interpreter.objects import open_closure
 from layline.interpreter.references import INERT
-from layline.interpreter.scope import Scope, open_closure
 from layline.interpreter.state import (
     MOST_CALLS_DEEP,
     MOST_CALLS_DEEP_DEFERRED,

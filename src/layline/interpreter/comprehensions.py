@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from typing import TypeAlias
 
-from layline.interpreter.scope import Scope
+from layline.interpreter.modules import Scope
 from layline.interpreter.state import Machine
 from layline.interpreter.values import (
     LEFT_OUT,

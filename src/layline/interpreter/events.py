@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING
+
+from layline.interpreter.modules import Event as Event  # noqa: PLC0414  whoever handles kinds asks here
 
 if TYPE_CHECKING:
     import ast
@@ -14,7 +16,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(slots=True, eq=False, kw_only=True)
-class Write:
+class Write(Event):
     """An attribute or item set or deleted."""
 
     owner: Value
@@ -45,7 +47,7 @@ class Write:
 
 
 @dataclass(slots=True, eq=False, kw_only=True)
-class Call:
+class Call(Event):
     """A call of something outside the downstream."""
 
     callee: Value
@@ -61,7 +63,7 @@ class Call:
 
 
 @dataclass(slots=True, eq=False, kw_only=True)
-class Registration:
+class Registration(Event):
     """A handler given to a registry of the downstream."""
 
     registry: str
@@ -75,7 +77,7 @@ class Registration:
 
 
 @dataclass(slots=True, eq=False, kw_only=True)
-class Imported:
+class Imported(Event):
     """A module of the downstream imported while an installer runs."""
 
     module: Module
@@ -85,7 +87,7 @@ class Imported:
 
 
 @dataclass(slots=True, eq=False, kw_only=True)
-class Naming:
+class Naming(Event):
     """Targets named by text, with what takes their place, in a call whose name speaks of patching."""
 
     registry: str
@@ -108,9 +110,6 @@ class Naming:
     within: str = ""
     when: tuple[Value, ...] = ()
     trail: tuple[tuple[Location, ast.AST], ...] = ()
-
-
-Event: TypeAlias = Write | Call | Registration | Imported | Naming
 
 
 @dataclass(slots=True, eq=False)

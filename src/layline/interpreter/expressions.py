@@ -35,7 +35,7 @@ from layline.interpreter.values import (
 )
 
 if TYPE_CHECKING:
-    from layline.interpreter.scope import Scope
+    from layline.interpreter.modules import Scope
 
 _COMPARISONS: dict[type[ast.cmpop], str] = {
     ast.Eq: "==",

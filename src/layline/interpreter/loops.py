@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from layline.interpreter.scope import merge_names
+from layline.interpreter.branches import merge_names
 from layline.interpreter.values import Choice, Unknown, Value
 
 if TYPE_CHECKING:

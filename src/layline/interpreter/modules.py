@@ -1,4 +1,4 @@
-"""The modules of the downstream by dotted name, parsed when first needed."""
+"""The modules of the downstream by dotted name, parsed when first needed, and the names that each of their blocks has."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 
 from layline.core.evidence import Skipped
 from layline.core.ours import is_own
-from layline.interpreter.scope import Scope
 from layline.source.facts import Facts, parse_facts
 from layline.source.names import is_within
 from layline.source.parsing import parse_tree
@@ -17,13 +16,70 @@ from layline.source.parsing import parse_tree
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from layline.interpreter.events import Event
-    from layline.interpreter.values import Value
     from layline.source.tree import Tree
 
 
 _BUILD_FILES = frozenset({"pyproject.toml", "setup.cfg"})
 _BUILDERS = frozenset({"setuptools", "distutils", "skbuild", "numpy.distutils"})
+
+
+class Value:
+    """What an expression may stand for; the kinds are in `interpreter.values`."""
+
+    __slots__ = ()
+
+
+class Event:
+    """What reading an installer yields; the kinds are in `interpreter.events`."""
+
+    __slots__ = ()
+
+
+@dataclass(slots=True, eq=False)
+class Scope:
+    """The names of one block; a class body is not visible from the functions inside it."""
+
+    module: Module
+    parent: Scope | None = None
+    names: dict[str, Value] = field(default_factory=dict)
+    outer: dict[str, Scope] = field(default_factory=dict)
+    """Names declared `global` or `nonlocal` and where they live."""
+    is_class: bool = False
+
+    def find(self, name: str) -> Value | None:
+        scope: Scope | None = self if name in self.names else self.outer.get(name, self)
+        while scope is not None:
+            if name in scope.names and (scope is self or not scope.is_class):
+                return scope.names[name]
+            scope = scope.parent
+        return None
+
+    def bind(self, name: str, value: Value) -> None:
+        if name in self.outer:
+            self.outer[name].names[name] = value
+        self.names[name] = value
+
+    def put(self, names: dict[str, Value]) -> None:
+        """The names after two branches; those of outer scopes too, where either may have run."""
+        self.names = names
+        for name, owner in self.outer.items():
+            if name in self.names:
+                owner.names[name] = self.names[name]
+
+    def declare_global(self, names: list[str]) -> None:
+        top = self
+        while top.parent is not None:
+            top = top.parent
+        self.outer.update(dict.fromkeys(names, top))
+        self.names.update({name: top.names[name] for name in names if name in top.names and top is not self})
+
+    def declare_nonlocal(self, names: list[str]) -> None:
+        for name in names:
+            scope = self.parent
+            while scope is not None and (scope.is_class or name not in scope.names):
+                scope = scope.parent
+            if scope is not None:
+                self.outer[name] = scope
 
 
 @dataclass(slots=True, eq=False)

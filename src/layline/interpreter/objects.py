@@ -6,18 +6,21 @@ import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from layline.interpreter.modules import Scope
 from layline.interpreter.values import (
     Argument,
     Called,
     Choice,
     Class,
     Element,
+    Function,
     Instance,
     Items,
     Literal,
     Member,
     Outside,
     Test,
+    Unknown,
     Value,
 )
 
@@ -27,6 +30,7 @@ if TYPE_CHECKING:
 _ASKS = frozenset({"builtins.isinstance", "builtins.issubclass"})
 _SWEEP = re.compile(r"\.?(?:named_modules|modules|children|named_children)\(\)\[…\](?:\[1\])?$")
 _LONGEST = 90
+_BRANCH = Unknown("which branch was taken")
 
 
 def spell_object(value: Value) -> str | None:
@@ -120,3 +124,15 @@ def _find_asked(owner: Value, test: Value) -> Iterator[Value]:
             ways = [list(_find_asked(owner, operand)) for operand in operands]
             if all(ways):
                 yield from (kind for way in ways for kind in way)
+
+
+def open_closure(function: Function) -> Scope:
+    """The names a function sees: those around it now, and those of the branch it was defined in."""
+    scope, captured = function.scope, function.captured
+    if captured is None or captured is scope.names:
+        return scope
+    names = dict(scope.names)
+    for name, value in captured.items():
+        now = names.get(name)
+        names[name] = value if now is None or now is value or now == value else Choice(_BRANCH, value, now)
+    return Scope(scope.module, scope.parent, names, scope.outer, scope.is_class)

@@ -5,14 +5,14 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
-from layline.interpreter.scope import open_closure
+from layline.interpreter.objects import open_closure
 from layline.interpreter.values import Function, Later, Outside, find_alternatives
 from layline.source.walking import remember, walk
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from layline.interpreter.scope import Scope
+    from layline.interpreter.modules import Scope
     from layline.interpreter.values import Value
 
 INERT = frozenset(

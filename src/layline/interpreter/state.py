@@ -23,9 +23,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from layline.interpreter.events import Event, Write
-    from layline.interpreter.modules import Module, Modules
+    from layline.interpreter.modules import Module, Modules, Scope
     from layline.interpreter.registries import Registries
-    from layline.interpreter.scope import Scope
 
 MOST_CALLS_DEEP = 9
 MOST_CALLS_DEEP_DEFERRED = 4

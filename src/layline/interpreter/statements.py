@@ -5,14 +5,14 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
+from layline.interpreter.branches import merge_names
 from layline.interpreter.comprehensions import MOST_ITEMS, unfilter
 from layline.interpreter.containers import open_filters
 from layline.interpreter.events import Imported
 from layline.interpreter.expressions import Expressions
 from layline.interpreter.loops import note_stop, settle_loop
-from layline.interpreter.modules import resolve_relative
+from layline.interpreter.modules import Scope, resolve_relative
 from layline.interpreter.references import gives_value
-from layline.interpreter.scope import Scope, merge_names
 from layline.interpreter.state import Flow, Loop
 from layline.interpreter.strings import fold_operation
 from layline.interpreter.values import (

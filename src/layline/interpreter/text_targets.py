@@ -29,7 +29,7 @@ from layline.source.walking import walk
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from layline.interpreter.scope import Scope
+    from layline.interpreter.modules import Scope
 
 _SPEAKS = re.compile(r"patch|rewrit|replac|overrid|monkey|wrap|substitut|swap|hijack", re.IGNORECASE)
 _SAYS_LITTLE = frozenset(["replace", "wraps", "wrap"])

@@ -5,12 +5,10 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar, dataclass_transform
+from typing import Any, TypeVar, dataclass_transform
 
-if TYPE_CHECKING:
-    from layline.interpreter.modules import Module
-    from layline.interpreter.scope import Scope
-
+from layline.interpreter.modules import Module, Scope
+from layline.interpreter.modules import Value as Value  # noqa: PLC0414  whoever handles kinds asks here
 
 MOST_PARTS = 400
 """Values grow with the code that makes them; a larger one is Unknown, so that comparing two stays cheap."""
@@ -33,7 +31,7 @@ class _Bounded(type):
         return made if made.parts <= MOST_PARTS else Unknown("a value too large to follow")
 
 
-class _Composite(metaclass=_Bounded):
+class _Composite(Value, metaclass=_Bounded):
     """A value made of others; its hash and size are computed once."""
 
     __slots__ = ("digest", "grows", "parts")
@@ -75,14 +73,14 @@ def grows(value: Any) -> bool:
 
 
 @_value()
-class Outside:
+class Outside(Value):
     """A name outside the downstream: a module, class, function or attribute of upstream or any other package."""
 
     path: str
 
 
 @_value()
-class Literal:
+class Literal(Value):
     """A constant."""
 
     value: object
@@ -97,7 +95,7 @@ class Annotation:
 
 
 @_value()
-class Argument:
+class Argument(Value):
     """A parameter nobody told us; `context` marks the one that a patch engine hands to handlers and conditions."""
 
     name: str
@@ -181,7 +179,7 @@ class Choice(_Composite):
 
 
 @_value()
-class Unknown:
+class Unknown(Value):
     """Something reading cannot tell, and why."""
 
     why: str
@@ -203,7 +201,7 @@ class Partial(_Composite):
 
 
 @dataclass(slots=True, eq=False)
-class Function:
+class Function(Value):
     """A function, method or lambda of the downstream with the scope it closes over."""
 
     node: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
@@ -228,7 +226,7 @@ class Function:
 
 
 @dataclass(slots=True, eq=False)
-class Class:
+class Class(Value):
     """A class of the downstream."""
 
     node: ast.ClassDef
@@ -244,7 +242,7 @@ class Class:
 
 
 @dataclass(slots=True, eq=False)
-class Instance:
+class Instance(Value):
     """An object of a downstream class."""
 
     of: Class
@@ -252,7 +250,7 @@ class Instance:
 
 
 @dataclass(slots=True, eq=False)
-class Items:
+class Items(Value):
     """A list, tuple or set whose items we know; `whole` is False when there may be more."""
 
     values: list[Value]
@@ -262,7 +260,7 @@ class Items:
 
 
 @dataclass(slots=True, eq=False)
-class Table:
+class Table(Value):
     """A dict whose entries we know."""
 
     entries: list[tuple[Value, Value]]
@@ -270,7 +268,7 @@ class Table:
 
 
 @dataclass(slots=True, eq=False)
-class Made:
+class Made(Value):
     """A module or namespace object the downstream makes itself: `types.ModuleType("a.b")`."""
 
     name: str
@@ -280,7 +278,7 @@ class Made:
 
 
 @dataclass(slots=True, eq=False)
-class Source:
+class Source(Value):
     """Text that began as the source of an upstream object, with the anchors looked for in it."""
 
     of: Value
@@ -288,7 +286,7 @@ class Source:
 
 
 @dataclass(slots=True, eq=False)
-class Later:
+class Later(Value):
     """A name imported from one of our modules, looked up when it is used: most imports never are."""
 
     base: str
@@ -297,33 +295,11 @@ class Later:
 
 
 @_value()
-class Inside:
+class Inside(Value):
     """A module of the downstream."""
 
     module: Module
 
-
-Value: TypeAlias = (
-    Outside
-    | Literal
-    | Argument
-    | Member
-    | Element
-    | Called
-    | Test
-    | Choice
-    | Unknown
-    | Partial
-    | Function
-    | Class
-    | Instance
-    | Items
-    | Table
-    | Made
-    | Source
-    | Later
-    | Inside
-)
 
 NONE = Literal(None)
 TRUE = Literal(True)

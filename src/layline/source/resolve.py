@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import builtins
 from collections.abc import Collection, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 
 from layline.source.definitions import Definition, DefinitionKind, Import, Module, Parameter, ParameterKind
@@ -15,7 +15,17 @@ from layline.source.names import absolute_name, parents
 from layline.source.replaced import Replaced
 from layline.source.seen import Asked, Read
 from layline.source.stars import StarWords
-from layline.source.symbols import Symbol, SymbolKind
+from layline.source.symbols import (
+    Binding,
+    Symbol,
+    SymbolKind,
+    Thing,
+    bind_absent,
+    bind_module,
+    bind_outside,
+    bind_unknown,
+    define,
+)
 
 _OBJECT_MEMBERS = frozenset(dir(object)) | {
     "__dict__",
@@ -28,41 +38,13 @@ _OBJECT_MEMBERS = frozenset(dir(object)) | {
 _MODULE_MEMBERS = frozenset({"__name__", "__file__", "__doc__", "__path__", "__dict__", "__package__", "__spec__"})
 
 
-@dataclass(frozen=True, slots=True)
-class _Thing:
-    """What a name leads to: a module (`definition` is None), a definition in a module, or something outside."""
-
-    home: str | None
-    module: str | None = None
-    definition: Definition | None = None
-    inherited_from: str | None = None
-    is_implicit: bool = False
-    reason: str | None = None
-    inside: str | None = None
-    """Of something outside: the innermost name of the index that stands for it."""
-
-    @property
-    def is_module(self) -> bool:
-        return self.module is not None and self.definition is None
-
-
-@dataclass(frozen=True, slots=True)
-class _Binding:
-    """One step: how a name is bound, and the thing it leads to."""
-
-    kind: SymbolKind
-    thing: _Thing
-    module: str | None = None
-    line: int = 1
-
-
 class Resolver:
     """Resolves names in one index; remembers what it found, ends on cycles."""
 
     def __init__(self, index: Index) -> None:
         self.index = index
         self._known: dict[str, tuple[Symbol, Collection[Read]]] = {}
-        self._steps: dict[tuple[str, str, str], _Binding | None] = {}
+        self._steps: dict[tuple[str, str, str], Binding | None] = {}
         """The steps of the question under way; None: being worked out, so asking again is a cycle."""
         self._stars: dict[str, list[tuple[Import, str | None]]] = {}
         self._words = StarWords(index, self._find_stars)
@@ -115,15 +97,15 @@ class Resolver:
             return Symbol(name=dotted, kind=kind, home=dotted if kind is SymbolKind.EXTERNAL else None)
         if prefix != dotted and not self.index.owns(dotted):
             return Symbol(name=dotted, kind=SymbolKind.EXTERNAL, home=dotted)
-        binding = self._walk(_module(prefix), dotted[len(prefix) + 1 :])
+        binding = self._walk(bind_module(prefix), dotted[len(prefix) + 1 :])
         return replace(self._symbol(dotted, binding), shadowed_by=self._shadow(prefix))
 
-    def _walk(self, thing: _Binding, rest: str) -> _Binding:
+    def _walk(self, thing: Binding, rest: str) -> Binding:
         for name in rest.split(".") if rest else ():
             thing = self._member(thing, name)
         return thing
 
-    def _symbol(self, dotted: str, binding: _Binding) -> Symbol:
+    def _symbol(self, dotted: str, binding: Binding) -> Symbol:
         thing = binding.thing
         location = self.index.location(binding.module, binding.line) if binding.module in self.index.entries else None
         return Symbol(
@@ -155,39 +137,41 @@ class Resolver:
     def _is_module(self, name: str) -> bool:
         return name in self.index.entries or name in self.index.namespaces
 
-    def _member(self, binding: _Binding, name: str) -> _Binding:
+    def _member(self, binding: Binding, name: str) -> Binding:
         thing = binding.thing
         if binding.kind in {SymbolKind.ABSENT, SymbolKind.UNKNOWN}:
             return binding
         if thing.is_module and thing.module is not None:
             return self._module_member(thing.module, name)
         if thing.definition is None or thing.module is None:
-            return _outside(f"{thing.home}.{name}", thing.reason)
+            return bind_outside(f"{thing.home}.{name}", thing.reason)
         match thing.definition.kind:
             case DefinitionKind.CLASS:
                 return self._class_member(thing.module, thing.definition, name)
             case DefinitionKind.FUNCTION:
-                return _absent(f"{thing.home} is a function; it has no attribute {name} of its own")
+                return bind_absent(f"{thing.home} is a function; it has no attribute {name} of its own")
         return self._value_member(thing.module, thing.definition, name)
 
-    def _value_member(self, module: str, definition: Definition, name: str) -> _Binding:
+    def _value_member(self, module: str, definition: Definition, name: str) -> Binding:
         """A member of an assigned value: known where the value is plainly made by calling a class."""
         maker = (definition.value or "").partition("(")[0]
         if maker and all(part.isidentifier() for part in maker.split(".")) and "(" in (definition.value or ""):
             made = self._expression(module, maker)
             if made.thing.definition is not None and made.thing.definition.kind is DefinitionKind.CLASS:
                 return self._member(made, name)
-        return _unknown(f"{module}.{definition.qualname} is a value that cannot be decided without running the code")
+        return bind_unknown(
+            f"{module}.{definition.qualname} is a value that cannot be decided without running the code"
+        )
 
-    def _module_member(self, module: str, name: str) -> _Binding:
+    def _module_member(self, module: str, name: str) -> Binding:
         key = (module, "", name)
         if key in self._steps:
-            return self._steps[key] or self._submodule(module, name) or _absent("import cycle")
+            return self._steps[key] or self._submodule(module, name) or bind_absent("import cycle")
         self._steps[key] = None
         found = self._steps[key] = self._bind(module, name)
         return found
 
-    def _bind(self, module: str, name: str) -> _Binding:
+    def _bind(self, module: str, name: str) -> Binding:
         holder = self.index.module(module)
         if holder is None:
             return self._submodule(module, name) or self._unreadable(module, name)
@@ -201,29 +185,29 @@ class Resolver:
             self._starred(module, holder, name) or self._submodule(module, name) or self._unbound(module, holder, name)
         )
 
-    def _defined(self, module: str, definition: Definition) -> _Binding:
+    def _defined(self, module: str, definition: Definition) -> Binding:
         if definition.kind is not DefinitionKind.ASSIGNMENT:
-            return _Binding(SymbolKind.DEFINITION, _thing(module, definition), module, definition.line)
-        thing = _thing(module, definition)
+            return Binding(SymbolKind.DEFINITION, define(module, definition), module, definition.line)
+        thing = define(module, definition)
         if definition.alias_of and definition.alias_of not in {definition.qualname, "None", "True", "False"}:
             behind = self._expression(module, definition.alias_of)
             if behind.kind not in {SymbolKind.ABSENT, SymbolKind.UNKNOWN}:
                 thing = behind.thing
-        return _Binding(SymbolKind.MODULE_ASSIGNMENT, thing, module, definition.line)
+        return Binding(SymbolKind.MODULE_ASSIGNMENT, thing, module, definition.line)
 
-    def _best_import(self, module: str, imports: list[Import]) -> _Binding:
+    def _best_import(self, module: str, imports: list[Import]) -> Binding:
         """Of alternatives the first whose source is there; else the first."""
         found = [self._imported(module, item) for item in sorted(imports, key=lambda item: (item.branch, item.line))]
         inside = [item for item in found if item.thing.module is not None]
         outside = [item for item in found if item.thing.home is not None]
         return (inside or outside or found)[0]
 
-    def _imported(self, module: str, item: Import) -> _Binding:
+    def _imported(self, module: str, item: Import) -> Binding:
         package = module in self.index.entries and self.index.entries[module].is_package
         source = absolute_name(module, package=package, level=item.level, name=item.module)
         if source is None:
-            return _Binding(
-                SymbolKind.ABSENT, _Thing(None, reason="a relative import climbs out of its package"), module, item.line
+            return Binding(
+                SymbolKind.ABSENT, Thing(None, reason="a relative import climbs out of its package"), module, item.line
             )
         if item.name is None and item.alias == source.partition(".")[0]:
             behind = self._dotted(item.alias)  # `import a.b` binds `a`
@@ -237,15 +221,15 @@ class Resolver:
         if thing.module is None and thing.inside is None and behind.module is not None:
             thing = replace(thing, inside=f"{source}.{item.name}")
         kind = SymbolKind.IMPORTED_NAME if thing.home is not None else behind.kind
-        return _Binding(kind, thing, module, item.line)
+        return Binding(kind, thing, module, item.line)
 
-    def _starred(self, module: str, holder: Module, name: str) -> _Binding | None:
-        outside: _Binding | None = None
+    def _starred(self, module: str, holder: Module, name: str) -> Binding | None:
+        outside: Binding | None = None
         may_bind = name in _MODULE_MEMBERS or self._words.may_bind(module, name)
         for item, source in self._star_sources(module, holder):
             if source is None or not self._is_module(source):
                 if source is not None and not self.index.owns(source):
-                    outside = _unknown(f"{module} has `from {source} import *`, which may bind it")
+                    outside = bind_unknown(f"{module} has `from {source} import *`, which may bind it")
                 continue
             if not may_bind or (name not in _MODULE_MEMBERS and not self._words.may_mention(source, name)):
                 continue
@@ -259,7 +243,7 @@ class Resolver:
             finally:
                 self._starring -= 1
             if found.thing.home is not None:
-                return _Binding(SymbolKind.IMPORTED_NAME, found.thing, module, item.line)
+                return Binding(SymbolKind.IMPORTED_NAME, found.thing, module, item.line)
         return outside
 
     def _star_sources(self, module: str, holder: Module) -> list[tuple[Import, str | None]]:
@@ -277,63 +261,63 @@ class Resolver:
         if holder is not None:
             yield from (source for _, source in self._star_sources(module, holder) if source is not None)
 
-    def _submodule(self, module: str, name: str) -> _Binding | None:
-        return _module(f"{module}.{name}") if self._is_module(f"{module}.{name}") else None
+    def _submodule(self, module: str, name: str) -> Binding | None:
+        return bind_module(f"{module}.{name}") if self._is_module(f"{module}.{name}") else None
 
-    def _unbound(self, module: str, holder: Module, name: str) -> _Binding:
+    def _unbound(self, module: str, holder: Module, name: str) -> Binding:
         if name in _MODULE_MEMBERS:
-            return _outside(f"types.ModuleType.{name}", None)
+            return bind_outside(f"types.ModuleType.{name}", None)
         if holder.has_getattr:
-            return _unknown(f"{module} has a __getattr__, which may make it")
+            return bind_unknown(f"{module} has a __getattr__, which may make it")
         if not self._starring and self._replaced.is_replaced(module):
             found = self._collected(module, name)  # a star hands on what is bound; searching every folder costs
             if found is not None:
                 return found
         only_typing = name in holder.bound_imports
-        return _absent(
+        return bind_absent(
             f"{module} imports {name} for type checking only" if only_typing else f"{module} has no name {name}"
         )
 
-    def _collected(self, module: str, name: str) -> _Binding | None:
+    def _collected(self, module: str, name: str) -> Binding | None:
         """A name that a module hands on although none of its statements binds it."""
         homes = [self._module_member(below, name) for below in self._replaced.find_collected(module, name)]
         if len({item.thing.home for item in homes}) == 1 and homes[0].thing.home is not None:
-            return _Binding(SymbolKind.IMPORTED_NAME, homes[0].thing, module)
+            return Binding(SymbolKind.IMPORTED_NAME, homes[0].thing, module)
         made = bool(homes) or self._replaced.tells(module, name)
-        return _unknown(f"{module} replaces itself by an object that makes its names") if made else None
+        return bind_unknown(f"{module} replaces itself by an object that makes its names") if made else None
 
-    def _unreadable(self, module: str, name: str) -> _Binding:
+    def _unreadable(self, module: str, name: str) -> Binding:
         if module in self.index.entries:
-            return _unknown(f"{self.index.entries[module].path} cannot be parsed")
-        return _absent(f"{module} is a namespace package without a module {name}")
+            return bind_unknown(f"{self.index.entries[module].path} cannot be parsed")
+        return bind_absent(f"{module} is a namespace package without a module {name}")
 
-    def _dotted(self, dotted: str) -> _Binding:
+    def _dotted(self, dotted: str) -> Binding:
         """Like `resolve`, as a step of a question under way."""
         prefix = next((name for name in (dotted, *parents(dotted)) if self._is_module(name)), None)
         if prefix is None or not self.index.owns(dotted):
-            return _absent(f"{dotted} is not there") if self.index.owns(dotted) else _outside(dotted, None)
-        return self._walk(_module(prefix), dotted[len(prefix) + 1 :])
+            return bind_absent(f"{dotted} is not there") if self.index.owns(dotted) else bind_outside(dotted, None)
+        return self._walk(bind_module(prefix), dotted[len(prefix) + 1 :])
 
-    def _expression(self, module: str, dotted: str) -> _Binding:
+    def _expression(self, module: str, dotted: str) -> Binding:
         first, _, rest = dotted.partition(".")
         found = self._module_member(module, first)
         if found.kind is SymbolKind.ABSENT and hasattr(builtins, first):
-            found = _outside(f"builtins.{first}", None)
+            found = bind_outside(f"builtins.{first}", None)
         return self._walk(found, rest)
 
-    def _class_member(self, module: str, owner: Definition, name: str) -> _Binding:
+    def _class_member(self, module: str, owner: Definition, name: str) -> Binding:
         key = (module, owner.qualname, name)
         if key in self._steps:
-            return self._steps[key] or _absent("class cycle")
+            return self._steps[key] or bind_absent("class cycle")
         self._steps[key] = None
         found = self._steps[key] = self._find_member(module, owner, name)
         return found
 
-    def _find_member(self, module: str, owner: Definition, name: str) -> _Binding:
+    def _find_member(self, module: str, owner: Definition, name: str) -> Binding:
         holder = self.index.module(module)
         own = holder.best(f"{owner.qualname}.{name}") if holder is not None else None
         if own is not None:
-            return _Binding(SymbolKind.DEFINITION, _thing(module, own), module, own.line)
+            return Binding(SymbolKind.DEFINITION, define(module, own), module, own.line)
         making = self._makers.find(Owned(module, owner)) if name in MEMBERS else None
         if making is not None and (making.is_known or name == "__init__"):
             return self._implicit(module, owner, name, making)
@@ -350,18 +334,18 @@ class Resolver:
             elif base.kind is not SymbolKind.ABSENT:
                 outside = outside or f"{thing.home or 'a computed base'}.{name}"
         if outside is not None:
-            return _outside(outside, f"may be inherited from {outside.rpartition('.')[0]}")
+            return bind_outside(outside, f"may be inherited from {outside.rpartition('.')[0]}")
         if name in _OBJECT_MEMBERS:
-            return _Binding(SymbolKind.EXTERNAL, _Thing(f"builtins.object.{name}", is_implicit=True))
-        return _absent(f"class {module}.{owner.qualname} has no member {name}")
+            return Binding(SymbolKind.EXTERNAL, Thing(f"builtins.object.{name}", is_implicit=True))
+        return bind_absent(f"class {module}.{owner.qualname} has no member {name}")
 
-    def _bases(self, module: str, owner: Definition) -> Iterator[_Binding]:
+    def _bases(self, module: str, owner: Definition) -> Iterator[Binding]:
         for text in owner.bases:
             dotted = text.partition("[")[0]
             if all(part.isidentifier() for part in dotted.split(".")):
                 yield self._expression(module, dotted)
             else:
-                yield _unknown(f"the base {text} is computed")
+                yield bind_unknown(f"the base {text} is computed")
 
     def _readable_bases(self, owner: Owned) -> Iterator[Owned]:
         for base in self._bases(owner.module, owner.definition):
@@ -378,9 +362,9 @@ class Resolver:
         function = node if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) else None
         return Named(thing.home or "", thing.module, function)
 
-    def _implicit(self, module: str, owner: Definition, name: str, making: Making) -> _Binding:
+    def _implicit(self, module: str, owner: Definition, name: str, making: Making) -> Binding:
         if not making.is_known:
-            return _unknown(f"a base of {module}.{owner.qualname} makes its {name} when the class is defined")
+            return bind_unknown(f"a base of {module}.{owner.qualname} makes its {name} when the class is defined")
         fields = self._makers.find_fields(Owned(module, owner))
         parameters = (Parameter("self", ParameterKind.POSITIONAL), *fields)
         made = replace(
@@ -392,7 +376,7 @@ class Resolver:
             parameters=parameters if name == "__init__" else None,
             returns=None,
         )
-        return _Binding(SymbolKind.DEFINITION, replace(_thing(module, made), is_implicit=True), module, owner.line)
+        return Binding(SymbolKind.DEFINITION, replace(define(module, made), is_implicit=True), module, owner.line)
 
 
 def is_taken(item: Import) -> bool:
@@ -405,23 +389,3 @@ def _wins(best: Definition, imports: list[Import]) -> bool:
     if not imports or best.kind is not DefinitionKind.ASSIGNMENT:
         return True
     return best.group == 0 and all(item.group == 0 and item.line < best.line for item in imports)
-
-
-def _thing(module: str, definition: Definition) -> _Thing:
-    return _Thing(f"{module}.{definition.qualname}", module, definition)
-
-
-def _module(name: str) -> _Binding:
-    return _Binding(SymbolKind.SUBMODULE, _Thing(name, name), name)
-
-
-def _outside(dotted: str, reason: str | None) -> _Binding:
-    return _Binding(SymbolKind.EXTERNAL, _Thing(dotted, reason=reason))
-
-
-def _absent(reason: str) -> _Binding:
-    return _Binding(SymbolKind.ABSENT, _Thing(None, reason=reason))
-
-
-def _unknown(reason: str) -> _Binding:
-    return _Binding(SymbolKind.UNKNOWN, _Thing(None, reason=reason))

@@ -9,10 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Hashable, Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from enum import StrEnum
-from typing import TYPE_CHECKING, TypeAlias, TypeVar
-
-if TYPE_CHECKING:
-    from layline.source.index import ModuleEntry
+from typing import TypeAlias, TypeVar
 
 K = TypeVar("K", bound=Hashable)
 V = TypeVar("V")
@@ -102,10 +99,10 @@ class Noting(Seen):
         return held[0]
 
 
-class SeenEntries(dict[str, "ModuleEntry"]):
+class SeenEntries(dict[str, V]):
     """Modules by name; who looks for one notes it, who goes through them notes all."""
 
-    def __init__(self, entries: dict[str, ModuleEntry], seen: Seen) -> None:
+    def __init__(self, entries: dict[str, V], seen: Seen) -> None:
         super().__init__(entries)
         self._seen = seen
 
@@ -113,11 +110,11 @@ class SeenEntries(dict[str, "ModuleEntry"]):
         self._seen.add(Asked.ENTRY, str(name))
         return super().__contains__(name)
 
-    def __getitem__(self, name: str) -> ModuleEntry:
+    def __getitem__(self, name: str) -> V:
         self._seen.add(Asked.ENTRY, name)
         return super().__getitem__(name)
 
-    def get(self, name: str, default: ModuleEntry | None = None) -> ModuleEntry | None:  # type: ignore[override]
+    def get(self, name: str, default: V | None = None) -> V | None:  # type: ignore[override]
         self._seen.add(Asked.ENTRY, name)
         return super().get(name, default)
 

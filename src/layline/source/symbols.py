@@ -69,3 +69,51 @@ class Symbol:
         if self.kind in {SymbolKind.IMPORTED_NAME, SymbolKind.MODULE_ASSIGNMENT} and self.home != self.name:
             return self.inside or self.home
         return None
+
+
+@dataclass(frozen=True, slots=True)
+class Thing:
+    """What a name leads to: a module (`definition` is None), a definition in a module, or something outside."""
+
+    home: str | None
+    module: str | None = None
+    definition: Definition | None = None
+    inherited_from: str | None = None
+    is_implicit: bool = False
+    reason: str | None = None
+    inside: str | None = None
+    """Of something outside: the innermost name of the index that stands for it."""
+
+    @property
+    def is_module(self) -> bool:
+        return self.module is not None and self.definition is None
+
+
+@dataclass(frozen=True, slots=True)
+class Binding:
+    """One step: how a name is bound, and the thing it leads to."""
+
+    kind: SymbolKind
+    thing: Thing
+    module: str | None = None
+    line: int = 1
+
+
+def define(module: str, definition: Definition) -> Thing:
+    return Thing(f"{module}.{definition.qualname}", module, definition)
+
+
+def bind_module(name: str) -> Binding:
+    return Binding(SymbolKind.SUBMODULE, Thing(name, name), name)
+
+
+def bind_outside(dotted: str, reason: str | None) -> Binding:
+    return Binding(SymbolKind.EXTERNAL, Thing(dotted, reason=reason))
+
+
+def bind_absent(reason: str) -> Binding:
+    return Binding(SymbolKind.ABSENT, Thing(None, reason=reason))
+
+
+def bind_unknown(reason: str) -> Binding:
+    return Binding(SymbolKind.UNKNOWN, Thing(None, reason=reason))

@@ -18,6 +18,7 @@ from layline.core.ours import is_packaged
 from layline.coupling.callee import find_callee
 from layline.coupling.model import Touch
 from layline.coupling.reading import Place
+from layline.coupling.states import find_place
 from layline.source import DefinitionKind, Symbol, SymbolKind
 from layline.source.names import parents
 from layline.source.resolve import Resolver
@@ -116,7 +117,7 @@ def _row(place: Place, there: Resolver, *, fits: bool, why: str = "", symbol: Sy
         way=place.touch.value,
         fits=fits,
         why=why,
-        evidence=_evidence(there, found),
+        evidence=find_place(there, found),
     )
 
 
@@ -247,11 +248,3 @@ def _find_caller(site: CallSite, there: Resolver) -> str | None:
         if one.owner and one.kind is DefinitionKind.FUNCTION and one.lines[0] <= site.location.line <= one.lines[1]
     ]
     return min(around, key=lambda one: one.lines[1] - one.lines[0]).name if around else None
-
-
-def _evidence(there: Resolver, symbol: Symbol) -> Evidence | None:
-    module = symbol.bound_in or symbol.module
-    if not symbol.exists or module is None or module not in there.index.entries:
-        return None
-    line = symbol.location.line if symbol.location is not None else 1
-    return there.index.evidence(module, (line, line))

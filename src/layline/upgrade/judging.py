@@ -19,6 +19,7 @@ from layline.coupling.drift_model import Drift
 from layline.coupling.model import Consequence, Coupling, Touch
 from layline.coupling.own_code import read_indexes, read_ours
 from layline.coupling.reading import Finder
+from layline.coupling.states import find_place
 from layline.git.overlay import Overlay
 from layline.patches.drift.elsewhere import TOUCHES, Elsewhere
 from layline.patches.drift.imports import find_failing_imports
@@ -182,7 +183,7 @@ def find_break(opened: OpenedDrift, one: Judged, row: Drift | None = None, coupl
         new_target=found.new_home,
         culprit=culprit,
         idle=one.way == Touch.PATCH.value and row is not None and row.severity is not Severity.BREAKS,
-        evidence=_tip_evidence(opened, found.new_home) or one.evidence,
+        evidence=_find_home(opened.sides.tip, found.new_home) or one.evidence,
     )
 
 
@@ -211,14 +212,8 @@ def _break_of_coupling(item: Coupling) -> Break:
     )
 
 
-def _tip_evidence(opened: OpenedDrift, name: str | None) -> Evidence | None:
-    tip = opened.sides.tip
-    symbol = tip.resolve(name) if name is not None else None
-    module = (symbol.bound_in or symbol.module) if symbol is not None else None
-    if symbol is None or module is None or module not in tip.index.entries:
-        return None
-    line = symbol.location.line if symbol.location is not None else 1
-    return tip.index.evidence(module, (line, line))
+def _find_home(tip: Resolver, name: str | None) -> Evidence | None:
+    return find_place(tip, tip.resolve(name)) if name is not None else None
 
 
 def judge_between(workspace: Workspace, key: str, to: str, progress: Progress = silent) -> Between:

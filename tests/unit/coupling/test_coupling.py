@@ -13,12 +13,12 @@ from layline.change.compare import Comparer
 from layline.change.options.read import read_options
 from layline.change.trace import Tracer
 from layline.core.evidence import Location
-from layline.coupling.agree import agree_on_patches
+from layline.coupling.agree import agree_on_patches, find_owned
 from layline.coupling.decide import RefKnowledge
 from layline.coupling.drift_model import Drift
 from layline.coupling.flags import settle_flags
-from layline.coupling.judge import Judge, build_couplings
-from layline.coupling.model import Coupling, Touch
+from layline.coupling.judge import Judge
+from layline.coupling.model import Coupling, Touch, breaks_first
 from layline.coupling.own_uses import read_uses
 from layline.coupling.reading import Finder, Place
 from layline.coupling.version_guards import Running, VersionGuards
@@ -31,7 +31,13 @@ from layline.source.resolve import Resolver
 PACKAGES = ("keel",)
 
 
-def couple(tmp_path: Path, ours: str, before: dict[str, str], after: dict[str, str | None]) -> list[Coupling]:
+def couple(
+    tmp_path: Path,
+    ours: str,
+    before: dict[str, str],
+    after: dict[str, str | None],
+    owned: frozenset[tuple[Location, str]] = frozenset(),
+) -> list[Coupling]:
     """Our one file against two commits of keel."""
     upstream = History.start(tmp_path / "up")
     pin = upstream.commit("pin", {"keel/__init__.py": "", **before})
@@ -49,7 +55,7 @@ def couple(tmp_path: Path, ours: str, before: dict[str, str], after: dict[str, s
     ground = RefKnowledge(comparer=comparer, packages=PACKAGES, versions=("1.0", "2.0"), keys={})
     running = Running(VersionGuards(Modules(both.parts[0].tree)), ground)
     places = Finder(index=both, packages=PACKAGES, uses=uses).find_places()
-    judged = build_couplings(Judge(comparer, running), places)
+    judged = tuple(sorted(Judge(comparer, running, owned).find_couplings(places), key=breaks_first))
     return list(settle_flags(judged, {row.name: row for row in surface.flags}, frozenset(options[0].flags)))
 
 
@@ -559,6 +565,20 @@ def test_a_patch_has_one_verdict(tmp_path: Path, row: Drift, expected: tuple[str
     couplings = couple(tmp_path, ours, {"keel/run.py": RUN}, {"keel/run.py": RUN.replace("+=", "-=")})
     (found,) = [one for one in agree_on_patches(couplings, [row]) if one.touch.value == "patches"]
     assert (found.state.value, found.consequence.value) == expected
+
+
+def test_each_row_speaks_for_its_line_and_for_those_that_put_back(tmp_path: Path) -> None:
+    """Two patched lines have two rows; the line that puts the original back has none and is no place of its own."""
+    ours = "import keel.run as r\nold = r.run\nr.run = print\nr.run = old\nr.run = max\n"
+    rows = [
+        patch_row("look", "signature-changed", "harbour/keel.py:3"),
+        patch_row("breaks", "signature-changed", "harbour/keel.py:5"),
+    ]
+    after: dict[str, str | None] = {"keel/run.py": RUN.replace("y=1", "y=1, z=2")}
+    couplings = couple(tmp_path, ours, {"keel/run.py": RUN}, after, find_owned(rows))
+    found = [one for one in agree_on_patches(couplings, rows) if one.touch is Touch.PATCH]
+    told = [(one.location.line, one.lines, one.consequence.value) for one in found]
+    assert told == [(5, (), "will break"), (3, (4,), "look at")]
 
 
 def test_a_call_that_no_longer_binds_names_its_commit(tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ from layline.interpreter.conditions import Reader, is_vague, simplify
 from layline.interpreter.config_paths import CONTAINERS, loosen
 from layline.interpreter.line_tests import LineTest, find_body, find_line_tests, read_line_tests
 from layline.interpreter.line_tests import combine as combine_tests
-from layline.interpreter.scope import Scope
+from layline.interpreter.modules import Scope
 from layline.interpreter.values import Argument, Class, Instance, Test, Value, negate, truth
 from layline.patches.guards.show import show_condition
 

@@ -9,12 +9,11 @@ from layline.core.condition import ALWAYS, NEVER, say
 from layline.core.patch import Guard
 from layline.interpreter.condition_reader import build_condition
 from layline.interpreter.conditions import Reader, simplify
-from layline.interpreter.values import Argument, Function, Literal, Partial, Value, truth
+from layline.interpreter.values import Argument, Function, Literal, Partial, Unknown, Value, truth
 
 if TYPE_CHECKING:
     from layline.interpreter.calls import Interpreter
     from layline.interpreter.config_paths import Roots
-    from layline.interpreter.modules import Module
 
 CONTEXT = "ctx"
 
@@ -40,10 +39,10 @@ def build_guard(machine: Interpreter, condition: Value | None, roots: Roots) -> 
 def call_on_context(machine: Interpreter, function: Value) -> Value:
     """What a function of the downstream returns for the context of a patch engine."""
     inner = function.function if isinstance(function, Partial) else function
-    module: Module = inner.module  # type: ignore[union-attr]  # build_guard lets only functions through
-    anchor = inner.node if isinstance(inner, Function) else ast.Constant(None)
-    with machine.from_outside(module):
-        return machine.call(function, [Argument(_first_parameter(inner), context=True)], {}, anchor)
+    if not isinstance(inner, Function):
+        return Unknown("what a condition returns")
+    with machine.from_outside(inner.module):
+        return machine.call(function, [Argument(_first_parameter(inner), context=True)], {}, inner.node)
 
 
 def _first_parameter(function: Value) -> str:
