@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from layline.campaign.audit import find_violations, read_directory, read_revision
-from layline.campaign.audit.answer import build_report, check_is_campaign, encode_audit
+from layline.campaign.told.audited import build_report, check_is_campaign, encode_audit
 from layline.core.report import Answer
 from layline.git import open_repository
 

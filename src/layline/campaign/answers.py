@@ -52,7 +52,9 @@ class Move(TypedDict):
     machine: str
 
 
-class _State(TypedDict):
+class CampaignState(TypedDict):
+    """What status and report have in common."""
+
     name: str
     phase: str
     best: int | None
@@ -66,7 +68,7 @@ class _State(TypedDict):
     lessons: NotRequired[list[KnownLesson]]
 
 
-class Campaign(_State):
+class Campaign(CampaignState):
     """`campaign status` and what changes a campaign."""
 
     schema: Literal["layline.campaign/1"]
@@ -99,7 +101,7 @@ class Roofline(TypedDict):
     points: list[RoofPoint]
 
 
-class CampaignReport(_State):
+class CampaignReport(CampaignState):
     """`campaign report`."""
 
     schema: Literal["layline.campaign-report/1"]

@@ -1,4 +1,4 @@
-"""The JSON answers of the dashboard commands."""
+"""The JSON answers of the dashboard commands, and the JSON files of a site."""
 
 from __future__ import annotations
 
@@ -47,11 +47,17 @@ class Check(TypedDict):
     skipped: list[Skipped]
 
 
+class Contradicted(TypedDict):
+    value: Any
+    source: str
+    date: str
+
+
 class Contradiction(TypedDict):
     """What sources disagree about."""
 
     about: str
-    claims: list[dict[str, Any]]
+    claims: list[Contradicted]
 
 
 class Index(TypedDict):
@@ -64,3 +70,129 @@ class Index(TypedDict):
     contradictions: list[Contradiction]
     doubtful: list[Skipped]
     skipped: list[Skipped]
+
+
+class IndexedBackend(TypedDict):
+    key: str
+    label: str
+    count: int
+
+
+class GapSummary(TypedDict):
+    total_reports: int
+    verified_reports: int
+    total_backends: int
+    latest_report_date: str | None
+
+
+class GapIndex(TypedDict):
+    """`dashboard-data/index.json`: every gap report, its record as it stands."""
+
+    schema: Literal["layline.gap-index/1"]
+    generated_at: str | None
+    summary: GapSummary
+    backends: list[IndexedBackend]
+    reports: list[dict[str, Any]]
+
+
+class PeriodicSummary(TypedDict):
+    latest_report_id: str | None
+    latest_generated_at: str | None
+    latest_merged_pr_count: int
+    tracked_drift_targets: list[str]
+    recommendation_counts: dict[str, int]
+
+
+class CadenceSummary(PeriodicSummary):
+    total_reports: int
+
+
+class CadenceIndex(TypedDict):
+    """`data/weekly.json` and `data/monthly.json`."""
+
+    schema: Literal["layline.cadence-index/1"]
+    generated_at: str | None
+    cadence: str
+    summary: CadenceSummary
+    reports: list[dict[str, Any]]
+
+
+class CombinedSummary(CadenceSummary):
+    cadence_counts: dict[str, int]
+    latest_cadence: str | None
+
+
+class Claim(TypedDict):
+    """What one report says about a target."""
+
+    source: str
+    kind: str
+    date: str
+    commit_gap: int | None
+    pin_commit: str | None
+    upstream_head: str | None
+    recommendation: str | None
+
+
+class ReportsIndex(TypedDict):
+    """`reports-data/index.json`: weekly and monthly reports, newest first."""
+
+    schema: Literal["layline.reports-index/1"]
+    generated_at: str | None
+    summary: CombinedSummary
+    targets: dict[str, list[Claim]]
+    contradictions: list[Contradiction]
+    reports: list[dict[str, Any]]
+
+
+class Measured(TypedDict):
+    date: str
+    source: str
+    kind: str
+
+
+class StandingPin(TypedDict):
+    commit: str | None
+    date: str | None
+
+
+class StandingTip(StandingPin):
+    repo: str | None
+    ref: str | None
+
+
+class StandingEvidence(TypedDict):
+    link: str | None
+    command: str | None
+
+
+class OneStanding(TypedDict):
+    """Where one backend stands."""
+
+    backend: str
+    label: str
+    behind: int | None
+    change: int | None
+    since: str | None
+    measured: Measured
+    stale: bool
+    stale_days: int
+    pin: StandingPin
+    tip: StandingTip
+    recommendation: str | None
+    evidence: StandingEvidence
+
+
+class Standings(TypedDict):
+    """`data/standings.json`."""
+
+    schema: Literal["layline.standings/1"]
+    standings: list[OneStanding]
+
+
+class Site(TypedDict):
+    """`.layline-site.json`: the mark of a site that Layline built."""
+
+    schema: Literal["layline.site/1"]
+    made_by: str
+    files: list[str]

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any
 
 from layline import codec
 from layline.core.period import Cadence
@@ -13,6 +13,9 @@ from layline.dashboard.backend_status import Standing
 from layline.dashboard.content import Content
 from layline.dashboard.index import build_cadence_index, build_combined_index, build_gap_index
 from layline.render.charts import badge, shields_endpoint
+
+if TYPE_CHECKING:
+    from layline.dashboard import answers
 
 COLUMNS = (
     "backend",
@@ -32,11 +35,8 @@ COLUMNS = (
 
 def build_data(content: Content, standings: tuple[Standing, ...]) -> Iterator[tuple[str, bytes, str]]:
     """Yields (path, bytes, what it holds); the published indexes keep their places and shapes."""
-    yield (
-        "data/standings.json",
-        _json({"schema": "layline.standings/1", "standings": [_standing(item) for item in standings]}),
-        "Where each backend stands, with its evidence",
-    )
+    told: answers.Standings = {"schema": "layline.standings/1", "standings": [_standing(item) for item in standings]}
+    yield "data/standings.json", _json(told), "Where each backend stands, with its evidence"
     yield "data/standings.csv", _csv([_row(item, item.latest) for item in standings]), "The same, one line per backend"
     yield (
         "data/measurements.csv",
@@ -86,7 +86,7 @@ def badge_words(standing: Standing) -> tuple[str, str, str]:
     return label, ("up to date" if behind == 0 else f"{behind:,} behind") + stale, standing.newest.tone
 
 
-def _standing(standing: Standing) -> dict[str, Any]:
+def _standing(standing: Standing) -> answers.OneStanding:
     latest = standing.latest
     return {
         "backend": standing.key,
@@ -135,5 +135,5 @@ def _csv(rows: list[list[Any]]) -> bytes:
     return text.getvalue().encode()
 
 
-def _json(plain: dict[str, Any]) -> bytes:
+def _json(plain: Mapping[str, Any]) -> bytes:
     return codec.to_json(plain).encode()

@@ -9,14 +9,17 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from layline.core.period import Cadence
 from layline.core.records import GapRecord, PeriodicRecord, recommendation_label
 from layline.workspace.records import Loaded, Records
 
+if TYPE_CHECKING:
+    from layline.dashboard import answers
 
-def build_gap_index(records: Records) -> dict[str, Any]:
+
+def build_gap_index(records: Records) -> answers.GapIndex:
     """`docs/backend-gap/dashboard-data/index.json`."""
     reports = sorted(records.gap, key=lambda item: (item.record.backend.label.lower(), item.record.id))
     reports.sort(key=lambda item: item.record.date, reverse=True)
@@ -40,7 +43,7 @@ def build_gap_index(records: Records) -> dict[str, Any]:
     }
 
 
-def build_cadence_index(records: Records, cadence: Cadence) -> dict[str, Any]:
+def build_cadence_index(records: Records, cadence: Cadence) -> answers.CadenceIndex:
     """`docs/weekly_reports/dashboard-data/index.json` and its monthly sister."""
     reports = records.of(cadence)
     return {
@@ -52,7 +55,7 @@ def build_cadence_index(records: Records, cadence: Cadence) -> dict[str, Any]:
     }
 
 
-def build_combined_index(records: Records) -> dict[str, Any]:
+def build_combined_index(records: Records) -> answers.ReportsIndex:
     """`reports-data/index.json`: both cadences, newest first."""
     reports = records.periodic
     latest = reports[0].record if reports else None
@@ -71,9 +74,9 @@ def build_combined_index(records: Records) -> dict[str, Any]:
     }
 
 
-def find_claims(records: Records) -> dict[str, list[dict[str, Any]]]:
+def find_claims(records: Records) -> dict[str, list[answers.Claim]]:
     """Target → what each source says about its distance, newest first; the first one is the current state."""
-    claims: dict[str, list[dict[str, Any]]] = {}
+    claims: dict[str, list[answers.Claim]] = {}
     for item in records.periodic:
         for key, status in item.record.statuses.items():
             claims.setdefault(key, []).append(
@@ -88,7 +91,7 @@ def find_claims(records: Records) -> dict[str, list[dict[str, Any]]]:
     }
 
 
-def find_contradictions(records: Records) -> Iterator[dict[str, Any]]:
+def find_contradictions(records: Records) -> Iterator[answers.Contradiction]:
     """Yields what sources disagree about, each claim with its source and date, newest first."""
     for key, claims in find_claims(records).items():
         newest = _newest_per_kind(claims)
@@ -100,7 +103,7 @@ def find_contradictions(records: Records) -> Iterator[dict[str, Any]]:
         yield from _find_inner_contradictions(item.record)
 
 
-def _summarise(reports: Sequence[Loaded[PeriodicRecord]]) -> dict[str, Any]:
+def _summarise(reports: Sequence[Loaded[PeriodicRecord]]) -> answers.PeriodicSummary:
     latest = reports[0].record if reports else None
     current = find_current_recommendations(item.record for item in reports)
     counts = Counter(recommendation_label(text) for text in current.values())
@@ -126,7 +129,7 @@ def _tag(item: Loaded[PeriodicRecord]) -> dict[str, Any]:
     return {**item.plain, "cadence": item.record.cadence.value}
 
 
-def _claim(source: str, date: str, status: Mapping[str, Any], recommendation: str | None) -> dict[str, Any]:
+def _claim(source: str, date: str, status: Mapping[str, Any], recommendation: str | None) -> answers.Claim:
     return {
         "source": source,
         "kind": "periodic",
@@ -138,7 +141,7 @@ def _claim(source: str, date: str, status: Mapping[str, Any], recommendation: st
     }
 
 
-def _gap_claim(record: GapRecord) -> dict[str, Any]:
+def _gap_claim(record: GapRecord) -> answers.Claim:
     summary = record.dashboard_summary
     return {
         "source": record.id,
@@ -151,21 +154,21 @@ def _gap_claim(record: GapRecord) -> dict[str, Any]:
     }
 
 
-def _newest_per_kind(claims: list[dict[str, Any]]) -> list[dict[str, Any]]:
+def _newest_per_kind(claims: list[answers.Claim]) -> list[answers.Claim]:
     """The newest measured claim of each kind: an older report of the same series is history, not a contradiction."""
-    found: dict[str, dict[str, Any]] = {}
+    found: dict[str, answers.Claim] = {}
     for claim in claims:
         if claim["commit_gap"] is not None and claim["recommendation"] is not None:
             found.setdefault(claim["kind"], claim)
     return list(found.values())
 
 
-def _pick(claim: Mapping[str, Any], field: str) -> dict[str, Any]:
+def _pick(claim: answers.Claim, field: Literal["commit_gap", "recommendation"]) -> answers.Contradicted:
     return {"value": claim[field], "source": claim["source"], "date": claim["date"]}
 
 
-def _find_inner_contradictions(record: PeriodicRecord) -> Iterator[dict[str, Any]]:
-    def claim(value: Any, place: str) -> dict[str, Any]:
+def _find_inner_contradictions(record: PeriodicRecord) -> Iterator[answers.Contradiction]:
+    def claim(value: Any, place: str) -> answers.Contradicted:
         return {"value": value, "source": f"{record.report_id}: {place}", "date": record.generated_at}
 
     total = sum(record.category_breakdown.values())

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,6 +18,7 @@ from layline.workspace.records import GAP_FOLDER, Records, load_records, require
 
 if TYPE_CHECKING:
     from layline.config import Loaded
+    from layline.dashboard import answers
 
 
 COMBINED = "reports-data/index.json"
@@ -25,7 +26,7 @@ USUAL_DOCS = "docs"
 """The default of project.docs: a new project need not have it yet."""
 
 
-def find_stale(root: Path, indexes: dict[str, dict[str, Any]]) -> Iterator[str]:
+def find_stale(root: Path, indexes: Mapping[str, Mapping[str, Any]]) -> Iterator[str]:
     """Yields the indexes that are on disk with another content; one that is not there was never published."""
     for path, plain in indexes.items():
         if (root / path).exists() and (root / path).read_bytes() != codec.to_json(plain).encode():
@@ -51,7 +52,7 @@ def _refuse_missing_docs(loaded: Loaded) -> None:
     )
 
 
-def build_indexes(records: Records, only: str | None = None) -> Iterator[tuple[str, dict[str, Any]]]:
+def build_indexes(records: Records, only: str | None = None) -> Iterator[tuple[str, Mapping[str, Any]]]:
     """Yields (path below `docs`, content); a kind without any record gets no index, unless it was asked for."""
     if only == GAP_FOLDER or (only is None and records.gap):
         yield f"{GAP_FOLDER}/dashboard-data/index.json", build_gap_index(records)
@@ -80,7 +81,7 @@ def refuse_foreign(path: Path) -> None:
 
 def build_answer(
     records: Records,
-    indexes: dict[str, dict[str, Any]],
+    indexes: Mapping[str, Mapping[str, Any]],
     doubtful: tuple[Skipped, ...],
     stale: tuple[str, ...] | None = None,
 ) -> Answer:
@@ -89,7 +90,7 @@ def build_answer(
         for path, plain in indexes.items()
     )
     table = Table(columns=("index", "reports", "newest"), rows=rows, numeric=frozenset({1}))
-    found: list[dict[str, Any]] = next(
+    found: list[answers.Contradiction] = next(
         (plain["contradictions"] for plain in indexes.values() if "contradictions" in plain), []
     )
     total = len(records.gap) + len(records.periodic)
@@ -106,18 +107,21 @@ def build_answer(
         alerts=(*alerts, *(Alert(severity=Severity.LOOK, message=_tell(item)) for item in found)),
         skipped=records.skipped,
     )
-    data = {
+    data: answers.Index = {
         "schema": "layline.dashboard-index/1",
-        "written" if stale is None else "checked": {path: plain["summary"] for path, plain in indexes.items()},
-        **({} if stale is None else {"stale": list(stale)}),
         "contradictions": found,
         "doubtful": encode_skipped(doubtful),
         "skipped": encode_skipped(records.skipped),
     }
+    looked_at = {path: plain["summary"] for path, plain in indexes.items()}
+    if stale is None:
+        data["written"] = looked_at
+    else:
+        data |= {"checked": looked_at, "stale": list(stale)}
     return Answer(report=report, data=data, needs_person=bool(stale))
 
 
-def _tell(contradiction: dict[str, Any]) -> str:
+def _tell(contradiction: answers.Contradiction) -> str:
     claims = "; ".join(
         f"{claim['value']} ({claim['source']}, {claim['date'][:10]})" for claim in contradiction["claims"]
     )

@@ -12,13 +12,16 @@ import tempfile
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from layline import codec
 from layline.errors import ConfigError, Error, RecordError
 
+if TYPE_CHECKING:
+    from layline.dashboard import answers
+
 MARKER = ".layline-site.json"
-_SCHEMA = "layline.site/1"
+_SCHEMA: Literal["layline.site/1"] = "layline.site/1"
 _WITH_REPORTS = ("backends", "weekly", "monthly", "reports", "patches", "campaigns")
 _OLD_FILES = frozenset({"index.html", "sections.json", ".nojekyll"})
 """What every build wrote at the top of a site before the marker listed it."""
@@ -124,7 +127,8 @@ def write_files(folder: Path, files: Mapping[str, bytes]) -> None:
 
 
 def _describe(files: Iterable[str]) -> str:
-    return codec.to_json({"schema": _SCHEMA, "made_by": "layline dashboard build", "files": sorted(files)})
+    told: answers.Site = {"schema": _SCHEMA, "made_by": "layline dashboard build", "files": sorted(files)}
+    return codec.to_json(told)
 
 
 def keep_foreign(place: Path, aside: Path, files: Iterable[str]) -> tuple[str, ...]:

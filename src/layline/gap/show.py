@@ -15,6 +15,7 @@ from layline.source.declared_version import read_version
 
 if TYPE_CHECKING:
     from layline.config import Backend
+    from layline.gap import answers
     from layline.git import Repository
     from layline.workspace.open import Workspace
 
@@ -81,26 +82,38 @@ def find_broken_limits(values: dict[str, Any], limits: tuple[tuple[str, int], ..
     ]
 
 
-def build_data(workspace: Workspace, key: str, facts: list[Fact[Any]], ends: Endpoints, today: date) -> dict[str, Any]:
-    data: dict[str, Any] = {
+def build_data(workspace: Workspace, key: str, facts: list[Fact[Any]], ends: Endpoints, today: date) -> answers.Gap:
+    told = {fact.name: fact.value for fact in facts}
+    age = (today - date.fromisoformat(told["tip.date"])).days
+    return {
         "schema": "layline.gap/1",
         "backend": key,
         "downstream_commit": workspace.commit,
-        "pin": {"path": ends.pin_evidence.path},
-        "tip": {"ref": ends.ref},
+        "pin": {"path": ends.pin_evidence.path, **_side("pin", told)},
+        "tip": {"ref": ends.ref, **_side("tip", told), "age_days": age},
+        "behind": told["behind"],
+        "ahead": told["ahead"],
+        "merge_base": told["merge_base"],
+        "relation": told["relation"],
+        "files": told["files"],
+        "insertions": told["insertions"],
+        "deletions": told["deletions"],
+        "age_days": told["age_days"],
+        "date": today.isoformat(),
+        "diff_rule": DIFF_RULE,
+        "evidence": {fact.name: fact.evidence[0].command for fact in facts},
+        "repositories": {"downstream": workspace.downstream.name, "upstream": facts[0].evidence[0].repo},
     }
-    for fact in facts:
-        side, _, name = fact.name.rpartition(".")
-        (data[side] if side else data)[name] = fact.value
-    for side in ("pin", "tip"):
-        data[side].setdefault("version", None)
-        data[side].setdefault("tag", None)
-    data["tip"]["age_days"] = (today - date.fromisoformat(data["tip"]["date"])).days
-    data["date"] = today.isoformat()
-    data["diff_rule"] = DIFF_RULE
-    data["evidence"] = {fact.name: fact.evidence[0].command for fact in facts}
-    data["repositories"] = {"downstream": workspace.downstream.name, "upstream": facts[0].evidence[0].repo}
-    return data
+
+
+def _side(side: str, told: dict[str, Any]) -> answers.Side:
+    return {
+        "commit": told[f"{side}.commit"],
+        "date": told[f"{side}.date"],
+        "subject": told[f"{side}.subject"],
+        "version": told.get(f"{side}.version"),
+        "tag": told.get(f"{side}.tag"),
+    }
 
 
 _LABELS = {

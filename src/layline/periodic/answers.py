@@ -48,15 +48,20 @@ class Notable(TypedDict):
     commit: str
 
 
-class Periodic(TypedDict):
-    """`weekly` and `monthly`."""
+class Happened(TypedDict):
+    """What the window holds."""
 
-    schema: Literal["layline.periodic/1"]
-    record: dict[str, Any]
-    written: list[str]
     downstream: Downstream
     pull_requests: list[PullRequest]
     direct_commits: list[str]
     pins: list[PinMove]
     notable: dict[str, list[Notable]]
     skipped: list[Skipped]
+
+
+class Periodic(Happened):
+    """`weekly` and `monthly`."""
+
+    schema: Literal["layline.periodic/1"]
+    record: dict[str, Any]
+    written: list[str]

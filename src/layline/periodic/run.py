@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from layline.core.evidence import Skipped, encode_skipped
 from layline.core.period import Cadence
@@ -27,6 +27,7 @@ from layline.workspace.records import GAP_FOLDER, load_records
 
 if TYPE_CHECKING:
     from layline.core.revision import Commit
+    from layline.periodic import answers
     from layline.workspace.open import Workspace
 
 
@@ -79,7 +80,7 @@ def report_period(
     plain = encode_record(record)
     if write:
         write_report(workspace.root, places, handed.render(report), plain, replace_foreign=replace_foreign)
-    data = {
+    data: answers.Periodic = {
         "schema": "layline.periodic/1",
         "record": plain,
         "written": [places.report, places.record] if write else [],
@@ -178,7 +179,7 @@ def _link(workspace: Workspace, branch: str, path: str) -> str:
     return f"{repository.removesuffix('/').removesuffix('.git')}/blob/{branch.removeprefix('origin/')}/{path}"
 
 
-def _tell(activity: Activity) -> dict[str, Any]:
+def _tell(activity: Activity) -> answers.Happened:
     return {
         "downstream": {
             "repository": activity.repo,

@@ -7,6 +7,7 @@ from typing import Literal
 from typing_extensions import TypedDict
 
 from layline.core.answers import NamedCommit, OfCommit, Skipped
+from layline.upgrade.news import Remembered
 
 _From = TypedDict("_From", {"from": str})
 """A name that Python keeps for itself."""
@@ -259,3 +260,11 @@ class Fleet(TypedDict):
     schema: Literal["layline.fleet/1"]
     projects: list[Member]
     skipped: list[Skipped]
+
+
+class WatchState(TypedDict):
+    """The file that `watch` remembers its last answer in."""
+
+    schema: Literal["layline.watch-state/1"]
+    date: str
+    backends: dict[str, Remembered]

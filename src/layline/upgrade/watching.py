@@ -43,7 +43,7 @@ _RULE = Rule(
 class State:
     """What the last answer said, by backend."""
 
-    schema: str = "layline.watch-state/1"
+    schema: Literal["layline.watch-state/1"] = "layline.watch-state/1"
     date: str = ""
     backends: dict[str, Remembered]
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import subprocess
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from layline import codec
 from layline.campaign.bench import Trial
@@ -16,7 +16,7 @@ from layline.campaign.loop.begin import find_dirt
 from layline.campaign.measure.accelerator import has_device
 from layline.campaign.measure.gpu.train import REPLACED, train
 from layline.campaign.rounds import Campaign, check_frozen, encode_measured
-from layline.campaign.told.status import encode_state
+from layline.campaign.told.status import encode_shared
 from layline.campaign.trusted import TrustedBench, to_snapshot
 from layline.campaign.values.measurement import Arm, Status
 from layline.campaign.verify import find_deviations
@@ -25,6 +25,7 @@ from layline.errors import BenchError, ConfigError
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+    from layline.campaign import answers
     from layline.campaign.ledger.state import State
 
 
@@ -77,12 +78,12 @@ def record_training(campaign: Campaign, progress: Callable[[str], None]) -> None
     campaign.record("trained", training=codec.encode(train(bench.operator, start, best, progress=progress)))
 
 
-def encode_report(campaign: Campaign) -> dict[str, Any]:
+def encode_report(campaign: Campaign) -> answers.CampaignReport:
     state = campaign.state
     found = attribute(state, find_headline(state) or 0.0)
     head = state.head_to_head[1] if state.head_to_head else None
     return {
-        **encode_state(state),
+        **encode_shared(state),
         "schema": "layline.campaign-report/1",
         "head_to_head": codec.encode(head) if head else None,
         "roofline": _encode_roof(campaign),
@@ -101,13 +102,15 @@ def encode_report(campaign: Campaign) -> dict[str, Any]:
     }
 
 
-def _encode_roof(campaign: Campaign) -> dict[str, Any] | None:
+def _encode_roof(campaign: Campaign) -> answers.Roofline | None:
     """Ceilings and places under them: of the head-to-head run, or what ANALYZE measured with the run of the best."""
     state = campaign.state
     if state.ceilings is not None:
         flops, moved, points = state.ceilings
-        listed = [{"label": label, "intensity": above, "flops_per_s": rate} for label, above, rate in points]
-        return {"what": state.ceiling_of, "flops_per_s": flops, "bytes_per_s": moved, "points": listed}
+        told: list[answers.RoofPoint] = [
+            {"label": label, "intensity": above, "flops_per_s": rate} for label, above, rate in points
+        ]
+        return {"what": state.ceiling_of, "flops_per_s": flops, "bytes_per_s": moved, "points": told}
     analysis, run = state.analysis or {}, state.best.last_run if state.baseline else None
     known = analysis.get("flops_per_s") and analysis.get("bytes_per_s")
     if not known or run is None or not isinstance(campaign.bench, TrustedBench):
@@ -115,13 +118,17 @@ def _encode_roof(campaign: Campaign) -> dict[str, Any] | None:
     best = state.best
     compared = [(Arm.BEST, f"round {best.best}"), (Arm.CANDIDATE, f"round {best.number}")]
     shown = compared if 1 <= best.best < best.number else [(Arm.BEST, f"round {best.number}")]
-    listed = [
+    listed: list[answers.RoofPoint] = [
         {"label": point.label, "intensity": point.intensity, "flops_per_s": point.rate}
         for leg, name in shown
         for point in find_points(campaign.bench.operator, run.measurement, leg, name)
     ]
-    ceilings = {key: analysis[key] for key in ("flops_per_s", "bytes_per_s")}
-    return {"what": state.ceiling_of, **ceilings, "points": listed}
+    return {
+        "what": state.ceiling_of,
+        "flops_per_s": analysis["flops_per_s"],
+        "bytes_per_s": analysis["bytes_per_s"],
+        "points": listed,
+    }
 
 
 def choose_suite(suite: str | None, state: State, *, no_suite: bool) -> str | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from layline import codec
 from layline.campaign.proposers import Brief, Direction, build_brief
@@ -13,6 +13,7 @@ from layline.core.report import Bullets, Code, Paragraph, Report, Section
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from layline.campaign import answers
     from layline.campaign.rounds import Campaign
 
 
@@ -31,8 +32,30 @@ def brief_campaign(campaign: Campaign) -> Brief:
     return build_brief(campaign.state, read_lessons(campaign), operator)
 
 
-def encode_brief(brief: Brief) -> dict[str, Any]:
-    return {"schema": "layline.brief/1", **codec.encode(brief), "kernel": dict(brief.kernel)}
+def encode_brief(brief: Brief) -> answers.Brief:
+    plain = codec.encode(brief)
+    return {
+        "schema": "layline.brief/1",
+        "campaign": brief.campaign,
+        "operator": brief.operator,
+        "language": brief.language,
+        "hardware": brief.hardware,
+        "metric": brief.metric,
+        "allowed_files": list(brief.allowed_files),
+        "best_round": brief.best_round,
+        "effective": plain["effective"],
+        "ineffective": plain["ineffective"],
+        "inconclusive": plain["inconclusive"],
+        "slowest": plain["slowest"],
+        "lessons": list(brief.lessons),
+        "demanded": list(brief.demanded),
+        "time_limit_s": brief.time_limit_s,
+        "kernel": dict(brief.kernel),
+        "diff": brief.diff,
+        "bounds": plain["bounds"],
+        "bottleneck": plain["bottleneck"],
+        "escalation": brief.escalation,
+    }
 
 
 def describe_brief(brief: Brief, render: Callable[[Report], str]) -> dict[str, str]:

@@ -158,8 +158,12 @@ def _gain(item: Round) -> str:
 
 
 def encode_state(state: State) -> answers.Campaign:
+    return {"schema": "layline.campaign/1", **encode_shared(state)}
+
+
+def encode_shared(state: State) -> answers.CampaignState:
+    """What status and report have in common."""
     return {
-        "schema": "layline.campaign/1",
         "name": state.manifest.name,
         "phase": state.phase.value,
         "best": state.best.number if state.baseline else None,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from layline.core.evidence import Severity, Skipped, encode_skipped
 from layline.core.listing import join_listings
@@ -17,6 +17,7 @@ from layline.patches.drift.lines import build_drift_listing
 from layline.patches.drift.report import DriftReport, build_findings, build_report, encode_drift
 
 if TYPE_CHECKING:
+    from layline.patches import answers
     from layline.patches.drift.ask import Asked, DriftOptions
     from layline.patches.drift.kept import KeptDrift
 
@@ -80,27 +81,27 @@ def _narrow(asked: Asked, found: KeptDrift, options: DriftOptions, baseline: tup
     )
 
 
-def join_drifts(answers: Sequence[Answer], skipped: Sequence[Skipped]) -> Answer:
+def join_drifts(found: Sequence[Answer], skipped: Sequence[Skipped]) -> Answer:
     """One answer for all backends; those that could not be looked at are named."""
     title = "Drift of all backends"
     report = Report(
         title=title,
-        meta=answers[0].report.meta[:1],
-        sections=tuple(Section(title=one.report.title, sections=one.report.sections) for one in answers),
-        alerts=tuple(dict.fromkeys(alert for one in answers for alert in one.report.alerts)),
-        skipped=tuple(dict.fromkeys((*skipped, *(item for one in answers for item in one.report.skipped)))),
+        meta=found[0].report.meta[:1],
+        sections=tuple(Section(title=one.report.title, sections=one.report.sections) for one in found),
+        alerts=tuple(dict.fromkeys(alert for one in found for alert in one.report.alerts)),
+        skipped=tuple(dict.fromkeys((*skipped, *(item for one in found for item in one.report.skipped)))),
     )
-    findings = [finding for one in answers for finding in one.findings]
-    data = {
+    findings = [finding for one in found for finding in one.findings]
+    data: answers.AllDrift = {
         "schema": "layline.drift/1",
-        "backends": [dict(one.data) for one in answers],
+        "backends": [cast("answers.Drift", one.data) for one in found],
         "skipped": encode_skipped(skipped),
     }
     return Answer(
         report=report,
         data=data,
-        listing=join_listings(title, [one.listing for one in answers if one.listing is not None], list(skipped)),
-        needs_person=any(one.needs_person for one in answers),
+        listing=join_listings(title, [one.listing for one in found if one.listing is not None], list(skipped)),
+        needs_person=any(one.needs_person for one in found),
         findings=tuple(sorted(findings, key=lambda finding: _ORDER.index(finding.severity))),
-        subject=replace(subject, question="patches-drift/all") if (subject := answers[0].subject) is not None else None,
+        subject=replace(subject, question="patches-drift/all") if (subject := found[0].subject) is not None else None,
     )

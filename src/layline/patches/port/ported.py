@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from layline import codec
 from layline.core.report import Answer, Cell, Paragraph, Report, Section
 from layline.errors import Error
 from layline.files import write_inside
@@ -19,6 +20,7 @@ from layline.patches.port.slicing import Slice, follow_patch
 
 if TYPE_CHECKING:
     from layline.core.patch import Patch
+    from layline.patches import answers
     from layline.patches.named import Named
     from layline.patches.opened import OpenedInventory
     from layline.patches.port.plan import Consumer
@@ -65,7 +67,7 @@ def build_ported(opened: OpenedInventory, ported: Ported, to: Path | None, files
         said = (Cell(str(to), code=True), f": {len(files)} files, package {name_package(patch.id)}.")
         report = replace(report, sections=(*report.sections, Section(title="Bundle", blocks=(Paragraph(said),))))
     quotes = quote_guard(patch, opened.reading.machine.modules, ported.registers)
-    data: dict[str, Any] = {
+    data: answers.Port = {
         "schema": "layline.port/1",
         "patch": patch.id,
         "commit": opened.workspace.commit,
@@ -78,9 +80,9 @@ def build_ported(opened: OpenedInventory, ported: Ported, to: Path | None, files
         "guard": {
             "text": show_condition(patch.guard.written) or None,
             "expression": show_guard(patch.guard),
-            "source": [asdict(quote) for quote in quotes],
+            "source": codec.encode(quotes),
         },
-        "consumers": [asdict(item) for item in ported.consumers],
+        "consumers": codec.encode(ported.consumers),
         "problems": found.problems,
         "files": list(files),
     }

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from layline.campaign.audit import RULES, CampaignFolder, Violation
 from layline.core.evidence import Alert, Severity
 from layline.core.report import Bullets, Cell, Paragraph, Report, Section, Table
 from layline.errors import ConfigError
+
+if TYPE_CHECKING:
+    from layline.campaign import answers
 
 
 def check_is_campaign(found: CampaignFolder, folder: str) -> None:
@@ -53,7 +58,7 @@ def build_report(folder: CampaignFolder, place: str, violations: tuple[Violation
     )
 
 
-def encode_audit(folder: CampaignFolder, place: str, violations: tuple[Violation, ...]) -> dict[str, object]:
+def encode_audit(folder: CampaignFolder, place: str, violations: tuple[Violation, ...]) -> answers.CampaignAudit:
     return {
         "schema": "layline.campaign-audit/1",
         "campaign": folder.name,
