@@ -38,16 +38,34 @@ def write_bundle(repository: Repository, file: Path, commits: Iterable[str] = ()
             hint="`git fetch --unshallow` there, or put it where every machine sees it.",
         )
     asked = {*commits} if repository.branch is not None else {*commits, read_head(repository)}
-    shadow = Shadow(repository.common_dir, sha256=uses_sha256(repository.common_dir))
+    sha256 = uses_sha256(repository.common_dir)
+    shadow = Shadow(repository.common_dir, sha256=sha256)
     try:
         lines = [*_list_refs(repository), *(f"{commit} {_ASKED_FOR}/{commit}" for commit in sorted(asked))]
-        (shadow.directory / "packed-refs").write_text("".join(f"{line}\n" for line in lines), "utf-8")
-        command = argv(shadow.directory, ("bundle", "create", "--quiet", str(file), "--all"))
-        run(command, timeout_s=_LONG_S)
+        listed = "".join(f"{line}\n" for line in lines)
+        (shadow.directory / "packed-refs").write_text(listed, "utf-8")
+        _write(file, listed, _pack(shadow.directory), sha256=sha256)
     except GitError as error:
         raise GitError(f"{repository.name} cannot travel to other machines: {error.message}", hint=error.hint) from None
     finally:
         shadow.close()
+
+
+def _pack(directory: Path) -> Path:
+    """All that refs lead to and that is here: a partial clone travels as partial as it is, which `git bundle create`
+    refuses.
+    """
+    options = ("--all", "--missing=allow-any", "--delta-base-offset", "--quiet", str(directory / "travels"))
+    name = run(argv(directory, ("pack-objects", *options)), timeout_s=_LONG_S).decode("ascii").strip()
+    return directory / f"travels-{name}.pack"
+
+
+def _write(file: Path, refs: str, pack: Path, *, sha256: bool) -> None:
+    """A git bundle: its first line, refs, an empty line, the pack."""
+    head = "# v3 git bundle\n@object-format=sha256\n" if sha256 else "# v2 git bundle\n"
+    with file.open("wb") as out, pack.open("rb") as packed:
+        out.write(f"{head}{refs}\n".encode())
+        shutil.copyfileobj(packed, out, 1 << 20)
 
 
 def read_bundle(file: Path, folder: Path, *, head: str, is_bare: bool, sha256: bool) -> None:

@@ -68,3 +68,18 @@ def test_a_shallow_clone_does_not_travel(tmp_path: Path) -> None:
     subprocess.run(["git", "clone", "-q", "--depth=1", address, str(tmp_path / "here")], check=True)
     with pytest.raises(GitError, match="is a shallow clone and cannot travel"):
         write_bundle(open_repository(tmp_path / "here"), tmp_path / "bundle")
+
+
+def test_a_partial_clone_travels_as_partial_as_it_is(tmp_path: Path) -> None:
+    layered = make_layered(tmp_path)
+    layered.upstream.git("config", "uploadpack.allowFilter", "true")
+    address = f"file://{layered.upstream.path}"
+    clone = ("git", "clone", "-q", "--bare", "--filter=blob:none", address, str(tmp_path / "here"))
+    subprocess.run(clone, check=True)
+    here = open_repository(tmp_path / "here")
+    sent = send(here, tmp_path)
+    assert digest_refs(sent) == digest_refs(here)
+    path = next(iter(here.read_tree(layered.tip))).path
+    for repository in (here, sent):
+        with pytest.raises(GitError):
+            repository.read_file(layered.tip, path)
