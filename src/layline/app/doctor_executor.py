@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Literal
 
 from layline.core.prose import count
 from layline.core.report import Answer, Paragraph, Report, Section, Table
-from layline.executors import Machine, Silent, digest_code, open_executor
+from layline.executors import Executor, Lost, Machine, Silent, digest_code, open_executor
 from layline.executors.machine import name_product
 
 if TYPE_CHECKING:
@@ -15,23 +15,23 @@ if TYPE_CHECKING:
 
 SCHEMA: Literal["layline.doctor-executor/1"] = "layline.doctor-executor/1"
 _TRIAL = "layline.executors.trial:greet"
+_LIMIT_S = 60.0
 _SHOWN = 8
 """Digits of a digest."""
 _COLUMNS = ("host", "node", "kind", "cores", "accelerators", "Python", "Layline")
 
 
 def doctor_executor(words: str) -> Answer:
-    """Ask every machine what it is, then let one of them do a small job."""
+    """Ask every machine what it is, then let one of each kind do a small job as a measuring run is done: alone, once."""
     with open_executor(words) as executor:
         found = executor.look()
         machines = [one for one in found if isinstance(one, Machine)]
         silent = [one for one in found if isinstance(one, Silent)]
         is_well = bool(machines) and not silent and all(one.code == digest_code() for one in machines)
-        if is_well:
-            executor.map(_TRIAL, [{"number": 0}])
+        lost = list(_try_kinds(executor, machines)) if is_well else []
         name = executor.name
     kinds = sorted({one.kind for one in machines})
-    notes = [Paragraph(note) for note in _find_notes(machines, silent, kinds)]
+    notes = [Paragraph(note) for note in (*lost, *_find_notes(machines, silent, kinds))]
     table = Table(columns=_COLUMNS, rows=tuple(map(_show, machines)), numeric=frozenset({3}))
     title = f"{_say_machines(machines, silent)} ({name}): {count(len(kinds), 'kind')}."
     data: answers.DoctorExecutor = {
@@ -43,7 +43,17 @@ def doctor_executor(words: str) -> Answer:
         "kinds": kinds,
     }
     report = Report(title=title, sections=(Section(title="", blocks=(*notes, table)),))
-    return Answer(report=report, data=data, needs_person=not is_well)
+    return Answer(report=report, data=data, needs_person=not is_well or bool(lost))
+
+
+def _try_kinds(executor: Executor, machines: Sequence[Machine]) -> Iterator[str]:
+    """What became of the small job where it was lost."""
+    executor.map(_TRIAL, [{"number": 0}])
+    for kind, one in {one.kind: one for one in reversed(machines)}.items():
+        try:
+            executor.measure(_TRIAL, {"number": 0}, one, _LIMIT_S)
+        except Lost as lost:
+            yield f"A small job on {one.host} ({kind}) was lost: {lost.why}."
 
 
 def _say_machines(machines: Sequence[Machine], silent: Sequence[Silent]) -> str:

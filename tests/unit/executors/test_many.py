@@ -16,7 +16,7 @@ from layline.app.many import _address, answer, ask_matrix
 from layline.app.over_time import patches_matrix
 from layline.core.report import Paragraph
 from layline.errors import ConfigError
-from layline.executors import Machine, Plain, Silent, read_machine
+from layline.executors import Lost, Machine, Plain, Silent, read_machine
 from layline.executors.local import LocalExecutor
 from layline.source.cache import FILE_NAME, Cache, collect_rows, read_contents, store_rows
 from upgrading import Files, Project, make_project
@@ -201,6 +201,16 @@ def test_a_bad_fleet_file_is_one_sentence(tmp_path: Path, text: str, problem: st
     assert problem in said
 
 
+def test_doctor_tells_of_a_job_that_was_lost(monkeypatch: pytest.MonkeyPatch) -> None:
+    def lose(*_: object) -> Plain:
+        raise Lost("greet", "no answer within 60 s")
+
+    monkeypatch.setattr(LocalExecutor, "measure", lose)
+    found = doctor_executor("local")
+    assert found.needs_person
+    assert "was lost: no answer within 60 s." in str(found.report.sections[0].blocks[0])
+
+
 def test_doctor_names_the_machines() -> None:
     found = doctor_executor("local:2")
     assert found.report.title == "1 machine answers (local): 1 kind."
@@ -244,6 +254,7 @@ def test_doctor_says_what_cannot_be_compared(
     monkeypatch: pytest.MonkeyPatch, machines: list[Machine | Silent], title: str, note: str
 ) -> None:
     monkeypatch.setattr(LocalExecutor, "look", lambda _: tuple(machines))
+    monkeypatch.setattr(LocalExecutor, "measure", lambda *_: {})  # these machines are not here
     found = doctor_executor("local")
     assert found.report.title == title
     assert note in " ".join(
