@@ -74,6 +74,7 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
     upstream.commit("Change", CHANGED)
     downstream = History.start(root / "downstream")
     downstream.commit("Layer", {"src/fast/__init__.py": "", FILE: OURS})
+    downstream.commit("Say more elsewhere in that file", {FILE: f"{OURS}\n\ndef more():\n    return 1\n"})
     (root / "layline.toml").write_text(CONFIG)
     return root
 
@@ -112,6 +113,17 @@ def test_what_the_list_prints_can_be_asked_about(project: Path, rows: list[dict[
     for row in rows:
         for name in _names(row):
             assert row["target"] in render(ASK[command](workspace, name), "text")
+
+
+def test_the_page_names_the_lines_of_our_code_and_what_changed_that_function(
+    project: Path, rows: list[dict[str, Any]]
+) -> None:
+    workspace = open_workspace(project / "layline.toml")
+    answer = patches_show(workspace, rows[0]["id"])
+    page = render(answer, "text")
+    assert f"Implementation: {rows[0]['replacement_at']}\n" in page
+    assert "History of the installer (function)" in page
+    assert [item["subject"] for item in answer.data["history"]] == ["Layer"]
 
 
 def test_what_drift_prints_can_be_asked_about(project: Path) -> None:

@@ -132,6 +132,27 @@ def asks_about(condition: Condition | None, *kinds: ConditionKind) -> bool:
     return condition is not None and any(part.kind in kinds for part in condition.walk())
 
 
+def lacks(condition: Condition | None, name: str) -> bool:
+    """True if it can only hold where `name` is not bound."""
+    if condition is None:
+        return False
+    match condition.kind:
+        case ConditionKind.ALL:
+            return any(lacks(part, name) for part in condition.parts)
+        case ConditionKind.ANY:
+            return bool(condition.parts) and all(lacks(part, name) for part in condition.parts)
+        case ConditionKind.NOT:
+            return _implied_by(condition.parts[0], name)
+    return False
+
+
+def _implied_by(condition: Condition, name: str) -> bool:
+    """True if it holds wherever `name` is bound."""
+    if condition.kind is ConditionKind.ANY:
+        return any(_implied_by(part, name) for part in condition.parts)
+    return condition.kind is ConditionKind.NAME and condition.text == name
+
+
 def is_decidable(condition: Condition) -> bool:
     """True if reading upstream can decide a part of it."""
     return asks_about(condition, *_DECIDABLE)
@@ -156,7 +177,24 @@ def find_keys(condition: Condition | None) -> tuple[str, ...]:
 
 def find_needs(condition: Condition | None) -> tuple[str, ...]:
     """What it reads beside config keys, in the order of its parts."""
-    return tuple(dict.fromkeys(need for part in _walk_all(condition) for need in part.needs))
+    return tuple(dict.fromkeys(_find_needs(condition, holds=True)))
+
+
+def _find_needs(condition: Condition | None, *, holds: bool) -> Iterator[str]:
+    if condition is None:
+        return
+    yield from condition.needs if holds else map(_turn, condition.needs)
+    inside = holds is not (condition.kind is ConditionKind.NOT)
+    for part in condition.parts:
+        yield from _find_needs(part, holds=inside)
+    yield from _find_needs(condition.told, holds=holds)
+
+
+def _turn(need: str) -> str:
+    """What is needed where the contrary is asked: a name or package must be missing; the rest is read all the same."""
+    if need.startswith("attr:"):
+        return f"no {need.partition(' (')[0]}"
+    return f"{need.removesuffix(' importable')} not importable" if need.endswith(" importable") else need
 
 
 def _walk_all(condition: Condition | None) -> Iterator[Condition]:

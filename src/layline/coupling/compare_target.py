@@ -42,12 +42,19 @@ def _compare(target: str, sides: Sides) -> Comparison:
     home = sides.pin.index.entries.get(before.bound_in or before.module or "")
     if found.kind is DriftKind.EXTERNAL and sides.pin.index.owns(target):
         owner = sides.comparer.compare(target.rpartition(".")[0])
+        if owner.kind not in LOST and _is_class(owner):
+            return replace(found, kind=DriftKind.UNCHANGED, why=(Why(Reason.FROM_OUTSIDE),))
         if owner.kind not in LOST:
-            return _outside(found, Reason.FROM_OUTSIDE)
+            return _outside(found, Reason.NOT_OF_THIS_UPSTREAM)
         return replace(found, kind=owner.kind, suggestions=_move(owner, target), why=owner.why, commits=owner.commits)
     if home is not None and home.part != sides.part:
         return _outside(found, Reason.OTHER_BACKEND)
     return found
+
+
+def _is_class(found: Comparison) -> bool:
+    definition = found.before.definition
+    return definition is not None and definition.kind is DefinitionKind.CLASS
 
 
 def _outside(found: Comparison, reason: Reason) -> Comparison:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from layline.change.compare import Comparison
 from layline.change.similarity import SMALL, compare_shingles, read_shingles
-from layline.core.condition import ConditionKind, asks_about
+from layline.core.condition import ConditionKind, asks_about, lacks
 from layline.core.drift import DriftKind, Fate, Uncompared
 from layline.core.evidence import Evidence, Severity
 from layline.core.finding import Finding, weigh
@@ -176,12 +176,20 @@ def judge_target(question: Question) -> Iterator[Finding]:
     comparison, effect = question.comparison, question.effect
     if question.lost_texts[0]:
         return  # dead today already: what the tip does to its target changes nothing
+    if question.kind is DriftKind.DEAD_AT_PIN and _fills_gap(question):
+        yield Finding(kind=DriftKind.EXTERNAL, severity=Severity.OK, why=Why(Reason.ADDS_MISSING), is_limit=True)
+        return
     severity, is_limit = _weigh_kind(question), question.kind is DriftKind.DEAD_AT_PIN
     home = comparison.suggestions[0] if comparison.suggestions and question.text_home is None else None
     for why in comparison.why or (Why(Reason.KIND_ALONE),):
         yield Finding(kind=question.kind, severity=severity, why=why, suggestion=home, is_limit=is_limit)
     if not effect.certain:
         yield Finding(severity=Severity.OK, why=Why(Reason.NOT_CERTAIN, text=str(effect.reason)))
+
+
+def _fills_gap(question: Question) -> bool:
+    """True of a write that asks first whether upstream lacks the name."""
+    return any(lacks(one, question.target) for one in (question.effect.when, question.patch.guard.when))
 
 
 def _weigh_kind(question: Question) -> Severity:
@@ -275,19 +283,23 @@ def limit_by_guard(question: Question, severity: Severity) -> Iterator[Finding]:
 
 
 def limit_by_version(question: Question, severity: Severity) -> Iterator[Finding]:
-    """A write that does not run at the tip's version breaks nothing there; one that runs only where upstream lost the
-    name adds it.
+    """A write that does not run at the tip's version breaks nothing there and can go; one that runs only where upstream
+    lost the name adds it.
     """
     running, own = question.sides.running, question.effect.when
-    if running is None or severity is not Severity.BREAKS or asks_about(own, ConditionKind.VERSION):
+    if running is None or asks_about(own, ConditionKind.VERSION):
         return
     then, now = running.decide(question.effect.location)
+    breaks = severity is Severity.BREAKS
     if now.holds is False and then.holds is False:
-        yield Finding(severity=Severity.OK, why=Why(Reason.NOT_RUN_AT_ALL, parts=now.why), is_limit=True)
+        why = Why(Reason.NOT_RUN_AT_ALL, parts=now.why)
+        yield Finding(severity=Severity.OK, why=why, is_limit=breaks, retires=True)
     elif now.holds is False:
-        yield Finding(severity=Severity.LOOK, why=Why(Reason.NOT_RUN_NOW, parts=now.why), is_limit=True)
-        yield Finding(severity=Severity.LOOK, why=Why(Reason.STOPS_APPLYING), is_limit=True)
-    elif then.holds is False and question.kind in LOST:
+        why = Why(Reason.NOT_RUN_NOW if breaks else Reason.NOT_RUN_ANY_MORE, parts=now.why)
+        yield Finding(severity=Severity.LOOK if breaks else Severity.OK, why=why, is_limit=breaks, retires=True)
+        if breaks:
+            yield Finding(severity=Severity.LOOK, why=Why(Reason.STOPS_APPLYING), is_limit=True)
+    elif then.holds is False and question.kind in LOST and breaks:
         yield Finding(severity=Severity.OK, why=Why(Reason.ADDED_THERE, parts=then.why), is_limit=True)
 
 

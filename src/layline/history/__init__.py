@@ -9,6 +9,7 @@ from layline.history.commits import (
     read_bodies,
     read_commit,
     read_commits,
+    read_line_log,
     read_log,
     say_count,
 )
@@ -33,6 +34,7 @@ __all__ = [
     "read_commit",
     "read_commits",
     "read_diff",
+    "read_line_log",
     "read_log",
     "read_pin",
     "read_touched_files",

@@ -61,6 +61,12 @@ def read_log(
     yield from _parse(repository.git("--literal-pathspecs", "log", "-z", _FORMAT, *options, span, *within))
 
 
+def read_line_log(repository: Repository, tip: str, path: str, lines: tuple[int, int]) -> Iterator[Commit]:
+    """Commits up to `tip` that changed these lines of a file as it stands there, newest first."""
+    span = f"-L{lines[0]},{lines[1]}:{path}"
+    yield from _parse(repository.git("log", "-z", _FORMAT, "--no-patch", "--no-ext-diff", "--no-textconv", span, tip))
+
+
 def find_merge_base(repository: Repository, one: str, other: str) -> str | None:
     """The best common ancestor; None where the histories share nothing."""
     try:

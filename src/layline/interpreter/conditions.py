@@ -36,6 +36,7 @@ from layline.interpreter.values import (
     negate,
     truth,
 )
+from layline.interpreter.version_tests import say_need
 
 _OPPOSITE = {
     "==": "!=",
@@ -302,9 +303,7 @@ class Reader:
                 for operand in operands:
                     yield f"package:{self.show(operand).strip(chr(39))} importable"
                 return
-        names = list(self._find_names(value))
-        if names:
-            yield f"{names[0]}" if self.show(value) in names[0] else f"{names[0]} ({self.show(value)})"
+        yield from (say_need(value, name, self.show(value)) for name in [*self._find_names(value)][:1])
 
     def _find_names(self, value: Value) -> Iterator[str]:  # noqa: C901  one case per kind of value
         if self.roots.key_of(value) is not None:

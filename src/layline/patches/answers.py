@@ -28,7 +28,7 @@ class Effect(TypedDict):
     otherwise: str | None
     holder: str | None
     reached: str | None
-    adds: bool
+    adds: bool | None
     mutates: list[str]
     location: str
     certain: bool

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 from typing import TYPE_CHECKING, Any
 
 from layline.core.effect_ids import is_effect_id
@@ -10,7 +11,8 @@ from layline.core.patch import TargetKind
 from layline.core.report import Answer, Bullets, Cell, Code, Paragraph, Report, Section, Table
 from layline.coupling.replacements import Replacements
 from layline.errors import GitError
-from layline.history import read_log
+from layline.history import read_line_log, read_log
+from layline.interpreter.line_tests import find_chain
 from layline.patches.data import encode_patch
 from layline.patches.declared_keys import read_schema
 from layline.patches.guards.show import show_condition
@@ -34,6 +36,7 @@ if TYPE_CHECKING:
 
     from layline.core.patch import Effect, Inventory, Patch
     from layline.core.report import Block, Inline
+    from layline.core.revision import Commit
     from layline.patches import answers
     from layline.source import Definition
     from layline.workspace.open import Workspace
@@ -54,13 +57,14 @@ def build_shown(workspace: Workspace, opened: OpenedInventory, named: Named) -> 
     """What a patch does, when, where, upstream beside ours, rivals, history, porting plan."""
     inventory, patch = named.inventory, named.patch
     keys = read_keys(workspace, opened, inventory, patch)
+    history = _read_history(workspace, opened, patch)
     sections = [
         _build_summary(inventory, patch),
         _build_logic(patch),
-        _build_places(workspace, patch, keys),
+        _build_places(workspace, opened, patch, keys),
         *_build_upstream(opened, patch),
         *_build_rivals(inventory, patch),
-        _build_history(workspace, patch),
+        _build_history(workspace, history),
         _build_plan(workspace, opened, patch, keys),
     ]
     data: answers.ShownPatch = {
@@ -69,7 +73,7 @@ def build_shown(workspace: Workspace, opened: OpenedInventory, named: Named) -> 
         "pin": inventory.pin,
         "patch": encode_patch(patch),
         "upstream": _encode_upstream(opened, patch),
-        "history": _encode_history(workspace, patch),
+        "history": _encode_history(history[1]),
     }
     opened.upstreams.save()
     return Answer(
@@ -120,14 +124,16 @@ def _build_logic(patch: Patch) -> Section:
     return Section(title="Exact logic", blocks=tuple(blocks))
 
 
-def _build_places(workspace: Workspace, patch: Patch, keys: Keys) -> Section:
+def _build_places(workspace: Workspace, opened: OpenedInventory, patch: Patch, keys: Keys) -> Section:
     commit, repo = workspace.commit, workspace.downstream.name
 
     def place(path: str, first: int, last: int) -> Cell:
+        if not first:
+            return Cell(path, Evidence(repo=repo, commit=commit, path=path), code=True)
         return Cell(f"{path}:{first}", Evidence(repo=repo, commit=commit, path=path, lines=(first, last)), code=True)
 
     items: list[Inline] = [("Installer: ", place(patch.file, *patch.handler_lines), f", function {patch.handler}")]
-    items.extend(("Implementation: ", place(path, 1, 1)) for path in patch.implementation)
+    items.extend(("Implementation: ", place(*found)) for found in _find_implementation(opened, patch))
     for key in list_keys(patch):
         declared = keys.schema.default(key)
         if declared is not None:
@@ -137,6 +143,19 @@ def _build_places(workspace: Workspace, patch: Patch, keys: Keys) -> Section:
             known = f"upstream has it at {keys.upstream[key]}" if key in keys.upstream else _UNKNOWN_KEY
             items.append(f"Config key {key}: no YAML of the downstream declares it; {known}")
     return Section(title="Code location", blocks=(Bullets(tuple(items)),))
+
+
+def _find_implementation(opened: OpenedInventory, patch: Patch) -> Iterator[tuple[str, int, int]]:
+    """Each definition of ours that takes the place of something, with its lines; else the file that holds the logic."""
+    replacements = Replacements(opened.tree)
+    places = dict.fromkeys(effect.replacement_at for effect in patch.effects if effect.replacement_at is not None)
+    for place in places:
+        found = replacements.read(place)
+        last = (found.node.end_lineno if found is not None else None) or place.line
+        yield place.path, place.line, last
+    for path in patch.implementation:
+        if path not in {place.path for place in places}:
+            yield path, 0, 0
 
 
 def read_keys(workspace: Workspace, opened: OpenedInventory, inventory: Inventory, patch: Patch) -> Keys:
@@ -266,8 +285,32 @@ def _build_rivals(inventory: Inventory, patch: Patch) -> Iterator[Section]:
         yield Section(title="Other patches on the same target", blocks=(table,))
 
 
-def _build_history(workspace: Workspace, patch: Patch) -> Section:
-    commits = list(read_log(workspace.downstream, None, workspace.commit, paths=(patch.file,)))
+def _read_history(workspace: Workspace, opened: OpenedInventory, patch: Patch) -> tuple[str, list[Commit]]:
+    """What changed the function that installs it; outside functions, and where edits moved its lines, its file."""
+    lines = _find_function(opened, patch)
+    try:
+        found = read_line_log(workspace.downstream, workspace.commit, patch.file, lines) if lines else None
+        return ("function", list(found)) if found is not None else ("file", _read_file_log(workspace, patch))
+    except GitError:
+        return "file", _read_file_log(workspace, patch)
+
+
+def _read_file_log(workspace: Workspace, patch: Patch) -> list[Commit]:
+    return list(read_log(workspace.downstream, None, workspace.commit, paths=(patch.file,)))
+
+
+def _find_function(opened: OpenedInventory, patch: Patch) -> tuple[int, int] | None:
+    """The lines of the innermost function around the line that installs, its decorators included."""
+    tree = Replacements(opened.tree).read_tree(patch.file)
+    around = find_chain(tree.body, patch.location.line) if tree is not None else []
+    inner = next((one for one in reversed(around) if not isinstance(one, ast.ClassDef)), None)
+    if inner is None or inner.end_lineno is None:
+        return None if patch.handler_lines[0] == patch.handler_lines[1] else patch.handler_lines
+    return min([inner.lineno, *(one.lineno for one in inner.decorator_list)]), inner.end_lineno
+
+
+def _build_history(workspace: Workspace, history: tuple[str, list[Commit]]) -> Section:
+    whose, commits = history
     rows: tuple[tuple[Inline, ...], ...] = tuple(
         (
             commit.date,
@@ -280,13 +323,12 @@ def _build_history(workspace: Workspace, patch: Patch) -> Section:
         columns=("Date", "Commit", "Subject"),
         rows=rows,
         more=max(0, len(commits) - _MOST_COMMITS),
-        more_where="the log of the file",
+        more_where=f"the log of the {whose}",
     )
-    return Section(title="History of the installer", blocks=(table,))
+    return Section(title=f"History of the installer ({whose})", blocks=(table,))
 
 
-def _encode_history(workspace: Workspace, patch: Patch) -> list[answers.PastCommit]:
-    commits = read_log(workspace.downstream, None, workspace.commit, paths=(patch.file,))
+def _encode_history(commits: list[Commit]) -> list[answers.PastCommit]:
     return [{"commit": commit.hash, "date": commit.date, "subject": commit.subject} for commit in commits]
 
 

@@ -48,7 +48,15 @@ class Upstreams:
         symbol = self.resolver.resolve(dotted)
         suggestion = self.suggest(symbol) if symbol.kind is SymbolKind.ABSENT else None
         is_field = symbol.definition is not None and symbol.definition.kind is DefinitionKind.FIELD
-        return Known(_KINDS[symbol.kind], symbol.alias_of, suggestion, is_field)
+        kind = TargetKind.UNKNOWN if self._may_be_inherited(symbol) else _KINDS[symbol.kind]
+        return Known(kind, symbol.alias_of, suggestion, is_field)
+
+    def _may_be_inherited(self, symbol: Symbol) -> bool:
+        """A member of a class of upstream that only a class of another package may have."""
+        if symbol.kind is not SymbolKind.EXTERNAL or symbol.is_implicit or not self.index.owns(symbol.name):
+            return False
+        owner = self.resolver.resolve(symbol.name.rpartition(".")[0])
+        return owner.definition is not None and owner.definition.kind is DefinitionKind.CLASS
 
     def find_members(self, name: str) -> frozenset[MemberKind]:
         """What classes of any upstream declare a name as; one method is enough, fields are looked at one by one."""
@@ -73,7 +81,7 @@ class Upstreams:
     def suggest(self, symbol: Symbol) -> str | None:
         """A name beside the absent one that differs by a slip of the hand."""
         owner, _, name = symbol.name.rpartition(".")
-        beside = self._names_in(owner)
+        beside = self._names_in(owner) - {name}
         near = difflib.get_close_matches(name, sorted(beside), n=1, cutoff=0.85)
         return f"{owner}.{near[0]}" if near else None
 

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 DEAD, NEVER_ACTIVE, STATE = "dead", "never-active", "state"
 """Kinds of a list beside the styles."""
+_UNREAD = frozenset({TargetKind.EXTERNAL, TargetKind.UNKNOWN})
+"""Of what these are nothing is known that could be replaced."""
 DELETED = "deleted"
 """What an effect that takes a name away says of its replacement."""
 ELSEWHERE = ("imports", "reads", "subclasses", "overrides", "calls")
@@ -93,8 +95,10 @@ def is_dead(effect: Effect) -> bool:
     )
 
 
-def is_addition(effect: Effect) -> bool:
-    """A name that upstream does not have, and was not meant to: nothing is replaced."""
+def is_addition(effect: Effect) -> bool | None:
+    """A name that upstream does not have, and was not meant to: nothing is replaced; None where that is not known."""
+    if not effect.adds and (effect.target is None or effect.target_kind in _UNREAD):
+        return None
     return effect.adds and not is_dead(effect)
 
 

@@ -217,11 +217,19 @@ class Resolver:
             behind = self._module_member(source, item.name)
         else:
             behind = self._dotted(f"{source}.{item.name}")
+        if behind.kind is SymbolKind.ABSENT and item.group and item.name and self._is_others(module, source):
+            behind = _outside(f"{source}.{item.name}", None)  # made for another version of that package
         thing = behind.thing
         if thing.module is None and thing.inside is None and behind.module is not None:
             thing = replace(thing, inside=f"{source}.{item.name}")
         kind = SymbolKind.IMPORTED_NAME if thing.home is not None else behind.kind
         return Binding(kind, thing, module, item.line)
+
+    def _is_others(self, module: str, source: str) -> bool:
+        """True of a name in another repository than the module's."""
+        entries = self.index.entries
+        holder = next((entries[name] for name in (source, *parents(source)) if name in entries), None)
+        return holder is not None and module in entries and holder.part != entries[module].part
 
     def _starred(self, module: str, holder: Module, name: str) -> Binding | None:
         outside: Binding | None = None

@@ -9,7 +9,7 @@ import pytest
 from histories import History
 from layline.change.compare import Comparer
 from layline.change.trace import Tracer
-from layline.core.condition import Condition, ConditionKind, need_version
+from layline.core.condition import Condition, ConditionKind, need_name, need_version, negate
 from layline.core.evidence import Location
 from layline.core.patch import Effect, Inventory, Patch, Style
 from layline.coupling.culprit import find_last_seen
@@ -133,6 +133,65 @@ def test_a_write_breaks_only_where_it_runs(
     row = judge(tmp_path, {"keel/run.py": RUN}, GONE, ours=ours)
     assert row.severity == severity
     assert {"not-run-now", "not-run-at-all", "added-there"} & set(codes(row)) == ({code} if code else set())
+
+
+CAN_GO = [
+    # (what it shows, our file, whether it is said that the patch can go; pin 1.0, tip 2.0, the target stays as it is)
+    ("runs at both", guard(">=", "0.5"), False),
+    ("stops running", guard("<", "2.0"), True),
+    ("runs at neither", guard("<", "0.9"), True),
+    ("runs at the tip alone", guard(">=", "2"), False),
+]
+
+
+@pytest.mark.parametrize(("shows", "ours", "can_go"), CAN_GO, ids=[row[0] for row in CAN_GO])
+def test_a_write_that_the_tip_does_not_run_can_go(tmp_path: Path, shows: str, ours: str, can_go: bool) -> None:
+    row = judge(tmp_path, {"keel/run.py": RUN}, {}, ours=ours)
+    assert (row.kind, row.severity) == ("unchanged", "ok")
+    assert (row.retire is not None) is can_go
+
+
+LACKS_DASH = negate(Condition(kind=ConditionKind.NAME, text="keel.run.dash"))
+FILLS = [
+    # (what it shows, condition, what upstream has at the tip, kind, severity, whether the patch can go)
+    ("no guard", None, {}, "dead-at-pin", "look", False),
+    ("asks whether it is there", need_name("keel.run.dash"), {}, "dead-at-pin", "look", False),
+    ("asks whether it is missing", LACKS_DASH, {}, "external", "ok", False),
+    ("and the tip has it", LACKS_DASH, {"keel/run.py": f"{RUN}def dash(x):\n    return x\n"}, "external", "ok", True),
+]
+
+
+@pytest.mark.parametrize(
+    ("shows", "condition", "after", "kind", "severity", "can_go"), FILLS, ids=[row[0] for row in FILLS]
+)
+def test_what_is_added_where_it_is_missing_is_not_dead(
+    tmp_path: Path,
+    shows: str,
+    condition: Condition | None,
+    after: dict[str, str | None],
+    kind: str,
+    severity: str,
+    can_go: bool,
+) -> None:
+    row = judge(tmp_path, {"keel/run.py": RUN}, after, target="keel.run.dash", condition=condition)
+    assert (row.kind, row.severity, row.today == "dead") == (kind, severity, kind == "dead-at-pin")
+    assert (row.retire is not None) is can_go
+
+
+OUTSIDE = [
+    # (what it shows, target, kind)
+    ("its class is upstream's", "keel.model.Model.state_dict", "unchanged"),
+    ("another package's, through a name of upstream's", "keel.model.nn.Linear", "external"),
+]
+
+
+@pytest.mark.parametrize(("shows", "target", "kind"), OUTSIDE, ids=[row[0] for row in OUTSIDE])
+def test_a_member_that_another_package_may_have_stands_with_its_class(
+    tmp_path: Path, shows: str, target: str, kind: str
+) -> None:
+    model = {"keel/model.py": "from torch import nn\n\n\nclass Model(nn.Module):\n    size = 1\n"}
+    row = judge(tmp_path, model, {}, target=target)
+    assert (row.kind, row.severity) == (kind, "ok")
 
 
 LATER = [

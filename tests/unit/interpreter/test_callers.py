@@ -123,6 +123,37 @@ def test_making_an_object_calls_its_init(tmp_path: Path) -> None:
     assert read_one(tmp_path, {"own/boot.py": source}).called_from == ("own/boot.py:6",)
 
 
+REDIRECTION = "class Redirection:\n    def __call__(self, x):\n        import up.a as m\n        m.f = print\n"
+OBJECTS: list[tuple[str, str, tuple[str, ...]]] = [
+    # how it is called, the other file, what is found
+    ("a variable", "def go():\n    it = Redirection()\n    it(3)\n", ("own/x.py:4",)),
+    (
+        "an attribute",
+        (
+            "class A:\n    def __init__(self):\n        self.it = Redirection()\n    def go(self):\n"
+            "        return self.it(3)\n"
+        ),
+        ("own/x.py:6",),
+    ),
+    (
+        "an attribute of a class above",
+        (
+            "class A:\n    def __init__(self):\n        self.it = Redirection()\n"
+            "class B(A):\n    def go(self):\n        return self.it(3)\n"
+        ),
+        ("own/x.py:7",),
+    ),
+    ("handed on", "def go(add):\n    add(Redirection())\n", ("own/x.py:3 (made here, called elsewhere)",)),
+    ("another attribute of that name", "class A:\n    def go(self):\n        self.it(3)\n", ()),
+]
+
+
+@pytest.mark.parametrize(("name", "source", "expected"), OBJECTS, ids=[row[0] for row in OBJECTS])
+def test_calling_an_object_calls_its_call(tmp_path: Path, name: str, source: str, expected: tuple[str, ...]) -> None:
+    files = {"own/boot.py": REDIRECTION, "own/x.py": f"from own.boot import Redirection\n{source}"}
+    assert read_one(tmp_path, files).called_from == expected
+
+
 def test_a_hook_named_as_text_beside_its_module_is_told(tmp_path: Path) -> None:
     config = (
         "def hook(module, home, name): pass\nhook('up.a', 'own.boot', 'start_up')\nhook('up.a', 'own.other', "

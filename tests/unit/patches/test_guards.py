@@ -88,6 +88,41 @@ def test_other_requirements_are_named(tmp_path: Path) -> None:
     assert [need.split(" ")[0] for need in guard.other] == ["env:FLAG", "package:turbo"]
 
 
+NEEDS = [
+    # (condition, what is needed)
+    ('hasattr(up.a, "f")', ("attr:up.a.f (hasattr(up.a, 'f'))",)),
+    ('not hasattr(up.a, "f")', ("no attr:up.a.f",)),
+    ('not (hasattr(up.a, "f") and is_on(ctx))', ("no attr:up.a.f", "package:turbo not importable")),
+    ('below("up", "4.57")', ("package:up importable", "version:up < 4.57")),
+]
+VERSIONS = """
+import importlib.metadata
+import importlib.util
+import up.a
+from packaging.version import Version
+def available(name):
+    found = importlib.util.find_spec(name) is not None
+    number = "not there"
+    if found:
+        spelled = importlib.metadata.packages_distributions()[name]
+        spelled = name if name in spelled else (name.replace("_", "-") if name.replace("_", "-") in spelled else spelled[0])
+        number = importlib.metadata.version(spelled)
+    return found, number
+def below(name, limit):
+    found, number = available(name)
+    return found and Version(number) < Version(limit)
+"""
+
+
+@pytest.mark.parametrize(("condition", "needs"), NEEDS)
+def test_what_must_be_missing_is_told_so_and_long_tests_are_cut(
+    tmp_path: Path, condition: str, needs: tuple[str, ...]
+) -> None:
+    arguments = f'"the.id", condition=lambda ctx: {condition}'
+    guard = only(read_snippet(tmp_path, handler("pass", arguments=arguments, before=BEFORE + VERSIONS))).guard
+    assert guard.other == needs
+
+
 def test_early_returns_are_told_apart(tmp_path: Path) -> None:
     body = 'if not getattr(get_args(ctx), "inner", False):\n    return\nimport up.a as m\nm.f = print'
     patch = only(read_snippet(tmp_path, handler(body)))

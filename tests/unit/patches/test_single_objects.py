@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from layline.core.patch import TargetKind
+from layline.patches.data import encode_effect
 from layline.patches.guards.show import show_condition
 from layline.patches.installer import Known, MemberKind
 from layline.patches.inventory.read import read_inventory
@@ -133,6 +134,22 @@ WHOSE: list[tuple[str, str, list[tuple[str | None, str, str | None]]]] = [
             "def go(block: 'Optional[Block]' = None):\n    block.forward = g\n"
         ),
         [("up.a.Block.forward", "binding-replacement", "block")],
+    ),
+    (
+        "one of two classes by annotation",
+        "from up.a import Block, Stem\ndef g(self): pass\ndef go(x: Block | Stem):\n    x.forward = g\n",
+        [
+            ("up.a.Block.forward", "binding-replacement", "x"),
+            ("up.a.Stem.forward", "binding-replacement", "x"),
+        ],
+    ),
+    (
+        "that class or nearly any other by annotation",
+        (
+            "from up.a import Adapted, PreTrainedModel\ndef g(self): pass\n"
+            "def go(model: 'str | PreTrainedModel | Adapted'):\n    model.forward = g\n"
+        ),
+        [(None, "binding-replacement", "model")],
     ),
     (
         "a class of ours by annotation",
@@ -274,6 +291,23 @@ def test_a_name_that_a_class_of_upstream_lacks_is_added(tmp_path: Path) -> None:
     }
     told = [line for group in build_listing(inventory, "own", "up").groups for line in group.items]
     assert told[0].message.partition(" [")[0] == "adds up.a.C.more (absent at the pin)"
+
+
+def test_whether_a_name_is_new_is_said_only_where_it_is_known(tmp_path: Path) -> None:
+    source = "import up.a as m\nm.C.more = print\nm.C.go = print\nm.C.deep = print\ndef f(x):\n    x.forward = f\n"
+    kinds = {"more": TargetKind.ABSENT, "go": TargetKind.DEFINITION, "deep": TargetKind.UNKNOWN}
+
+    def look_up(dotted: str) -> Known:
+        return Known(kinds.get(dotted.rpartition(".")[2], TargetKind.DEFINITION))
+
+    inventory = read_inventory(open_reading(tmp_path, {"own/boot.py": source}), "up", look_up)
+    told = {str(item.effect.location): encode_effect(item.effect)["adds"] for item in inventory.unregistered}
+    assert told == {
+        "own/boot.py:2": True,
+        "own/boot.py:3": False,
+        "own/boot.py:4": None,
+        "own/boot.py:6": None,
+    }
 
 
 def test_a_patch_on_one_object_says_so(tmp_path: Path) -> None:

@@ -224,3 +224,24 @@ def test_namespace_shared_by_two_repositories(tmp_path: Path) -> None:
     assert resolver.resolve("ns.bridge.a.g").exists
     assert resolver.resolve("ns.bridge.a.old").kind is SymbolKind.ABSENT
     assert Resolver(build_index(parts[:1])).resolve("ns.other.x").kind is SymbolKind.EXTERNAL
+
+
+CONDITIONAL = [
+    # (what it shows, the line of ours that imports, kind, home)
+    ("plainly", "from other.new import Thing\n", "absent", None),
+    ("for some versions", "if newer():\n    from other.new import Thing\n", "imported-name", "other.new.Thing"),
+    ("of its own package", "if newer():\n    from pkg.impl import Thing\n", "absent", None),
+]
+
+
+@pytest.mark.parametrize(("shows", "line", "kind", "home"), CONDITIONAL, ids=[row[0] for row in CONDITIONAL])
+def test_an_import_of_what_another_repository_has_at_other_versions(
+    tmp_path: Path, shows: str, line: str, kind: str, home: str | None
+) -> None:
+    one, two = History.start(tmp_path / "one"), History.start(tmp_path / "two")
+    first = one.commit("all", {"pkg/__init__.py": "", "pkg/impl.py": "", "pkg/uses.py": line})
+    second = two.commit("all", {"other/__init__.py": "", "other/old.py": ""})
+    trees = (Tree(open_repository(one.path), first), ("pkg",)), (Tree(open_repository(two.path), second), ("other",))
+    found = Resolver(build_index([Part(tree=tree, packages=packages) for tree, packages in trees]))
+    symbol = found.resolve("pkg.uses.Thing")
+    assert (str(symbol.kind), symbol.home) == (kind, home)

@@ -5,12 +5,13 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING
 
 from layline.interpreter.callers.names import Names, find_words_below
 from layline.interpreter.callers.receivers import Receiver, find_receivers
+from layline.interpreter.callers.uses import read_file
 
 if TYPE_CHECKING:
     from layline.interpreter.callers.uses import Body, File, Use
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 MOST_SHOWN = 20
 _MAKERS = frozenset(["__init__", "__new__", "__post_init__", "__enter__", "__exit__", "__aenter__", "__aexit__"])
 """Methods that making an object (and entering it) calls."""
+_CALL = "__call__"
 _ENTERS = frozenset(["__enter__", "__exit__", "__aenter__", "__aexit__"])
 _REGISTERS = re.compile(r"regist|hook|subscri|listen|callback|receiver|handler|command|event", re.IGNORECASE)
 _NOT_CODE = re.compile(rb"(\"\"\"|''')(?:\\.|[^\\])*?\1|\"(?:\\.|[^\"\\\n])*\"|'(?:\\.|[^'\\\n])*'|#[^\n]*", re.DOTALL)
@@ -68,7 +70,7 @@ class Search:
     ) -> None:
         self._asked = frozenset(asked)
         wanted = {name.rpartition(".")[2] for name in self._asked}
-        makers = {name.rpartition(".")[0].rpartition(".")[2] for name in self._asked if _is_maker(name)}
+        makers = {name.rpartition(".")[0].rpartition(".")[2] for name in self._asked if _is_made(name)}
         wanted |= {below for name in makers for below in find_words_below(name, facts)}
         self._read_texts = read_texts
         self._facts = facts
@@ -86,6 +88,9 @@ class Search:
             return _show([*found, *_find_registration(place, self._names)])
         if place.name.rpartition(".")[2] in _MAKERS:
             return _show(self._find_makers(owner.name, place))
+        if place.name.rpartition(".")[2] == _CALL:
+            made = list(self._find_makers(owner.name, place))
+            return _show(list(self._find_object_calls(owner.name, made)) or [_call_elsewhere(site) for site in made])
         found, unknown = self._find_method(dotted.rpartition(".")[0], owner.name, place)
         return _show([*found, *_find_registration(place, self._names)], unknown)
 
@@ -145,6 +150,36 @@ class Search:
             for use in file.uses.get(method, ()):
                 if not _is_inside(use.place, place) and self._reaches(use, file, owner, method):
                     yield _say(path, use)
+
+    def _find_object_calls(self, owner: str, made: list[Site]) -> Iterator[Site]:
+        """`self.redirect(x)`, where `self.redirect = Redirection()`."""
+        names = frozenset(name for path in {site.path for site in made} for name in self._find_held(path, owner))
+        for path, one in self._facts.items():
+            module = self._names.modules.find(self._names.modules.names_by_path.get(path, ""))
+            if names.isdisjoint(one.words | one.attributes) or module is None:
+                continue
+            file = read_file(module, names)
+            for use in (use for name in sorted(names) for use in file.uses.get(name, ()) if use.is_call):
+                receivers = find_receivers(use.node, use.place, file, self._names)
+                if any(
+                    isinstance(item, Receiver) and self._dispatches(item, owner, _CALL, owner) for item in receivers
+                ):
+                    yield _say(path, use)
+
+    def _find_held(self, path: str, owner: str) -> Iterator[str]:
+        """Names and attributes under which a file keeps objects of a class."""
+        file = self._names.read_path(path)
+        if file is None:
+            return
+        for place in file.places.values():
+            kept = ((name, value, place) for name, value in place.kept)
+            bound = ((name, value, place) for name, values in place.binds.items() for value in values)
+            for name, value, where in (*kept, *bound):
+                if isinstance(value, ast.Call) and any(
+                    isinstance(item, Receiver) and owner in self._names.order(item.of)
+                    for item in find_receivers(value, where, file, self._names)
+                ):
+                    yield name
 
     def _find_method(self, of: str, owner: str, place: Body) -> tuple[list[Site], int]:
         method = place.name.rpartition(".")[2]
@@ -284,8 +319,13 @@ def _may_import(facts: Facts, module: str) -> bool:
     return any(text == module for _, text in facts.texts)
 
 
-def _is_maker(dotted: str) -> bool:
-    return dotted.rpartition(".")[2] in _MAKERS
+def _is_made(dotted: str) -> bool:
+    """True of a method whose callers are sought where objects of its class are made."""
+    return dotted.rpartition(".")[2] in _MAKERS | {_CALL}
+
+
+def _call_elsewhere(site: Site) -> Site:
+    return replace(site, remark="; ".join(filter(None, (site.remark, "made here, called elsewhere"))))
 
 
 def _say(path: str, use: Use, remark: str = "") -> Site:

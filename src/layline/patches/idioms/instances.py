@@ -85,6 +85,8 @@ def _tell(event: Write, name: str, installer: Installer) -> Iterator[Effect]:
     if isinstance(made, Outside) and made.path.partition(".")[0] in sys.stdlib_module_names:
         return  # a stand-in we made ourselves: `SimpleNamespace()`, `MagicMock()`
     known = find_classes(event.owner, event.when) or find_said(owner, installer.machine)
+    if len(known) > 1 and any(map(_is_any, known)):
+        known = []  # it may be an object of nearly every class: `model: PreTrainedModel | Adapted`
     classes = [kind for kind in known if not _is_vague(kind, name, installer)]
     if classes and all(isinstance(kind, Class) for kind in classes):
         return  # an object of a class of ours: nothing of upstream is changed
@@ -171,15 +173,16 @@ def _find_holder(owner: Value) -> Value:
     return owner.owner if isinstance(owner, Member) and owner.name == "__dict__" else owner
 
 
+def _is_any(known: Value) -> bool:
+    """A class that nearly every object is of."""
+    return isinstance(known, Outside) and (known.path.startswith("builtins.") or known.path.endswith(_BASES))
+
+
 def _is_vague(known: Value, name: str, installer: Installer) -> bool:
     """A base that any object has, or one that upstream gives no such method: it does not say whose method is meant."""
     if not isinstance(known, Outside):
         return False
-    return (
-        known.path.startswith("builtins.")
-        or known.path.endswith(_BASES)
-        or (installer.look_up(f"{known.path}.{name}").kind is TargetKind.ABSENT)
-    )
+    return _is_any(known) or installer.look_up(f"{known.path}.{name}").kind is TargetKind.ABSENT
 
 
 def _find_nameless(event: Write, installer: Installer) -> Iterator[Effect]:
