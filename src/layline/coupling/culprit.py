@@ -61,7 +61,9 @@ def name_culprits(rows: Sequence[Drift], hashes: Sequence[str | None], upstream:
 
 
 def _asks_for_work(row: Drift) -> bool:
-    return row.severity is not Severity.OK and row.kind not in {DriftKind.EXTERNAL, DriftKind.UNRESOLVED}
+    """Also where nothing breaks, who took a name away is worth telling."""
+    is_known = row.kind not in {DriftKind.EXTERNAL, DriftKind.UNRESOLVED}
+    return row.kind in LOST or (row.severity is not Severity.OK and is_known)
 
 
 def _find_culprit(row: Drift, sides: Sides) -> str | None:

@@ -43,6 +43,8 @@ class LineTest:
     """`and`, `or`, or nothing."""
     parts: tuple[LineTest, ...] = ()
     holds: bool = True
+    is_check: bool = field(default=False, compare=False)
+    """What fails it raises: it guards against mistakes, and decides nothing else."""
 
 
 ALWAYS, NEVER = LineTest(operator="and"), LineTest(operator="or")
@@ -60,7 +62,18 @@ def find_line_tests(body: list[ast.stmt], line: int) -> Iterator[LineTest]:
             return
         passed = invert(_find_leaving(statement))
         if passed != ALWAYS:
-            yield passed
+            yield replace(passed, is_check=_raises(statement))
+
+
+def _raises(statement: ast.stmt) -> bool:
+    """An assertion, or an `if` whose branches all end in raising."""
+    match statement:
+        case ast.Assert():
+            return True
+        case ast.If(body=body, orelse=orelse):
+            ends = [block[-1] for block in (body, orelse) if block]
+            return all(isinstance(end, ast.Raise) or _raises(end) for end in ends)
+    return False
 
 
 def find_chain(body: list[ast.stmt], line: int) -> list[Definition]:

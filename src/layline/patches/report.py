@@ -103,14 +103,21 @@ def _build_row(patch: Patch, inventory: Inventory, repository: str) -> tuple[Inl
 
 
 def describe_logic(effects: tuple[Effect, ...]) -> str:
-    """Which symbols, and how; `N/A (…)` where none is replaced."""
-    words = [f"{describe_effect(effect)}{_name_ours(effect)}" for effect in effects if effect.target]
+    """Which symbols or objects, and how; `N/A (…)` where none is replaced."""
+    words = [
+        f"{describe_effect(effect)}{_name_ours(effect)}" for effect in effects if effect.target or _is_told(effect)
+    ]
     if words:
         return "; ".join(dict.fromkeys(words))
     kinds = dict.fromkeys(_NOT_APPLICABLE.get(effect.style, "lifecycle hook") for effect in effects)
     keys = dict.fromkeys(key for effect in effects for key in effect.mutates)
     shown = f": {', '.join(keys)}" if keys else ""
     return f"N/A ({' / '.join(kinds) or 'lifecycle hook'}){shown}"
+
+
+def _is_told(effect: Effect) -> bool:
+    """True where a sentence says what is changed although no symbol names it."""
+    return effect.told and not effect.certain and bool(effect.reason)
 
 
 def _name_ours(effect: Effect) -> str:
@@ -122,7 +129,7 @@ def describe_effect(effect: Effect) -> str:
     shown = describe_change(effect)
     if effect.target_kind is TargetKind.ABSENT:
         shown += " [absent at the pin]"
-    return shown if effect.certain else f"{shown} [uncertain: {effect.reason}]"
+    return shown if effect.certain or effect.target is None else f"{shown} [uncertain: {effect.reason}]"
 
 
 def describe_enabling(patch: Patch) -> str:

@@ -12,7 +12,7 @@ from layline.change.trace import Tracer
 from layline.core.condition import Condition, ConditionKind, need_name, need_version, negate
 from layline.core.evidence import Location
 from layline.core.patch import Effect, Inventory, Patch, Style
-from layline.coupling.culprit import find_last_seen
+from layline.coupling.culprit import find_culprits, find_last_seen
 from layline.coupling.decide import RefKnowledge
 from layline.coupling.drift import find_drifts
 from layline.coupling.drift_model import Drift, Sides
@@ -82,7 +82,8 @@ def judge(
         ground=ground,
         running=Running(VersionGuards(Modules(replacements.ours)), ground),
     )
-    (row,) = find_drifts(Inventory(backend="keel", commit=commit, patches=(patch,)), whole)
+    found = find_drifts(Inventory(backend="keel", commit=commit, patches=(patch,)), whole)
+    (row,) = find_culprits(found, whole, repository)
     return next(find_last_seen([row], whole, repository, pin))
 
 
@@ -149,6 +150,13 @@ def test_a_write_that_the_tip_does_not_run_can_go(tmp_path: Path, shows: str, ou
     row = judge(tmp_path, {"keel/run.py": RUN}, {}, ours=ours)
     assert (row.kind, row.severity) == ("unchanged", "ok")
     assert (row.retire is not None) is can_go
+
+
+def test_who_took_a_name_away_is_told_also_where_nothing_breaks(tmp_path: Path) -> None:
+    row = judge(tmp_path, {"keel/run.py": RUN}, GONE, ours=guard(">=", "2"))
+    assert row.severity == "ok"
+    assert row.culprit is not None
+    assert row.culprit.subject == "tip"
 
 
 LACKS_DASH = negate(Condition(kind=ConditionKind.NAME, text="keel.run.dash"))

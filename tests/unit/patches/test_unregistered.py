@@ -10,6 +10,7 @@ import pytest
 from layline.core.patch import TargetKind
 from layline.patches.guards.show import show_condition
 from layline.patches.list_lines import build_listing
+from layline.patches.report import describe_logic
 from snippets import read_files
 
 FINDS: list[tuple[str, str, list[tuple[str, str]]]] = [
@@ -435,4 +436,32 @@ def test_the_head_line_counts_every_effect_once_and_says_what_overlaps(tmp_path:
     assert listing.title == (
         "Up: 4 monkey patches (this project has no patch registry): 1 on Up, 2 on other packages, 1 on targets that "
         "cannot be named without running the code. Of all 4, 1 is set on single objects and 1 is uncertain."
+    )
+
+
+CHECKS = "    if not a:\n        raise ValueError\n    assert b\n    if c:\n        raise TypeError\n"
+CALLERS = [
+    # (what it shows, what the caller asks before it calls, when it applies)
+    ("three checks", f"{CHECKS}    if d == 1:\n", "in the caller main: a and b and not c and d == 1"),
+    (
+        "many checks",
+        f"{CHECKS}    assert e\n    if early:\n        return\n    if d == 1:\n",
+        "in the caller main: not early and d == 1 and none of 4 earlier checks raises",
+    ),
+]
+
+
+@pytest.mark.parametrize(("shows", "asks", "when"), CALLERS, ids=[row[0] for row in CALLERS])
+def test_what_a_caller_decides_is_not_lost_among_its_checks(tmp_path: Path, shows: str, asks: str, when: str) -> None:
+    boot = "def go():\n    import up.a as m\n    m.f = print\n"
+    main = f"from own.boot import go\ndef main(a, b, c, d, e, early):\n{asks}        go()\n"
+    (item,) = read_files(tmp_path, {"own/boot.py": boot, "own/main.py": main}).unregistered
+    assert show_condition(item.effect.when) == when
+
+
+def test_a_method_put_on_an_object_is_told_in_the_title_of_its_page(tmp_path: Path) -> None:
+    source = "def g(self): pass\ndef go(model):\n    model.forward = g.__get__(model)\n"
+    (item,) = read_files(tmp_path, {"own/boot.py": source}).unregistered
+    assert describe_logic((item.effect,)) == (
+        "a method set as `forward` of `model`, an object that only exists at run time → own.boot.g (own/boot.py:1)"
     )
