@@ -111,6 +111,16 @@ def class_of(value: Value) -> Value | None:
     return None
 
 
+def asks_class(test: Value) -> bool:
+    """Whether a test tells the class of an object."""
+    match test:
+        case Called(callee=Outside(path=path), arguments=(_, _)):
+            return path in _ASKS
+        case Test(operator="and" | "or", operands=operands):
+            return any(map(asks_class, operands))
+    return False
+
+
 def _find_asked(owner: Value, test: Value) -> Iterator[Value]:
     match test:
         case Called(callee=Outside(path=path), arguments=(asked, kinds)) if path in _ASKS and asked == owner:

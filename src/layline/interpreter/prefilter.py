@@ -211,7 +211,9 @@ def _may_be_code(value: ast.expr) -> bool:
         case ast.Lambda() | ast.Name() | ast.Attribute() | ast.IfExp():
             return True
         case ast.Call():
-            return _MAKES_CODE.search(_called(value)) is not None
+            return _MAKES_CODE.search(_called(value)) is not None or _called(value)[:1].isupper()
+        case ast.List(elts=[ast.Call() as first, *_]):
+            return _may_be_code(first)
     return False
 
 

@@ -12,6 +12,7 @@ from layline.interpreter.events import Imported
 from layline.interpreter.expressions import Expressions
 from layline.interpreter.loops import note_stop, settle_loop
 from layline.interpreter.modules import Scope, resolve_relative
+from layline.interpreter.objects import asks_class
 from layline.interpreter.references import gives_value
 from layline.interpreter.state import Flow, Loop
 from layline.interpreter.strings import fold_operation
@@ -44,6 +45,7 @@ if TYPE_CHECKING:
 
 RAISES = Unknown("an exception")
 _KINDS = {"staticmethod", "classmethod", "property"}
+_LEAVES = {ast.Raise: Flow.RAISE, ast.Continue: Flow.CONTINUE, ast.Break: Flow.BREAK}
 
 
 class Statements(Expressions):
@@ -94,7 +96,7 @@ class Statements(Expressions):
                 return self._run_rest(node, scope)
         return Flow.FALL
 
-    def _run_rest(self, node: ast.stmt, scope: Scope) -> Flow:  # noqa: C901  one case per statement
+    def _run_rest(self, node: ast.stmt, scope: Scope) -> Flow:
         match node:
             case ast.Try() | ast.TryStar():
                 return self._run_try(node, scope)
@@ -102,12 +104,8 @@ class Statements(Expressions):
                 for item in items:
                     self._enter(item, scope)
                 return self.run_block(body, scope)
-            case ast.Raise():
-                return Flow.RAISE
-            case ast.Continue():
-                return Flow.CONTINUE
-            case ast.Break():
-                return Flow.BREAK
+            case ast.Raise() | ast.Continue() | ast.Break():
+                return _LEAVES[type(node)]
             case ast.Delete(targets=targets):
                 self._run_delete(targets, scope)
             case ast.Global(names=names):
@@ -119,7 +117,8 @@ class Statements(Expressions):
             case ast.Match(subject=subject, cases=cases):
                 return self._run_match(self.evaluate(subject, scope), cases, scope)
             case ast.Assert(test=test):
-                self.evaluate(test, scope)
+                if asks_class(asserted := self.evaluate(test, scope)):
+                    self.frame.conditions.append((asserted, True))
         return Flow.FALL
 
     def _run_return(self, value: Value) -> None:

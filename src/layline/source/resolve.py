@@ -218,7 +218,7 @@ class Resolver:
         else:
             behind = self._dotted(f"{source}.{item.name}")
         if behind.kind is SymbolKind.ABSENT and item.group and item.name and self._is_others(module, source):
-            behind = _outside(f"{source}.{item.name}", None)  # made for another version of that package
+            behind = bind_outside(f"{source}.{item.name}", None)  # made for another version of that package
         thing = behind.thing
         if thing.module is None and thing.inside is None and behind.module is not None:
             thing = replace(thing, inside=f"{source}.{item.name}")

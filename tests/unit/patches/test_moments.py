@@ -216,6 +216,45 @@ def switch(model, on):
 """,
         [(4, "install")],
     ),
+    (
+        "set by one method, put back by another",
+        """
+import up.a
+class P:
+    def on(self):
+        self.kept = up.a.show
+        up.a.show = mine
+    def off(self):
+        up.a.show = self.kept
+""",
+        [(5, "transient")],
+    ),
+    (
+        "set by one method, put back by none",
+        """
+import up.a
+class P:
+    def on(self):
+        self.kept = up.a.show
+        up.a.show = mine
+    def off(self):
+        self.kept = None
+""",
+        [(5, "install")],
+    ),
+    (
+        "kept on the class itself",
+        """
+from up.a import C
+class P:
+    def setup(self):
+        setattr(C, "first", C.go)
+        C.go = mine
+    def teardown(self):
+        C.go = getattr(C, "first")
+""",
+        [(5, "transient")],
+    ),
 ]
 
 

@@ -152,6 +152,32 @@ WHOSE: list[tuple[str, str, list[tuple[str | None, str, str | None]]]] = [
         [(None, "binding-replacement", "model")],
     ),
     (
+        "an assertion tells the class",
+        "from up.a import Block\ndef g(self): pass\ndef go(x):\n    assert isinstance(x, Block)\n    x.forward = g\n",
+        [("up.a.Block.forward", "binding-replacement", "x")],
+    ),
+    (
+        "an assertion about something else",
+        "from up.a import Block\ndef g(self): pass\ndef go(x, y):\n    assert isinstance(y, Block)\n    x.forward = g\n",
+        [(None, "binding-replacement", "x")],
+    ),
+    (
+        "a part of ours for a part of upstream's",
+        (
+            "from up.a import Block, Trainer\nclass Fast(Block): pass\nclass Plan:\n    def go(self): pass\n"
+            "class Data: pass\nclass Mine:\n    def __init__(self, trainer: Trainer):\n        self.trainer = trainer\n"
+            "    def go(self, model):\n        self.trainer.plan = Plan()\n        self.trainer.data = Data()\n"
+            "        self.trainer.parts = [Plan()]\n        model.block = Fast()\n        model.data = Plan()\n"
+            "        self.block = Fast()\n        self.trainer.run = lambda: 1\n"
+        ),
+        [
+            ("up.a.Trainer.plan", "binding-replacement", "self.trainer"),
+            ("up.a.Trainer.parts", "binding-replacement", "self.trainer"),
+            (None, "binding-replacement", "model"),
+            ("up.a.Trainer.run", "binding-replacement", "self.trainer"),
+        ],
+    ),
+    (
         "a class of ours by annotation",
         "class Mine: pass\ndef go(mine: Mine):\n    mine.forward = lambda: 1\n    mine.model = wrap(mine.model)\n",
         [],

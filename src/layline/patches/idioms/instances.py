@@ -23,15 +23,18 @@ from layline.interpreter.values import (
     Element,
     Function,
     Instance,
+    Items,
     Member,
     Outside,
     Partial,
     Unknown,
     Value,
     find_alternatives,
+    find_order,
 )
 from layline.patches.idioms.attributes import is_kept_original, is_loaded_module
 from layline.patches.installer import Installer, Known, MemberKind, moment_of, name_owner
+from layline.source.names import longest_root
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -151,7 +154,7 @@ def _mark_setting(effect: Effect, name: str, is_setting: bool) -> Effect:
 
 
 def _is_class(value: Value) -> bool:
-    return any(isinstance(found, Class) for found in find_alternatives(value))
+    return any(isinstance(found, Class | Instance | Items) for found in find_alternatives(value))
 
 
 def find_holder(owner: Value) -> Holder:
@@ -298,9 +301,30 @@ def _is_behaviour(event: Write, name: str, installer: Installer) -> bool:
         return not is_kept  # `model.forward = model.encode`
     return any(
         isinstance(found, Function | Class | Partial)
+        or _is_component(found, event.owner, installer)
         or (isinstance(found, Called) and (_binds_new(found, name) or _is_made_by_us(found, installer)))
         for found in find_alternatives(value)
     )
+
+
+def _is_component(value: Value, owner: Value, installer: Installer) -> bool:
+    """An object of a class of ours that stands for a part of another package: `trainer.strategy = OurStrategy()`."""
+    if isinstance(value, Items):
+        is_theirs = bool(value.values) and _is_upstreams(owner, installer)
+        return is_theirs and any(_is_component(item, owner, installer) for item in value.values)
+    if not isinstance(value, Instance):
+        return False
+    bases = [kind.path for kind in find_order(value.of) if isinstance(kind, Outside)]
+    if any(path.endswith(".Module") or longest_root(path, installer.packages) > 0 for path in bases):
+        return True
+    behaves = any(isinstance(item, ast.FunctionDef) and item.name != "__init__" for item in value.of.node.body)
+    return behaves and _is_upstreams(owner, installer)
+
+
+def _is_upstreams(owner: Value, installer: Installer) -> bool:
+    """An object of a class of upstream, or one that is reached through such."""
+    root = find_foreign_root(owner, installer.machine)
+    return root is not None and longest_root(root.path, installer.packages) > 0
 
 
 def _is_cast(value: Value, owner: Value, installer: Installer) -> bool:

@@ -4,6 +4,7 @@ tree.
 
 from __future__ import annotations
 
+import ast
 import re
 import sys
 from collections import Counter
@@ -26,6 +27,7 @@ from layline.patches.inventory.context_managers import Leavings
 from layline.patches.inventory.hook_tables import hand_over
 from layline.patches.inventory.inherited import find_inherited
 from layline.patches.inventory.merge import find_helper, list_at_call
+from layline.patches.inventory.put_back import PutBack, mark_put_back
 from layline.patches.inventory.registrations import find_all_effects, run_function
 from layline.source.names import longest_root
 
@@ -180,7 +182,7 @@ def find_in_module(
     for owner, event in find_declared(module):
         for item in _collect([event], owner.dotted, installer, read.packages):
             yield replace(item, effect=replace(item.effect, reason=f"declared by {owner.name} for its target"))
-    leavings = Leavings(machine)
+    leavings, put_back = Leavings(machine), dict[ast.AST, PutBack]()
     handlers = {event.handler.node for event in module.events if isinstance(event, Registration)}
     for function in functions:
         seen = look_at(function.node)
@@ -195,6 +197,7 @@ def find_in_module(
                 place = f"{function.dotted} ({module.path}:{function.node.lineno})"
                 skipped.append(Skipped(place, _TOO_LONG))
             leavings.mark(events, function)
+            mark_put_back(events, function, put_back)
             for item in _collect(events, function.dotted, installer, read.packages):
                 yield _name_heir(item, function, module)
 

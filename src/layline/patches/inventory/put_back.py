@@ -1,0 +1,82 @@
+"""What one method of a class puts in place and another one puts back: `self.old = m.f; m.f = ours` … `m.f = self.old`."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from layline.interpreter.events import Event, Write
+from layline.interpreter.values import Function, Instance
+from layline.source.walking import walk
+
+if TYPE_CHECKING:
+    from layline.interpreter.values import Class
+
+
+_ENDS = frozenset({"__exit__", "__aexit__"})
+"""What leaving a context manager undoes is found by running it (`context_managers`)."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Assignment:
+    """One attribute set in a method, as texts."""
+
+    method: str
+    target: str
+    value: str
+    line: int
+
+
+@dataclass(frozen=True, slots=True)
+class PutBack:
+    """Lines of one class."""
+
+    swaps: frozenset[int] = frozenset()
+    """Which put something in the place of what the class keeps."""
+    restores: frozenset[int] = frozenset()
+    """Which put that back."""
+
+
+def mark_put_back(events: list[Event], function: Function, known: dict[ast.AST, PutBack]) -> None:
+    """Marks the writes of a method that another method of its class undoes, and those that undo."""
+    owner: Class | None = function.bound.of if isinstance(function.bound, Instance) else None
+    if owner is None:
+        return
+    if owner.node not in known:
+        known[owner.node] = find_put_back(owner.node)
+    lines = known[owner.node]
+    for event in events if lines.restores else ():
+        if isinstance(event, Write) and event.at.path == function.module.path:
+            event.restores = event.restores or event.at.line in lines.restores
+            event.transient = event.transient or event.at.line in lines.swaps
+
+
+def find_put_back(owner: ast.ClassDef) -> PutBack:
+    found = list(_find_assignments(owner))
+    kept = {(one.target, one.value): one.method for one in found}
+    back = [one for one in found if kept.get((one.value, one.target), one.method) != one.method]
+    restored = {(kept[(one.value, one.target)], one.target) for one in back if one.method not in _ENDS}
+    restores = frozenset(one.line for one in back)
+    swaps = (one.line for one in found if (one.method, one.target) in restored and one.line not in restores)
+    return PutBack(frozenset(swaps), restores)
+
+
+def _find_assignments(owner: ast.ClassDef) -> Iterator[_Assignment]:
+    for method in owner.body:
+        for node in walk(method) if isinstance(method, ast.FunctionDef | ast.AsyncFunctionDef) else ():
+            match node:
+                case ast.Assign(targets=[ast.Attribute() as target], value=value):
+                    yield _Assignment(method.name, ast.unparse(target), _read(value), node.lineno)
+                case ast.Call(func=ast.Name(id="setattr"), args=[holder, ast.Constant(value=str(name)), value]):
+                    yield _Assignment(method.name, f"{ast.unparse(holder)}.{name}", _read(value), node.lineno)
+
+
+def _read(value: ast.expr) -> str:
+    match value:
+        case ast.Call(func=ast.Name(id="getattr"), args=[holder, ast.Constant(value=str(name)), *_]):
+            return f"{ast.unparse(holder)}.{name}"
+        case ast.Attribute():
+            return ast.unparse(value)
+    return ""
