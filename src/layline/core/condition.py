@@ -180,11 +180,16 @@ def find_needs(condition: Condition | None) -> tuple[str, ...]:
     return tuple(dict.fromkeys(_find_needs(condition, holds=True)))
 
 
-def _find_needs(condition: Condition | None, *, holds: bool) -> Iterator[str]:
+def _find_needs(condition: Condition | None, *, holds: bool | None) -> Iterator[str]:
+    """`holds`: whether this part must hold, must not, or (None) may do either."""
     if condition is None:
         return
-    yield from condition.needs if holds else map(_turn, condition.needs)
-    inside = holds is not (condition.kind is ConditionKind.NOT)
+    yield from map(_turn, condition.needs) if holds is False else condition.needs
+    inside = holds
+    if condition.kind is ConditionKind.NOT:
+        inside = None if holds is None else not holds
+    elif len(condition.parts) > 1 and condition.kind in {ConditionKind.ALL, ConditionKind.ANY}:
+        inside = holds if holds is (condition.kind is ConditionKind.ALL) else None
     for part in condition.parts:
         yield from _find_needs(part, holds=inside)
     yield from _find_needs(condition.told, holds=holds)

@@ -92,7 +92,11 @@ NEEDS = [
     # (condition, what is needed)
     ('hasattr(up.a, "f")', ("attr:up.a.f (hasattr(up.a, 'f'))",)),
     ('not hasattr(up.a, "f")', ("no attr:up.a.f",)),
-    ('not (hasattr(up.a, "f") and is_on(ctx))', ("no attr:up.a.f", "package:turbo not importable")),
+    ('not (hasattr(up.a, "f") or hasattr(up.a, "g"))', ("no attr:up.a.f", "no attr:up.a.g")),
+    (
+        'not (hasattr(up.a, "f") and is_on(ctx))',
+        ("attr:up.a.f (hasattr(up.a, 'f'))", "package:turbo importable"),
+    ),
     ('below("up", "4.57")', ("package:up importable", "version:up < 4.57")),
 ]
 VERSIONS = """

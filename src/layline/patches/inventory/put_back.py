@@ -64,8 +64,8 @@ def find_put_back(owner: ast.ClassDef) -> PutBack:
 
 
 def _find_assignments(owner: ast.ClassDef) -> Iterator[_Assignment]:
-    for method in owner.body:
-        for node in walk(method) if isinstance(method, ast.FunctionDef | ast.AsyncFunctionDef) else ():
+    for method in (item for item in owner.body if isinstance(item, ast.FunctionDef | ast.AsyncFunctionDef)):
+        for node in walk(method):
             match node:
                 case ast.Assign(targets=[ast.Attribute() as target], value=value):
                     yield _Assignment(method.name, ast.unparse(target), _read(value), node.lineno)
