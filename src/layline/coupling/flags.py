@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -34,9 +34,11 @@ def compare_flags_of(comparer: Comparer, packages: tuple[str, ...]) -> FlagChang
 
 
 def settle_flags(
-    couplings: Iterable[Coupling], flags: Mapping[str, SurfaceRow], known: frozenset[str]
+    couplings: Iterable[Coupling], flags: Mapping[str, SurfaceRow], known: frozenset[str], ours: Collection[str] = ()
 ) -> tuple[Coupling, ...]:
-    """With a verdict on places that read a flag: `flags` differ, by destination; what reads no known flag is left out."""
+    """With a verdict on places that read a flag: `flags` differ, by destination; what reads no known flag is left out.
+    What our own configuration sets (`ours`) is there without upstream's flag.
+    """
     found: list[Coupling] = []
     asked: dict[tuple[object, ...], list[Coupling]] = {}
     for one in couplings:
@@ -46,6 +48,9 @@ def settle_flags(
         name = one.target.removeprefix(FLAG)
         if name in flags or name in known:
             judged = _judge(one, flags.get(name))
+            if name in ours and judged.state is State.REMOVED and judged.consequence in _BREAKING:
+                why = (*judged.why, Why(Reason.KEY_STILL_SET, name))
+                judged = replace(judged, consequence=Consequence.LOOK, why=why)
             key = (one.location.path, one.touch, one.target, judged.state, judged.consequence, judged.why, one.guarded)
             asked.setdefault(key, []).append(judged)
     return tuple(sorted((*found, *map(_merge, asked.values())), key=breaks_first))

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from layline import codec
 from layline.change.kept import KeptComparer, open_comparer
+from layline.change.surface import SurfaceChange
 from layline.change.trace import Tracer
 from layline.core.evidence import Skipped
 from layline.core.progress import Progress, silent
@@ -19,6 +20,7 @@ from layline.coupling.flags import FlagChanges, compare_flags_of, settle_flags
 from layline.coupling.judge import Judge
 from layline.coupling.model import is_flag
 from layline.coupling.own_code import find_version, judge_ours, read_indexes, read_ours, read_running
+from layline.coupling.own_keys import find_own_keys
 from layline.coupling.pinned import read_pinned_part
 from layline.coupling.places import KeptPlaces, PlaceKeeper
 from layline.errors import Error
@@ -185,8 +187,10 @@ class Pair:
         """Every place with its verdict, those that read a command-line flag of upstream's included: one count for all."""
         if not any(is_flag(one.target) for one in self.places.couplings):
             return self.places.couplings
-        flags = self._flags
-        return settle_flags(self.places.couplings, {row.name: row for row in flags.rows}, frozenset(flags.known))
+        flags = {row.name: row for row in self._flags.rows}
+        gone = [name for name, row in flags.items() if row.change is SurfaceChange.REMOVED]
+        ours = find_own_keys(self.workspace.tree, self.settings.configs, gone) if gone else frozenset()
+        return settle_flags(self.places.couplings, flags, frozenset(self._flags.known), ours)
 
     @cached_property
     def _flags(self) -> FlagChanges:

@@ -11,6 +11,7 @@ from histories import History
 from layline.change.binding import CallShape
 from layline.change.compare import Comparer
 from layline.change.options.read import read_options
+from layline.change.surface import SurfaceChange, SurfaceRow
 from layline.change.trace import Tracer
 from layline.core.evidence import Location
 from layline.coupling.agree import agree_on_patches, find_owned
@@ -18,7 +19,8 @@ from layline.coupling.decide import RefKnowledge
 from layline.coupling.drift_model import Drift
 from layline.coupling.flags import settle_flags
 from layline.coupling.judge import Judge
-from layline.coupling.model import Coupling, Touch, breaks_first
+from layline.coupling.model import FLAG, Consequence, Coupling, State, Touch, breaks_first
+from layline.coupling.own_keys import find_own_keys
 from layline.coupling.own_uses import read_uses
 from layline.coupling.reading import Finder, Place
 from layline.coupling.version_guards import Running, VersionGuards
@@ -740,3 +742,46 @@ def test_calls_that_do_not_look_like_calls(
     expected: list[tuple[str, str, str, str]],
 ) -> None:
     assert rows_of(couple(tmp_path, ours, before, after)) == expected
+
+
+OWN_KEYS = [
+    # (what it shows, keys of our own configuration, consequence)
+    ("nobody sets it", (), "will break"),
+    ("our configuration sets it", ("legacy",), "look at"),
+    ("it sets another", ("other",), "will break"),
+]
+
+
+@pytest.mark.parametrize(("shows", "ours", "consequence"), OWN_KEYS, ids=[row[0] for row in OWN_KEYS])
+def test_a_dropped_flag_that_our_configuration_sets_breaks_nothing(
+    shows: str, ours: tuple[str, ...], consequence: str
+) -> None:
+    place = Coupling(
+        touch=Touch.FIELD,
+        target=f"{FLAG}legacy",
+        location=Location("harbour/keel.py", 3),
+        state=State.OK,
+        consequence=Consequence.OK,
+    )
+    gone = SurfaceRow(
+        change=SurfaceChange.REMOVED,
+        kind="flag",
+        name="legacy",
+        was="--legacy",
+        now=None,
+        pin_evidence=None,
+        tip_evidence=None,
+    )
+    (told,) = settle_flags([place], {"legacy": gone}, frozenset(), ours)
+    assert told.consequence == consequence
+
+
+def test_keys_of_our_configuration_are_read_at_every_depth(tmp_path: Path) -> None:
+    ours = History.start(tmp_path / "down")
+    files = {
+        "configs/a.yaml": "legacy: false\nmodel:\n  - deep: 1\n",
+        "other/b.yaml": "apart: 1\n",
+        "configs/c.yaml": "a: [",
+    }
+    tree = Tree(open_repository(ours.path), ours.commit("ours", files))
+    assert find_own_keys(tree, ("configs",), ["legacy", "deep", "apart", "gone"]) == {"legacy", "deep"}
