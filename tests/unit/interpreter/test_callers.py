@@ -143,6 +143,7 @@ OBJECTS: list[tuple[str, str, tuple[str, ...]]] = [
         ),
         ("own/x.py:7",),
     ),
+    ("made and called", "def go():\n    return Redirection()(3)\n", ("own/x.py:3",)),
     ("handed on", "def go(add):\n    add(Redirection())\n", ("own/x.py:3 (made here, called elsewhere)",)),
     ("another attribute of that name", "class A:\n    def go(self):\n        self.it(3)\n", ()),
 ]

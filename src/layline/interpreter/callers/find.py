@@ -325,6 +325,11 @@ def _is_made(dotted: str) -> bool:
 
 
 def _call_elsewhere(site: Site) -> Site:
+    made = site.use.node if site.use is not None else None
+    around = site.use.place.node if site.use is not None else None
+    for node in ast.walk(around) if around is not None else ():
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Call) and node.func.func is made:
+            return site  # `Redirection()(x)`
     return replace(site, remark="; ".join(filter(None, (site.remark, "made here, called elsewhere"))))
 
 
