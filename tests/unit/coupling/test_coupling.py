@@ -778,7 +778,7 @@ def test_a_dropped_flag_that_our_configuration_sets_breaks_nothing(
 
 def test_keys_of_our_configuration_are_read_at_every_depth(tmp_path: Path) -> None:
     ours = History.start(tmp_path / "down")
-    files = {
+    files: dict[str, str | bytes | None] = {
         "configs/a.yaml": "legacy: false\nmodel:\n  - deep: 1\n",
         "other/b.yaml": "apart: 1\n",
         "configs/c.yaml": "a: [",
