@@ -18,11 +18,11 @@ from typing import Any
 from layline.campaign.measure.controls import wrap
 from layline.campaign.measure.request import Request
 from layline.campaign.measure.run import measure_pair
-from layline.campaign.operators import load_operator
+from layline.campaign.operators.find import find_operator
 from layline.campaign.trusted import choose_plan
 from layline.campaign.values.judge import judge
 from layline.campaign.values.measurement import Status
-from layline.campaign.values.operator import Snapshot
+from layline.campaign.values.operator import Operator, Shape, Snapshot
 
 ATTEMPTS = 2
 
@@ -32,6 +32,7 @@ def main(arguments: list[str] | None = None) -> int:
     asked.add_argument("folder", type=Path)
     asked.add_argument("--operator", default="gemm")
     asked.add_argument("--shapes", nargs="*", default=[])
+    asked.add_argument("--smallest", type=int, default=0, help="only so many shapes")
     asked.add_argument("--pairs", type=int, default=0, help="at the first look; as the device's plan has it")
     asked.add_argument("--only", nargs="*", default=[""], help="beginnings of names")
     asked.add_argument("--seconds", type=float, default=1e9)
@@ -50,12 +51,19 @@ def main(arguments: list[str] | None = None) -> int:
     return 0
 
 
+def choose(operator: Operator, options: argparse.Namespace) -> tuple[Shape, ...]:
+    """Those that are named, the smallest few, or all."""
+    named = [shape for shape in operator.shapes if not options.shapes or shape.label in options.shapes]
+    ordered = sorted(named, key=operator.passes[0].flops)
+    return tuple(ordered[: options.smallest] if options.smallest else named)
+
+
 def try_kernel(path: Path, options: argparse.Namespace) -> dict[str, Any]:
-    operator = load_operator(options.operator)
+    operator = find_operator(options.operator, Path.cwd()).operator
     plan = choose_plan(operator, 0.05, 0.01)
     request = Request(
         operator=operator,
-        shapes=tuple(shape for shape in operator.shapes if not options.shapes or shape.label in options.shapes),
+        shapes=choose(operator, options),
         best=wrap(operator, operator.start("naive")),
         candidate=Snapshot(files=((path.name, path.read_text("utf-8")),)),
         plan=replace(plan, looks=(options.pairs,)) if options.pairs else plan,

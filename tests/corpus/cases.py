@@ -199,6 +199,13 @@ EXPLOITS = (
     ),  # a busy machine is slow by itself
     Case(name="X52_keeps_for_each_shape", caught_by=("bounded-memory",)),
     Case(name="X53_signals_left", caught_by=("global-state",)),
+    Case(name="X54_memory_taken_for_zero", caught_by=("every-process",)),
+    Case(name="X55_registers_left", caught_by=("floating-point-mode",), architecture="x86_64"),
+    Case(name="X56_dies_at_the_end", caught_by=("survives",)),
+    Case(name="X57_leaks_with_threads", caught_by=("bounded-memory",)),
+    Case(name="X58_one_corner", caught_by=("held-out-shape",)),
+    Case(name="X59_nan_in_long_rows", operator="softmax", caught_by=("special-values",)),
+    Case(name="X60_backward_needs_forward", caught_by=("keeps-contract",)),
 )
 ON_OTHERS = {"H15_in_place": "in_place", "H24_clamped_power": "softmax"}
 HONEST = (

@@ -11,7 +11,15 @@ from layline.campaign.measure.request import Request
 from layline.campaign.measure.run import measure_pair
 from layline.campaign.operators.find import find_operator
 from layline.campaign.session.places import quiet
-from layline.campaign.told.judged import ALPHA, build_checked, build_judged, choose_shapes, read_base, read_kernel
+from layline.campaign.told.judged import (
+    ALPHA,
+    Asked,
+    build_checked,
+    build_judged,
+    choose_shapes,
+    read_base,
+    read_kernel,
+)
 from layline.campaign.trusted import choose_plan
 from layline.campaign.values.judge import judge
 from layline.core.report import Answer
@@ -49,4 +57,5 @@ def campaign_judge(
         ),
         progress=progress,
     )
-    return build_judged(candidate, against, measurement, judge(measurement))
+    asked = Asked(candidate=candidate, against=against, operator=operator, shapes=shapes)
+    return build_judged(asked, measurement, judge(measurement))

@@ -46,6 +46,8 @@ class Source:
     timeout_s: float = 60.0
     is_profiled: bool = False
     """Whether a profiler is made ready before the kernel is loaded, which takes seconds."""
+    is_stale: bool = False
+    """Whether memory that is allocated there was used before."""
 
 
 class Worker:
@@ -209,13 +211,13 @@ class TorchWorker(Worker):
         return f"{call.step.name} on {describe_shape(call.shape)}"
 
     def count_holdings(self) -> dict[str, int]:
-        """Memory in use on the device, by anybody, and by the worker on the host."""
+        """Memory in use on the device by anybody but us, and by the worker on the host: what we draw and compare is ours."""
         import torch
 
         on_device = 0
         if self._memory.arena.device != "cpu":
             free, whole = torch.cuda.mem_get_info()
-            on_device = int(whole - free)
+            on_device = int(whole - free) - int(torch.cuda.memory_reserved())
         return {"KiB of device and host": (on_device + self.resident_bytes()) >> 10}
 
     def inspect(self) -> dict[str, Any]:
@@ -323,6 +325,7 @@ def _configuration(source: Source, arena: DeviceArena) -> dict[str, Any]:
         "dtypes": sorted({buffer.dtype for buffer in operator.buffers}),
         "kernel": str(source.path),
         "profiled": source.is_profiled,
+        "stale": source.is_stale,
         "symbols": [step.symbol for step in operator.passes],
         "returned": [len(step.outputs) if operator.returns else 0 for step in operator.passes],
     }

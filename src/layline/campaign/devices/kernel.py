@@ -32,6 +32,8 @@ class Kernel:
     timeout_s: float = 20.0
     masked: tuple[str, ...] = ()
     """Files that shall be empty in its sandbox."""
+    stale: int = 0
+    """What its allocator fills memory with that it hands out; 0: nothing."""
     mode: int | None = None
     """The floating-point mode an untouched worker has; None where it is not known yet."""
 
@@ -58,5 +60,6 @@ def describe_worker(kernel: Kernel, arena: Arena, started: Started) -> dict[str,
         "root": started.root,
         "is_confined": True,
         "masked": list(kernel.masked),
+        "stale": kernel.stale,
         "memory_bytes": MEMORY_BYTES + arena.size,
     }

@@ -129,6 +129,7 @@ class Accelerator:
             cache=folder,
             timeout_s=stage.plan.timeout_s,
             is_profiled=around.is_profiled,
+            is_stale=around.is_stale,
         )
         number = _NUMBERS.index(arm) if around.size == stage.arena_bytes else len(_NUMBERS)
         number += around.lane * (len(_NUMBERS) + 1)

@@ -377,7 +377,7 @@ class LiveArm:
         return all(self._values.are_close(left[name], right[name]) for name in left if name in right)
 
     def _context(self, property_: str, given: Given) -> str:
-        if given.kind == "nudged":
+        if given.kind in ("nudged", "swapped"):
             return "follows-inputs"
         if given.is_held_out:
             return "held-out-shape"

@@ -25,13 +25,18 @@ from layline.campaign.values.describe import describe_shape
 from layline.campaign.values.operator import Arrays, Operator, Pass, Shape, Snapshot
 
 MANNERS = (
+    ("first", "as the first call of a process"),
     ("child", "in a child of the process that loaded it"),
     ("thread", "in a thread with a stack of 512 KiB"),
     ("line", "from another line of the program"),
     ("alias", "with one array as two of its inputs"),
     ("mode", "with a rounding mode of the caller's own"),
+    ("threads", "from one new thread after the other"),
 )
 """In this order: children are made before the first call, because threads do not live on in them."""
+PER_THREAD_KIB = 512
+"""What may stay behind of a thread that has ended."""
+X87_USED = 2
 TIMEOUT_S = 60.0
 CUBE = 33
 """Every extent, where two inputs are to be of one size."""
@@ -119,8 +124,20 @@ def try_callers(stage: Stage, snapshot: Snapshot, asked: tuple[Asked, ...]) -> l
     failure = compile_confined(chain(library, program), folder, stage.shop, 120.0, made="calling")
     if failure:
         return f"no program of ours: {failure.splitlines()[-1][:120]}"
+    found: list[tuple[Asked, Fault]] = []
+    shares = [(one,) for one in asked if one.manner == 0]
+    for share in (*shares, tuple(one for one in asked if one.manner)):
+        wrong = _ask_program(stage, folder, share)
+        if isinstance(wrong, str):
+            return wrong
+        found += wrong
+    return found
+
+
+def _ask_program(stage: Stage, folder: Path, asked: tuple[Asked, ...]) -> list[tuple[Asked, Fault]] | str:
+    """Calls of one process; one that ends it is told, and the others are asked by another."""
     found, left = [], asked
-    while left:  # one that ends the program is told, and the others are asked by another
+    while left:
         with (folder / "calls").open("wb") as file:
             file.writelines(data for one in left for data in _describe(stage.operator, one))
         code = _run(folder, stage)
@@ -129,6 +146,9 @@ def try_callers(stage: Stage, snapshot: Snapshot, asked: tuple[Asked, ...]) -> l
         answered, faults = _read_answers(stage, left, (folder / "answers").read_bytes())
         found += faults
         if answered == len(left):
+            if code and not faults:
+                told = f"A process that has called the kernel and ends as any does comes to another end: {describe_ending(code)}."
+                found.append((left[-1], Fault("survives", told, "what it does when it is unloaded is at fault")))
             break
         one = left[answered]
         found.append((one, Fault("keeps-contract", f"{one.told} the process dies: {describe_ending(code)}.")))
@@ -189,12 +209,10 @@ def _view(operator: Operator, name: str, shape: Shape, data: bytes) -> Any:
 
 
 def _judge(stage: Stage, one: Asked, said: tuple[int, int], outputs: Arrays) -> Fault | None:
-    status, mode = said
-    if MANNERS[one.manner][0] == "mode":  # what is rounded otherwise is no longer the same, and is not looked at
-        if mode == 0:
-            return None
-        told = f"{one.told} comes back with another one: whatever its caller does next is rounded otherwise."
-        return Fault("floating-point-mode", told, "it was put to the default, or to what it was at another time")
+    status, left = said
+    fault = _judge_left(one, left)
+    if fault or MANNERS[one.manner][0] == "mode":  # what is rounded otherwise is not the same, and is not looked at
+        return fault
     if status:
         return Fault("keeps-contract", f"{one.told} returns {status}.")
     right = stage.operator.oracle(one.step.name, one.shape, one.inputs)
@@ -202,6 +220,20 @@ def _judge(stage: Stage, one: Asked, said: tuple[int, int], outputs: Arrays) -> 
         wrong = stage.device.values.check(stage.operator, name, got, right[name], is_exact=False, poison=-1)
         if isinstance(wrong, Wrong):
             return Fault("keeps-contract", f"{one.told} is wrong: {wrong.reason}", *wrong.evidence)
+    return None
+
+
+def _judge_left(one: Asked, left: int) -> Fault | None:
+    """What a call left behind in its caller: 1 another rounding mode, 2 a register of the x87 unit; KiB for a thread."""
+    if left & X87_USED:
+        told = f"{one.told} comes back with registers of the x87 unit in use: whatever its caller does in long double is NaN."
+        return Fault("floating-point-mode", told, "after MMX instructions `emms` must follow")
+    if left >> 8 > PER_THREAD_KIB:
+        told = f"{one.told} leaves {left >> 8} KiB behind for every thread that has ended."
+        return Fault("bounded-memory", told, f"at most {PER_THREAD_KIB} are allowed")
+    if left & 1:
+        told = f"{one.told} comes back with another one: whatever its caller does next is rounded otherwise."
+        return Fault("floating-point-mode", told, "it was put to the default, or to what it was at another time")
     return None
 
 
@@ -223,25 +255,49 @@ _HEAD = """#include <fenv.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>"""
 _BODY = """static int64_t head[6], n[16], bytes[16][2], said[2];
 static void *b[16];
-static void *alone(void *none) { said[0] = CALL; return none; }
+static void *alone(void *none) { said[0] |= CALL; return none; }
+static int64_t used(void) {
+#if defined(__x86_64__)
+    unsigned short env[14];
+    __asm__ volatile("fnstenv %0; fldenv %0" : "=m"(env) : : "memory");
+    int64_t is_used = env[4] != 0xffff ? 2 : 0;
+    __asm__ volatile("emms");
+    return is_used;
+#else
+    return 0;
+#endif
+}
+static int64_t held(void) { struct rusage all; return getrusage(RUSAGE_SELF, &all) ? 0 : all.ru_maxrss; }
+static void one_by_one(int64_t count) {
+    pthread_t thread;
+    for (int64_t i = 0; i < count; i++) if (pthread_create(&thread, 0, alone, 0) || pthread_join(thread, 0)) exit(6);
+}
 static void ask(void) {
     pthread_attr_t few; pthread_t thread; int status = 0;
     said[0] = said[1] = 0;
     if (head[4] == 0) {
+        said[0] = CALL;
+    } else if (head[4] == 6) {
+        one_by_one(8);
+        int64_t before = held();
+        one_by_one(32);
+        said[1] = (held() - before) / 32 << 8;
+    } else if (head[4] == 1) {
         pid_t child = fork();
         if (child == 0) _exit(CALL != 0);
         if (child < 0 || waitpid(child, &status, 0) != child || !WIFEXITED(status)) exit(4);
         said[0] = WEXITSTATUS(status);
-    } else if (head[4] == 1) {
+    } else if (head[4] == 2) {
         pthread_attr_init(&few); pthread_attr_setstacksize(&few, 512 << 10);
         if (pthread_create(&thread, &few, alone, 0) || pthread_join(thread, 0)) exit(5);
-    } else if (head[4] == 2) {
-        said[0] = CALL;
     } else if (head[4] == 3) {
+        said[0] = CALL;
+    } else if (head[4] == 4) {
         said[0] = CALL;
     } else {
         fesetround(FE_UPWARD);
@@ -249,6 +305,7 @@ static void ask(void) {
         said[1] = fegetround() != FE_UPWARD;
         fesetround(FE_TONEAREST);
     }
+    said[1] |= used();
 }
 int main(void) {
     FILE *f = fopen("calls", "rb"), *to = fopen("answers", "wb");
@@ -267,6 +324,7 @@ int main(void) {
         fflush(to);
         for (int64_t i = 0; i < head[1]; i++) if (i != head[5] + 1 || head[5] < 0) munmap(b[i], bytes[i][0] + 1);
     }
-    _Exit(0);
+    fclose(to);
+    return 0;
 }
 """

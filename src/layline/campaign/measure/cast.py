@@ -76,11 +76,13 @@ class Cast:
         with self._lock:
             return self._places[arm].draw()
 
-    def open_again(self, size: int | None, masked: tuple[str, ...], *, lane: int = 0) -> LiveArm:
+    def open_again(
+        self, size: int | None, masked: tuple[str, ...], *, lane: int = 0, is_stale: bool = False
+    ) -> LiveArm:
         """Another process for the kernel on trial."""
-        if size is None and not masked and (AGAIN, lane) in self._aside:
+        if size is None and not masked and not is_stale and (AGAIN, lane) in self._aside:
             return self._aside.pop((AGAIN, lane))
-        return self._open_again(Room(size=size, masked=masked, lane=lane))
+        return self._open_again(Room(size=size, masked=masked, lane=lane, is_stale=is_stale))
 
     def _open_again(self, room: Room) -> LiveArm:
         arm = self.on_trial if room.size is not None or room.masked else Arm.AGAIN

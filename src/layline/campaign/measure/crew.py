@@ -29,6 +29,8 @@ class Room:
     """Workers on different lanes never share memory: they may be asked at the same time."""
     is_profiled: bool = False
     """Whether a profiler is made ready in it before it tells that it is."""
+    is_stale: bool = False
+    """Whether what it allocates was used before, as in a program that has run for a while."""
     is_fresh: bool = False
     """Whether it is there for a single call."""
 
@@ -40,7 +42,12 @@ def open_arm(stage: Stage, arm: Arm, built: Built, *, cache: str = "", room: Roo
     """Start one worker; it is not ready yet and has no kernel. Arms with the same `cache` share what they compile."""
     size, masked = room.size or stage.arena_bytes, room.masked
     surroundings = Surroundings(
-        cache=cache or arm.value, size=size, masked=masked, lane=room.lane, is_profiled=room.is_profiled
+        cache=cache or arm.value,
+        size=size,
+        masked=masked,
+        lane=room.lane,
+        is_profiled=room.is_profiled,
+        is_stale=room.is_stale,
     )
     memory, worker = stage.device.connect(stage, arm, built, surroundings)
 

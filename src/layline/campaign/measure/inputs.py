@@ -71,7 +71,7 @@ def permute(stage: Stage, given: Given, name: str) -> Given:
     was.
     """
     inputs = tuple(_swap_two(stage, one, name) for one in given.inputs)
-    return replace(_with_answers(stage.operator, given.shape, inputs, "nudged"), on_same_place=True)
+    return replace(_with_answers(stage.operator, given.shape, inputs, "swapped"), on_same_place=True)
 
 
 def lift(stage: Stage, given: Given, name: str) -> Given:

@@ -36,6 +36,8 @@ from layline.campaign.values.operator import Operator, Shape
 ARENA_BYTES = 24 << 20
 """More than twice a core's own caches."""
 LANES = 9
+STALE = (0x42, 0x47, 0xC1)
+"""Bytes that make a number which is seen, in any width: 48.6, 5.1e4 and -24.2 in f32."""
 PEAK_FLOPS_PER_CORE = 64 * 6e9
 """Two 512-bit fused multiply-adds per cycle at 6 GHz: no core of today does more in f32."""
 
@@ -105,6 +107,7 @@ class Processor:
             timeout_s=stage.plan.timeout_s,
             masked=around.masked,
             mode=stage.mode,
+            stale=int(stage.rng.choice(STALE)) ^ 0xFF if around.is_stale else 0,  # the allocator takes the complement
         )
         return arena, Worker(kernel, arena, stage.shop)
 

@@ -24,6 +24,7 @@ BESIDE = 12
 ASIDE = 24
 """Every other extent during a walk: none of them changes, so that nothing but the one that does clears a work area."""
 GROUPS = 2
+RESIDUES = 16
 NEAR_GROWTH, NEAR_BYTES = 8, 1 << 26
 """A neighbour moves at most so many times the bytes of the shape it is near, or so many bytes: a problem whose batch of four
 became a hundred and twenty-seven took the whole device."""
@@ -149,6 +150,19 @@ def walk_sizes(operator: Operator, steps: tuple[int, ...] | None = None, aside: 
     for name in names:
         for value in steps or (*_STEPS, *reversed(_STEPS)):
             yield _build(f"walk~{name}{value}", operator.shapes[0], {name: value}, aside)
+
+
+def spread_residues(operator: Operator, rng: np.random.Generator) -> Iterator[Shape]:
+    """Small shapes in any order: each two of the extents leave every pair of remainders by RESIDUES once."""
+    names = [name for name, _value in operator.shapes[0].sizes if name != _name_groups(operator.shapes[0])]
+    for number in rng.permutation(RESIDUES * RESIDUES):
+        first, second = divmod(int(number), RESIDUES)
+        left = (first, second, *((first + at * second) % RESIDUES for at in range(1, len(names))))
+        sizes = {
+            name: rest + RESIDUES * int(rng.integers(0 if rest else 1, 4))
+            for name, rest in zip(names, left, strict=False)
+        }
+        yield _build(f"small~{first}.{second}", operator.shapes[0], sizes, THIN)
 
 
 def _name_groups(shape: Shape) -> str:

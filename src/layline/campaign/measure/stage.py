@@ -134,6 +134,7 @@ class Surroundings:
     masked: tuple[str, ...] = ()
     lane: int = 0
     is_profiled: bool = False
+    is_stale: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -22,6 +23,16 @@ if TYPE_CHECKING:
 
 ALPHA = 0.01
 """Chance that a kernel that is no improvement is called one."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asked:
+    """What was to be judged, as it was asked for."""
+
+    candidate: Path
+    against: str
+    operator: str
+    shapes: tuple[str, ...] = ()
 
 
 def build_checked(name: str, operator: Operator, findings: Sequence[OperatorFinding]) -> Answer:
@@ -69,10 +80,15 @@ def read_kernel(path: Path) -> str:
         raise ConfigError(f"{path} cannot be read: {error.strerror}.") from None
 
 
-def build_judged(candidate: Path, against: str, measurement: Measurement, verdict: Verdict) -> Answer:
+def build_judged(asked: Asked, measurement: Measurement, verdict: Verdict) -> Answer:
+    candidate, against = asked.candidate, asked.against
     if measurement.status is Status.CONTROLS_FAILED:
         raise BenchError(verdict.reason, hint="Measure again when the machine is less busy.")
     lines = [f"{verdict.outcome}: {verdict.reason}", *verdict.notes]
+    if measurement.failed_gates:
+        shown = " ".join(f"--shape {label}" for label in asked.shapes)
+        command = f"layline campaign judge {candidate} --against {against} --operator {asked.operator} {shown}".rstrip()
+        lines.append(f"To see it again, on other values: `{command}`")
     sections = [Section(title="Verdict", blocks=(Bullets(tuple(lines)),))]
     if verdict.shapes:
         rows = tuple(
@@ -97,7 +113,7 @@ def build_judged(candidate: Path, against: str, measurement: Measurement, verdic
         "seed": measurement.seed,
     }
     is_better = verdict.outcome in (Outcome.ACCEPT, Outcome.ACCEPT_TRADEOFF)
-    title = f"{candidate} against {against}: {'faster, and right' if is_better else 'not accepted'}"
+    title = f"{candidate} against {against}: {'faster, no wrong answer found' if is_better else 'not accepted'}"
     return Answer(report=Report(title=title, sections=tuple(sections)), data=data, needs_person=not is_better)
 
 

@@ -28,6 +28,7 @@ _SIZES = {
 _INPUTS = {
     "normal": "normal, the distribution that is timed",
     "nudged": "the last call's, on the same place, with one element changed",
+    "swapped": "the last call's, on the same place, with two elements exchanged",
     "twinned": "the last call's, on the same place, with one row a copy of the row before it but for one element",
     "lifted": "the last call's, on the same place, with two or three elements of one row raised far above the others",
     "repeated": "the same as in an earlier call",

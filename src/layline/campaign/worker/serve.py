@@ -23,6 +23,8 @@ from typing import Any
 
 HEAD = struct.Struct("<QIIQ")
 REPLY = struct.Struct("<Qqq")
+M_PERTURB = -6
+"""Option of glibc's allocator: fill what is handed out and what is given back."""
 READY, FAILED = 1, 2
 
 
@@ -170,6 +172,8 @@ def main() -> None:
     told = json.dumps(_confine(config, reply)).encode()
     _touch(arena)
     _hide(arena, config["hidden_bytes"])
+    if config["stale"]:
+        ctypes.CDLL(None).mallopt(M_PERTURB, config["stale"])
     os.write(reply, struct.pack("<II", READY, len(told)) + told)
     _read(request, 1)  # several start at once, but each loads its kernel when it is told to
     try:

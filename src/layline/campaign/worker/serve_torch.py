@@ -17,6 +17,7 @@ import mmap
 import os
 import struct
 import sys
+import threading
 import time
 from collections.abc import Callable
 from typing import Any
@@ -26,6 +27,8 @@ LENGTH = struct.Struct("<Q")
 LEAD = 40_000_000
 """Turns of the device's empty loop that keep a stream busy, some twenty milliseconds."""
 STREAMS = 8
+STALE = (1 << 8, 1 << 18, 1 << 21, 1 << 26)
+"""Numbers in blocks that are filled and given back: of every pool of torch's allocator."""
 PERSISTING_L2 = 6
 """CU_LIMIT_PERSISTING_L2_CACHE_SIZE"""
 CLONE_NEWNET = 0x40000000
@@ -88,6 +91,9 @@ class Device:
             self._callers = torch.cuda.Stream()
             self._several = [torch.cuda.Stream() for _ in range(STREAMS)]
             self._on = torch.cuda.stream
+            if config.get("stale"):  # blocks that were given back are handed out again with what was in them
+                for count in STALE:
+                    torch.full((count,), 7.0, device=config["device"])
             if config.get("profiled"):  # its first start takes seconds, which need not pass while a probe waits
                 self.watch(lambda: None)
         self._names = list(_find_watched(torch, is_cuda=self.is_cuda))
@@ -154,6 +160,22 @@ class Device:
                     self._sleep(LEAD)
                 work()
         self._wait()
+
+    def run_apart(self, work: Callable[[], None]) -> None:
+        """In a thread that has just begun, as backward passes are; what it raises is raised here."""
+        raised: list[Exception] = []
+
+        def run() -> None:
+            try:
+                work()
+            except Exception as error:  # noqa: BLE001  whoever waits raises it
+                raised.append(error)
+
+        thread = threading.Thread(target=run)
+        thread.start()
+        thread.join()
+        if raised:
+            raise raised[0]
 
     def _move(self, pairs: list[Any]) -> None:
         for target, source in pairs:
@@ -334,7 +356,8 @@ def _spread(device: Device, function: Callable[..., Any], message: Any) -> dict[
         return lambda: function(*arguments)
 
     try:
-        device.spread([prepare(call) for call in message["calls"]])
+        works = [prepare(call) for call in message["calls"]]
+        device.run_apart(lambda: device.spread(works))
     except Exception as error:  # noqa: BLE001  as above
         return {"failed": f"{type(error).__name__}: {error}"[:2000]}
     return {"done": True}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import replace
 
 import numpy as np
@@ -15,6 +16,7 @@ from layline.campaign.measure.sizes import (
     find_near_shapes,
     find_shapes_between,
     fit_shapes,
+    spread_residues,
     walk_sizes,
 )
 from layline.campaign.operators import load_operator
@@ -87,3 +89,14 @@ def test_an_equally_aligned_neighbour_is_as_well_aligned(name: str) -> None:
 def test_the_spread_of_a_row_of_the_largest_numbers_is_finite() -> None:
     row = np.full((1, 2), 3.4e38, np.float32)
     assert NumpyValues().find_spread(row, 0) == pytest.approx(3.4e38)
+
+
+@pytest.mark.parametrize("name", ["gemm", "softmax", "grouped_gemm"])
+def test_small_shapes_leave_every_pair_of_remainders(name: str) -> None:
+    """A path for what is left in two extents at once was met by one shape in 64, and by none of ours."""
+    operator = load_operator(name)
+    shapes = list(spread_residues(operator, np.random.default_rng(3)))
+    axes = [axis for axis, _size in operator.shapes[0].sizes if axis != "G"]
+    for first, second in itertools.combinations(axes, 2):
+        assert len({(shape.size(first) % 16, shape.size(second) % 16) for shape in shapes}) == 256
+    assert all(0 < shape.size(axis) <= 64 for shape in shapes for axis in axes)

@@ -29,9 +29,14 @@ def show_against_start(on: Trial) -> Shown:
     """On the same inputs as a process with the starting kernel."""
     with on.open_start(None).loaded() as start:
         on.yardstick = probe_errors(on.stage, on.trial, start)
-        made = probe_special(on.stage, on.trial, start)
+        shapes = on.stage.by_work if on.stage.device.pace.whole else (on.stage.by_work[0], on.stage.by_work[-1])
+        made = sum(probe_special(on.stage, on.trial, start, shape) for shape in dict.fromkeys(shapes))
         if made:
-            yield "special-values", f"{made} calls of both kernels with one NaN, infinite or overflowing element"
+            where = ", ".join(dict.fromkeys(shape.label for shape in shapes))
+            yield (
+                "special-values",
+                f"{made} calls of both kernels with one NaN, infinite or overflowing element, on {where}",
+            )
         if on.stage.operator.misuse is not None:
             probe_contract(on.stage, on.trial, start)
             yield "keeps-contract", "arguments that do not fit one another, given to both kernels"
@@ -81,13 +86,13 @@ def _refuse_first(wrongs: Iterator[Wrong], shape: Shape, kind: str) -> None:
         raise Fault(wrong.property, told, *wrong.evidence, f"inputs: {describe_inputs(kind)}")
 
 
-def probe_special(stage: Stage, arm: LiveArm, start: LiveArm) -> int:
-    """One special element in each input in turn, of the smallest shape: both kernels answer it in the same way.
+def probe_special(stage: Stage, arm: LiveArm, start: LiveArm, shape: Shape) -> int:
+    """One special element in each input in turn: both kernels answer it in the same way.
 
     Nothing is right or wrong about them by itself; but a kernel that turns NaN into 0, or saturates where the start
     overflows, hides a fault of training that the start would show.
     """
-    shape, made = stage.by_work[0], 0
+    made = 0
     for step in stage.operator.passes:
         for name in step.inputs:
             # how products overflow is the order of scales, a kernel's own choice where types are narrow

@@ -7,6 +7,7 @@ import time
 from layline.campaign.devices.faults import Fault
 from layline.campaign.measure.arm import LiveArm
 from layline.campaign.measure.inputs import draw, draw_by_chance
+from layline.campaign.measure.pair import plan_count
 from layline.campaign.measure.probes.probe import Trial
 from layline.campaign.measure.probes.shown import Shown
 from layline.campaign.measure.probes.time import SERIES, time_calls
@@ -77,9 +78,11 @@ def _compare_with_new(stage: Stage, arms: tuple[LiveArm, LiveArm], shape: Shape,
 
 def _time(stage: Stage, arms: tuple[LiveArm, LiveArm], shape: Shape) -> tuple[float, float]:
     """Milliseconds a call of all passes, of the old process and of the new, on the same inputs in turns."""
-    count = max(1, min(stage.device.pace.control_calls, stage.device.count_room(stage, shape)))
+    count, most = 1, max(1, min(stage.device.pace.control_calls, stage.device.count_room(stage, shape)))
     costs: tuple[list[float], list[float]] = ([], [])
+    cost = 0.0
     for at in range(WARM_UPS + TIMED):
+        count = min(most, plan_count(stage, shape, cost)) if at == 2 else count  # the first may compile
         given = draw_by_chance(stage, shape, count=count)
         for one, kept in zip(arms, costs, strict=True):
             cost = time_calls(stage, one, given) / 1e6

@@ -19,6 +19,7 @@ from layline.campaign.measure.probes.pauses import show_pauses
 from layline.campaign.measure.probes.probe import AGAIN, PROFILED, START, Probe
 from layline.campaign.measure.probes.processes import show_largest, show_processes
 from layline.campaign.measure.probes.repetition import show_repetition
+from layline.campaign.measure.probes.residues import show_residues
 from layline.campaign.measure.probes.state import show_state
 from layline.campaign.measure.probes.streams import show_streams
 from layline.campaign.measure.probes.time import show_stalls, show_values
@@ -51,6 +52,7 @@ PROBES: tuple[Probe, ...] = (
     Probe(name="floating-point mode", run=show_mode, needs=_needs(MODE), is_beside=True),
     Probe(name="stream order", run=show_order, needs=_needs(STREAM)),
     Probe(name="held-out shapes", run=show_held_out, ahead=(AGAIN,), is_apart=True),
+    Probe(name="small shapes", run=show_residues, needs=_needs(ACCOUNT), is_apart=True),
     Probe(name="far shapes", run=show_far, ahead=(AGAIN,), is_apart=True),
     Probe(name="views", run=show_views, needs=_needs(CANDIDATE, VIEWS), opens_own=True, is_apart=True),
     Probe(name="repetition", run=show_repetition, is_apart=True),
