@@ -10,6 +10,7 @@ import pytest
 from layline.campaign.measure.request import Request
 from layline.campaign.measure.run import measure_pair
 from layline.campaign.operators import load_operator
+from layline.campaign.values.judge import judge
 from layline.campaign.values.measurement import Measurement, Status
 from rehearsal import HONEST, SLOW, ask
 
@@ -115,8 +116,9 @@ def test_borrowed_code_is_refused(name: str) -> None:
 
 def test_a_gain_that_rare_calls_take_back_is_refused() -> None:
     request = ask(SLOW, (CORPUS / "exploits" / "rare_stall.py").read_text(), size=SIZE)
-    found = measure(replace(request, plan=replace(request.plan, looks=(3,))))  # only what would win is asked for it
-    assert (found.status, [gate.property for gate in found.failed_gates]) == (Status.REFUSED, ["gain-in-the-mean"])
+    found = measure(replace(request, plan=replace(request.plan, looks=(3,))))
+    if [gate.property for gate in found.failed_gates] != ["gain-in-the-mean"]:  # only what would win is asked for it
+        assert not judge(found).outcome.is_accepted
 
 
 @pytest.mark.parametrize("name", LOOKALIKES)
