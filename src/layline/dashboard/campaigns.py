@@ -244,10 +244,11 @@ def _tell_fact(key: str, value: str) -> str:
 
 
 def _reason(outcome: str, reason: str) -> str:
-    """`Rolled back: correct: forward on …`; the outcome in words, then why."""
+    """`Accepted: faster by …`; the outcome in words, then why."""
     words = {"ACCEPT": "Accepted", "ACCEPT_TRADEOFF": "Accepted as a trade-off", "ROLLBACK": "Rolled back"}
     said = words.get(outcome, outcome.replace("_", " ").capitalize())
-    return ": ".join(part for part in (said, reason) if part)
+    why = f"{reason[:1].lower()}{reason[1:]}" if reason[1:2].islower() else reason
+    return ": ".join(part for part in (said, why) if part)
 
 
 def _parent(item: Mapping[str, Any]) -> int | None:

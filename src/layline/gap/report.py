@@ -60,7 +60,7 @@ def build_report(gap: Gap, *, day: date, evidence_path: str, before: Before | No
         build_representative(gap),
         build_integration(gap),
         build_sources(evidence_path, day),
-        Section(title="Appendix", blocks=(Paragraph("The rows behind the report."),), sections=folded),
+        Section(title="Appendix", blocks=(), sections=folded),
     )
     return Report(title=title_of(gap), sections=sections, meta=_meta(gap, day), skipped=gap.skipped[:MOST_SKIPPED])
 
@@ -179,7 +179,7 @@ def _representative(gap: Gap) -> Section:
     touching = [change for change in gap.changes.kept if change.ours]
     gone = tell_gone(gap)
     shown = (
-        *gone,
+        *gone[:1],
         *build_novelties(gap)[:2],
         *(change_item(gap, change) for change in weighty_changes(gap)[:2]),
     )
@@ -191,11 +191,10 @@ def _representative(gap: Gap) -> Section:
 def _integration(gap: Gap) -> Section:
     foot = gap.footprint
     where = listed(list(foot.folders), most=3)
-    beyond = statements.beyond_sentence(gap)
     text = f"{count(foot.tracked, 'tracked file')} ({foot.tracked - foot.non_empty} empty, {foot.python} Python) in {where}."
-    lines = [f"{text} {shorten(beyond, 110)}" if beyond else text] if foot.folders else []
+    lines = [text] if foot.folders else []
     if gap.stale_keys:
-        keys = listed([stale.written or stale.key for stale in gap.stale_keys], most=3)
+        keys = listed([stale.key for stale in gap.stale_keys], most=2)
         lines.append(
             f"{count(len(gap.stale_keys), 'key')} of our YAML files {verb(len(gap.stale_keys), 'is')} unknown to the "
             f"tip: {keys}."

@@ -37,6 +37,7 @@ if TYPE_CHECKING:
 _DATED = re.compile(r"-(\d{4}-\d{2}-\d{2})\.json\Z")
 MOST_COUPLINGS = 8
 MOST_FOLDED = 40
+_COLUMNS = ("our place", "upstream name", "how; state", "detail", "pin", "tip")
 MOST_FILES = 40
 
 
@@ -106,8 +107,10 @@ def _broken_row(gap: Gap, row: BrokenName, base: str) -> tuple[Inline, ...]:
 
 def _rows(gap: Gap) -> Section:
     found = [one for one in gap.couplings if one.consequence is Consequence.WILL_BREAK]
-    rows = [_coupling_row(gap, one) for one in found] + [_patch_row(gap, row) for row in find_further_patches(gap)]
-    table = Table(columns=("our place", "how", "upstream name", "state", "detail", "pin", "tip"), rows=tuple(rows))
+    further = find_further_patches(gap)
+    base = common_folder([*(str(one.location) for one in found), *(str(row.location) for row in further)])
+    rows = [_coupling_row(gap, one, base) for one in found] + [_patch_row(gap, row, base) for row in further]
+    table = Table(columns=_COLUMNS, rows=tuple(rows), caption=_tell_base(base))
     return Section(
         title=f"Errors, row by row: {count(len(rows), 'row')} at {count(len(find_places(gap)), 'place')}",
         blocks=(table,) if rows else (),
@@ -128,9 +131,11 @@ def _doubtful(gap: Gap, most: int = MOST_COUPLINGS) -> Section:
     title = f"Warnings: {count(places, 'place')} {verb(places, 'needs')} a look"
     if not found:
         return Section(title=title, blocks=(Paragraph("None."),))
+    base = common_folder([str(one.location) for one in found[:most]])
     table = Table(
-        columns=("our place", "how", "upstream name", "state", "detail", "pin", "tip"),
-        rows=tuple(_coupling_row(gap, one) for one in found[:most]),
+        columns=_COLUMNS,
+        rows=tuple(_coupling_row(gap, one, base) for one in found[:most]),
+        caption=_tell_base(base),
         more=max(0, len(found) - most),
         more_where=_where(most, len(found)),
     )
@@ -144,30 +149,32 @@ def _where(most: int, total: int) -> str:
     return "the appendix" if total <= MOST_FOLDED else f"the evidence file, the first {MOST_FOLDED} in the appendix too"
 
 
-def _patch_row(gap: Gap, row: Drift) -> tuple[Inline, ...]:
+def _tell_base(base: str) -> str:
+    return f"Places are below {base}." if base else ""
+
+
+def _patch_row(gap: Gap, row: Drift, base: str) -> tuple[Inline, ...]:
     ends = {
         one.commit: evidence_cell(one, text="pin" if one.commit == gap.pin.commit.hash else "tip")
         for one in row.evidence
     }
     return (
-        own_place(gap, str(row.location)),
-        "patches",
+        own_place(gap, str(row.location), text=str(row.location).removeprefix(base)),
         Cell(row.target or row.patch, code=True),
-        say_kind(row),
+        f"patches; {say_kind(row)}",
         row.detail,
         ends.get(gap.pin.commit.hash, "—"),
         ends.get(gap.tip.commit.hash, "—"),
     )
 
 
-def _coupling_row(gap: Gap, one: Coupling) -> tuple[Inline, ...]:
+def _coupling_row(gap: Gap, one: Coupling, base: str) -> tuple[Inline, ...]:
     detail = one.detail if not one.new_target else f"now {one.new_target}" + (f"; {one.detail}" if one.detail else "")
     guarded = " (guarded)" if one.guarded else ""
     return (
-        place_cell(gap.downstream, gap.downstream_commit.hash, one.location),
-        one.touch.value,
+        own_place(gap, str(one.location), text=str(one.location).removeprefix(base)),
         Cell(one.target, code=True),
-        say_state(one.state.value) + guarded,
+        f"{one.touch.value}; {say_state(one.state.value)}{guarded}",
         detail,
         evidence_cell(one.pin_evidence, text="pin"),
         evidence_cell(one.tip_evidence, text="tip"),
@@ -240,7 +247,7 @@ def build_sources(evidence_path: str, day: date, *, whole: bool = True) -> Secti
     """`whole` in the detailed report, whose appendix has the commands."""
     dated = _DATED.search(evidence_path)
     old = dated is not None and dated[1] != day.isoformat()
-    kept = " (of this report: files keep the name that the first report gave them)" if old else ""
+    kept = " (files keep the name of the first report)" if old else ""
     every = (
         "Every fact with its commit, path, line or command is in ",
         Cell(evidence_path, code=True),

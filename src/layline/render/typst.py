@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from layline.render.charts import chart_from_fence, draw
@@ -24,7 +25,7 @@ _LINE_EM, _TITLE_EM, _LISTING_LETTERS = 38.0, 28.0, 88
 _LONG_WORD = 24
 """A word of plain text longer than this is a name and may break at its seams."""
 _SPACES = re.compile(r"( +)")
-_LONG_ROW = 2_000
+_LONG_ROW = 900
 """A row with more characters than this may split: held together it could outgrow a page."""
 _INLINE = {"strong": "strong", "em": "emph", "s": "strike"}
 
@@ -42,7 +43,13 @@ class _Writer:
     """Ems that a line has where the writer stands."""
 
     def blocks(self, nodes: Iterable[SyntaxTreeNode]) -> str:
-        return "\n".join(self.block(node) for node in nodes)
+        """What stands right before a table stays with it."""
+        found = list(nodes)
+        made = [self.block(node) for node in found]
+        for index, (node, after) in enumerate(pairwise(found)):
+            if node.type == "paragraph" and after.type == "table":
+                made[index] = f"#lead[{self.inline(node)}]"
+        return "\n".join(made)
 
     def block(self, node: SyntaxTreeNode) -> str:  # noqa: PLR0911  one return per kind of node
         match node.type:
@@ -62,7 +69,7 @@ class _Writer:
             case "hr":
                 return "#rule"
             case "fold":  # on paper it stands open
-                return f"#par[#strong[{_breakable(node.info, self.room)}]]\n{self.blocks(node.children)}"
+                return f"#lead[#strong[{_breakable(node.info, self.room)}]]\n{self.blocks(node.children)}"
             case _:
                 return f"#par[#{quote(node.content)}]"
 
