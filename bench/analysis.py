@@ -223,7 +223,7 @@ def parse_all(chosen: argparse.Namespace, *, ours: bool) -> str:
 
 
 def read_blobs(chosen: argparse.Namespace, *, ours: bool) -> Iterator[bytes]:
-    from layline.history import read_pin
+    from layline.history.pins import read_pin
     from layline.workspace.open import open_workspace
 
     workspace = open_workspace(chosen.folder / "layline.toml")

@@ -16,7 +16,7 @@ from layline.coupling.model import Consequence
 from layline.coupling.pair import Pair
 from layline.gap.impact import measure_impact
 from layline.git import open_repository
-from layline.history import read_diff
+from layline.history.changes import read_diff
 from layline.workspace.open import Workspace
 
 MEGATRON = Backend(

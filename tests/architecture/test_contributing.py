@@ -34,3 +34,15 @@ def test_every_step_list_has_five_steps() -> None:
 
     assert len(lists) == 5
     assert all(len(re.findall(r"^\d\. ", part, re.MULTILINE)) == 5 for part in lists)
+
+
+def test_an_answer_is_followed_in_twelve_files() -> None:
+    """Each file but the first is imported by one that is read before it."""
+    _, _, section = PAGE.partition("## Follow one answer\n")
+    files = re.findall(r"`(src/layline/[\w/]+\.py)`", section.partition("\n## ")[0])
+    assert 6 < len(files) <= 12
+    for number, path in enumerate(files[1:], 1):
+        name = path.removeprefix("src/").removesuffix(".py").removesuffix("/__init__").replace("/", ".")
+        read = "".join((ROOT / one).read_text(encoding="utf-8") for one in files[:number])
+        room, _, last = name.rpartition(".")
+        assert re.search(rf"{re.escape(name)}\b|from {re.escape(room)} import {last}\b", read), f"{path} is not called"

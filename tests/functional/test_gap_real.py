@@ -8,7 +8,8 @@ from conftest import real_repository
 from layline.gap.churn import measure_churn
 from layline.gap.dependencies import compare_declarations, read_declarations
 from layline.git import open_repository
-from layline.history import compare_commits, read_diff
+from layline.history.changes import read_diff
+from layline.history.commits import compare_commits
 from layline.source.tree import Tree
 
 

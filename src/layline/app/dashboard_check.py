@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from layline.core.report import Answer
-from layline.dashboard.check import check_site
 from layline.dashboard.check.answer import build_check_answer
+from layline.dashboard.check.site import check_site
 from layline.errors import ConfigError
 
 

@@ -16,7 +16,8 @@ from layline.gap.areas import area_classes
 from layline.gap.changes import build_changes
 from layline.gap.impact import read_impact
 from layline.gap.overview import find_broken_places
-from layline.history import read_log, read_touched_files
+from layline.history.commits import read_log
+from layline.history.touched import read_touched_files
 from layline.periodic.distance import Target
 from layline.periodic.model import Effect, Notable
 from layline.periodic.run import Handed, Span, report_period

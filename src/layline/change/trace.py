@@ -187,13 +187,6 @@ class Tracer:
             culprit = self.timeline.steps[number].commit
         return culprit
 
-    def find_all(self, path: str, qualname: str) -> Iterator[str]:
-        """Commits that changed the text of the definition at `path`, oldest first."""
-        for number, change in self._changes(path):
-            before, after = self.read_text(change.before), self.read_text(change.after)
-            if slice_definition(before, qualname) != slice_definition(after, qualname):
-                yield self.timeline.steps[number].commit
-
     def _find_loss(self, place: TracedDefinition, start: int) -> tuple[int, BlobChange] | None:
         """The last time, from step `start` on, that a commit took the definition out of its file."""
         loss: tuple[int, BlobChange] | None = None

@@ -9,7 +9,6 @@ from pathlib import Path
 import click
 
 from layline.cli.complete import backend_argument
-from layline.cli.gap_report import gap_audit, gap_report, gap_verify
 from layline.cli.group import group
 from layline.cli.show import (
     at_option,
@@ -21,7 +20,6 @@ from layline.cli.show import (
     to_option,
     worktree_option,
 )
-from layline.cli.upgrade_watch import gap_trend
 
 
 @group()
@@ -75,7 +73,9 @@ def gap_show(
     return show(answer, format_, output)
 
 
-gap.add_command(gap_report)
-gap.add_command(gap_verify)
-gap.add_command(gap_audit)
-gap.add_command(gap_trend)
+gap.late = {
+    "report": "layline.cli.gap_report:gap_report",
+    "verify": "layline.cli.gap_report:gap_verify",
+    "audit": "layline.cli.gap_report:gap_audit",
+    "trend": "layline.cli.upgrade_watch:gap_trend",
+}

@@ -49,9 +49,7 @@ def gap_report(
 ) -> int:
     """Write the gap report of BACKEND, its summary and its record."""
     from layline.app import gap_report as app
-    from layline.app.many import ask_gaps, spread
     from layline.cli.progress import show_progress
-    from layline.gap.written import Wanted
     from layline.workspace.open import fetch_backend, open_workspace
 
     if backend is not None and every:
@@ -64,6 +62,9 @@ def gap_report(
         fetch_backend(workspace, key)
     with show_progress() as progress:
         if (where := executor or workspace.settings.executor.where) is not None:
+            from layline.app.many import ask_gaps, spread
+            from layline.gap.written import Wanted
+
             wanted = Wanted(to=to, today=today, take_over=take_over, patches=not no_patches)
             spread(where, ask_gaps(workspace, keys, wanted), progress)
         answer = app.gap_report(

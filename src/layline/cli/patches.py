@@ -10,11 +10,8 @@ import click
 from layline.cli.complete import backend_argument, backend_option, patch_argument
 from layline.cli.filters import filter_options, read_filters
 from layline.cli.group import group
-from layline.cli.patches_drift import patches_diff, patches_drift, patches_retarget
-from layline.cli.patches_trace import patches_trace
 from layline.cli.progress import show_progress
 from layline.cli.show import at_option, config_option, deliver, format_option, show, worktree_option
-from layline.cli.upgrade_watch import patches_matrix
 
 if TYPE_CHECKING:
     from layline.workspace.open import Workspace
@@ -165,6 +162,10 @@ def _key(workspace: Workspace, backend: str | None) -> str | None:
     return workspace.settings.choose(backend) if backend else None
 
 
-for command in (patches_drift, patches_diff, patches_retarget, patches_trace):
-    patches.add_command(command)
-patches.add_command(patches_matrix)
+patches.late = {
+    "drift": "layline.cli.patches_drift:patches_drift",
+    "diff": "layline.cli.patches_drift:patches_diff",
+    "retarget": "layline.cli.patches_drift:patches_retarget",
+    "trace": "layline.cli.patches_trace:patches_trace",
+    "matrix": "layline.cli.upgrade_watch:patches_matrix",
+}

@@ -20,7 +20,7 @@ from layline.core.why import Reason, Why
 from layline.coupling.drift_model import LOST, Drift, Sides
 from layline.coupling.row_parts import Passed
 from layline.git import Repository
-from layline.history import read_commits
+from layline.history.commits import read_commits
 from layline.history.timeline import Timeline, read_timeline
 from layline.source import DefinitionKind, Module, parse_module
 from layline.source.names import parents

@@ -21,10 +21,8 @@ from layline.coupling.judge import Judge
 from layline.coupling.model import is_flag
 from layline.coupling.own_code import find_version, judge_ours, read_indexes, read_ours, read_running
 from layline.coupling.own_keys import find_own_keys
-from layline.coupling.pinned import read_pinned_part
 from layline.coupling.places import KeptPlaces, PlaceKeeper
 from layline.errors import Error
-from layline.executors.ahead import begin
 from layline.history.timeline import read_touched
 from layline.interpreter.modules import find_project_roots
 from layline.source import Index, Part, Tree, open_cache
@@ -37,6 +35,7 @@ from layline.source.seen import Asked, Read
 from layline.source.shift import Shift
 from layline.source.sight import Sight
 from layline.source.versions import Versions
+from layline.source.workers import begin_reading
 from layline.workspace.kept import Results, find_pins, open_memos, result_key
 
 if TYPE_CHECKING:
@@ -86,7 +85,7 @@ class Pair:
     def begin(self) -> None:
         """Where nothing is known of the two commits, other processes read them while this one does something else."""
         if self._known is None and "indexes" not in self.__dict__:
-            self._ahead = begin(self._read)
+            self._ahead = begin_reading(self._read)
 
     def _read(self) -> list[Index]:
         return read_indexes(self._find_parts(self.pin), self._find_parts(self.tip))
@@ -230,7 +229,7 @@ def _other_parts(workspace: Workspace, backend: str) -> list[Part]:
         if key == backend:
             continue
         try:
-            parts.append(read_pinned_part(workspace, key))
+            parts.append(workspace.read_pinned_part(key))
         except Error:
             continue  # the inventory has said so already
     return parts

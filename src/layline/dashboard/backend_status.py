@@ -68,13 +68,6 @@ class Measurement:
         """What prints the figure inside a clone of the upstream."""
         return say_count(self.pin, self.tip) if self.pin and self.tip else None
 
-    @property
-    def pin_age_days(self) -> int | None:
-        """From the pin's commit to the tip's: how much upstream time the gap holds."""
-        if self.pin_date is None or self.tip_date is None:
-            return None
-        return days_between(self.pin_date, self.tip_date)
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Point:

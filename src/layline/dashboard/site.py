@@ -11,8 +11,8 @@ from layline.core.evidence import Skipped, encode_skipped
 from layline.core.report import Answer, Report, Section, Table
 from layline.dashboard.cache import Cache, code_digest, digest
 from layline.dashboard.campaigns import SCHEMAS
-from layline.dashboard.check import Checked, check_site
 from layline.dashboard.check.markup import Page, decode_page, encode_page, read_page
+from layline.dashboard.check.site import Checked, check_site
 from layline.dashboard.content import (
     CAMPAIGNS_FOLDER,
     PATCHES_FOLDER,

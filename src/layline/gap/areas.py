@@ -12,7 +12,7 @@ from layline.core.patterns import Classes
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from layline.history import Diff
+    from layline.history.changes import Diff
 
 OTHER = "other"
 DEFAULT_AREAS: Mapping[str, tuple[str, ...]] = {

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from layline.core.patterns import Classes
 
 if TYPE_CHECKING:
-    from layline.history import Diff
+    from layline.history.changes import Diff
 
 CODE = "code"
 DEFAULT_CHURN_CLASSES: Mapping[str, tuple[str, ...]] = {

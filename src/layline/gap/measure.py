@@ -32,15 +32,10 @@ from layline.gap.own_files import find_mentions, list_yaml
 from layline.gap.plan import build_plan
 from layline.gap.platform import find_platform_changes
 from layline.gap.switched_off import name_switches, open_reader
-from layline.history import (
-    compare_commits,
-    find_other_tags,
-    find_releases,
-    read_commit,
-    read_diff,
-    read_log,
-    read_touched_files,
-)
+from layline.history.changes import read_diff
+from layline.history.commits import compare_commits, read_commit, read_log
+from layline.history.tags import find_other_tags, find_releases
+from layline.history.touched import read_touched_files
 from layline.source.tree import Tree
 
 if TYPE_CHECKING:
@@ -51,7 +46,8 @@ if TYPE_CHECKING:
     from layline.gap.endpoints import Endpoints
     from layline.gap.model import Side
     from layline.git import Repository
-    from layline.history import Diff, Distance
+    from layline.history.changes import Diff
+    from layline.history.commits import Distance
     from layline.workspace.open import Workspace
 
 

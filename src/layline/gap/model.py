@@ -19,7 +19,8 @@ if TYPE_CHECKING:
     from layline.gap.dependencies import Conflict, Difference, LockedSet
     from layline.gap.effort import Effort
     from layline.gap.platform import PlatformChange
-    from layline.history import Diff, Distance
+    from layline.history.changes import Diff
+    from layline.history.commits import Distance
     from layline.source.declared_version import Version
 
 

@@ -12,7 +12,8 @@ from layline.gap.dependencies import Kind, Rank
 from layline.gap.dependencies.bounds import Change as BoundChange
 from layline.gap.model import Footprint, Side
 from layline.gap.reach import list_beyond
-from layline.history import nearest_tag, read_commit
+from layline.history.commits import read_commit
+from layline.history.tags import nearest_tag
 from layline.source.declared_version import read_version
 
 if TYPE_CHECKING:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from layline.gap.model import Cause, PlanStep
-from layline.history import is_version
+from layline.history.tags import is_version
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping

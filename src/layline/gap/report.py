@@ -190,8 +190,7 @@ def _representative(gap: Gap) -> Section:
 
 def _integration(gap: Gap) -> Section:
     foot = gap.footprint
-    where = listed(list(foot.folders), most=3)
-    text = f"{count(foot.tracked, 'tracked file')} ({foot.tracked - foot.non_empty} empty, {foot.python} Python) in {where}."
+    text = statements.footprint_sentence(gap, most=3)
     lines = [text] if foot.folders else []
     if gap.stale_keys:
         keys = listed([stale.key for stale in gap.stale_keys], most=2)

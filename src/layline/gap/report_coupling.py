@@ -38,7 +38,6 @@ _DATED = re.compile(r"-(\d{4}-\d{2}-\d{2})\.json\Z")
 MOST_COUPLINGS = 8
 MOST_FOLDED = 40
 _COLUMNS = ("our place", "upstream name", "how; state", "detail", "pin", "tip")
-MOST_FILES = 40
 
 
 def build_integration(gap: Gap) -> Section:
@@ -67,8 +66,7 @@ def _footprint(gap: Gap) -> list[Block]:
     foot = gap.footprint
     if not foot.folders:
         return [Paragraph("No integration folder is configured for this backend.")]
-    where = listed(list(foot.folders), most=6)
-    text = f"{count(foot.tracked, 'tracked file')} ({foot.tracked - foot.non_empty} empty, {foot.python} Python) in {where}."
+    text = statements.footprint_sentence(gap, most=6)
     more = [told for told in (statements.outside_sentence(gap), statements.beyond_sentence(gap)) if told]
     return [Paragraph(" ".join([text, *more]))]
 

@@ -11,7 +11,7 @@ from layline.gap.breaks import count_touched, find_places
 from layline.gap.cells import commit_cell, evidence_cell
 from layline.gap.churn import CODE
 from layline.git import DIFF_RULE
-from layline.history import is_version
+from layline.history.tags import is_version
 
 if TYPE_CHECKING:
     from layline.core.report import Inline

@@ -10,7 +10,9 @@ from layline.core.report import Cell, Paragraph, Report, Section, Table
 from layline.errors import ConfigError
 from layline.gap.endpoints import Endpoints
 from layline.git import DIFF_RULE, DIFF_SETTINGS
-from layline.history import compare_commits, nearest_tag, read_commit, read_diff, say_count
+from layline.history.changes import read_diff
+from layline.history.commits import compare_commits, read_commit, say_count
+from layline.history.tags import nearest_tag
 from layline.source.declared_version import read_version
 
 if TYPE_CHECKING:

@@ -17,7 +17,7 @@ from layline.gap.dependencies import Kind, Rank
 from layline.gap.dependencies.compare import Move
 from layline.gap.novelty import build_novelties
 from layline.gap.platform import PlatformChange, is_platform
-from layline.history import is_version
+from layline.history.tags import is_version
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -298,7 +298,8 @@ def difference_item(gap: Gap, row: Difference) -> Inline:
 def coupling_sentence(coupling: Coupling) -> str:
     moved = f", now {coupling.new_target}" if coupling.new_target else ""
     detail = f"; {coupling.detail.rstrip('.')}" if coupling.detail else ""
-    return f"{coupling.location} {coupling.touch.value} {coupling.target}: {say_state(coupling.state.value)}{moved}{detail}."
+    what = f"{coupling.location} {coupling.touch.value} {coupling.target}"
+    return f"{what}: {say_state(coupling.state.value)}{moved}{detail}."
 
 
 def breaks_in(gap: Gap, path: str) -> bool:
@@ -321,8 +322,11 @@ def broken_imports(gap: Gap) -> list[Coupling]:
     return list({coupling.target: coupling for coupling in reversed(broken)}.values())[::-1]
 
 
-def count_consequences(gap: Gap) -> Counter[Consequence]:
-    return Counter(coupling.consequence for coupling in gap.couplings)
+def footprint_sentence(gap: Gap, most: int) -> str:
+    """How many files of ours stand in the folders of this backend."""
+    foot = gap.footprint
+    files = f"{count(foot.tracked, 'tracked file')} ({foot.tracked - foot.non_empty} empty, {foot.python} Python)"
+    return f"{files} in {listed(list(foot.folders), most=most)}."
 
 
 def count_surface(gap: Gap, rows: str) -> Counter[SurfaceChange]:

@@ -7,7 +7,7 @@ import builtins
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from layline.interpreter.comprehensions import MOST_ITEMS, evaluate_comprehension
+from layline.interpreter.loops import MOST_ITEMS, evaluate_comprehension
 from layline.interpreter.state import Machine, name_module
 from layline.interpreter.strings import fold_operation, show_constant
 from layline.interpreter.values import (

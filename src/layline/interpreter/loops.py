@@ -1,15 +1,31 @@
-"""Loops that stop at the first item that fits: after them, a name is what it was at any of the stops."""
+"""What is read item by item: loops that stop at the first item that fits, and comprehensions with their filters.
+
+After such a loop a name is what it was at any of the stops. A filter that can be decided is applied, another one stays
+with what it lets through.
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import ast
+from typing import TypeAlias
 
 from layline.interpreter.branches import merge_names
-from layline.interpreter.values import Choice, Unknown, Value
+from layline.interpreter.modules import Scope
+from layline.interpreter.state import Loop, Machine
+from layline.interpreter.values import (
+    LEFT_OUT,
+    Choice,
+    Element,
+    Items,
+    Table,
+    Unknown,
+    Value,
+    conjoin,
+    truth,
+)
 
-if TYPE_CHECKING:
-    from layline.interpreter.state import Loop
-
+MOST_ITEMS = 400
+Comprehension: TypeAlias = ast.ListComp | ast.SetComp | ast.GeneratorExp | ast.DictComp
 _MOST_STOPS = 12
 """A loop over more items is read as if it went on to its end."""
 
@@ -30,3 +46,50 @@ def settle_loop(loop: Loop, names: dict[str, Value]) -> dict[str, Value]:
             if now != value:
                 owner.attributes[name] = Choice(test, value, now)
     return names
+
+
+def evaluate_comprehension(machine: Machine, node: Comprehension, scope: Scope) -> Value:
+    inner = Scope(scope.module, scope)
+    items, table = Items([]), Table([])
+
+    def produce(depth: int, tests: tuple[Value, ...]) -> None:
+        if len(items.values) + len(table.entries) > MOST_ITEMS:
+            return
+        if depth == len(node.generators):
+            if isinstance(node, ast.DictComp):
+                key = machine.evaluate(node.key, inner)
+                table.entries.append((key, _filtered(tests, machine.evaluate(node.value, inner))))
+            else:
+                items.values.append(_filtered(tests, machine.evaluate(node.elt, inner)))
+            return
+        generator = node.generators[depth]
+        source = machine.evaluate(generator.iter, inner)
+        values = machine.iterate(source)
+        if values is None:
+            items.whole = table.whole = False
+        for value in [Element(source, Unknown("each"))] if values is None else values:
+            before, plain = unfilter(value)
+            machine.bind_target(generator.target, plain, inner)
+            found = [machine.evaluate(test, inner) for test in generator.ifs]
+            if not any(truth(test) is False for test in found):
+                open_ = [test for test in found if truth(test) is None and values is not None]
+                produce(depth + 1, (*tests, *before, *open_))
+
+    produce(0, ())
+    return table if isinstance(node, ast.DictComp) else items
+
+
+def _filtered(tests: tuple[Value, ...], value: Value) -> Value:
+    return Choice(conjoin(tests), value, LEFT_OUT) if tests else value
+
+
+def unfilter(value: Value) -> tuple[tuple[Value, ...], Value]:
+    """An item without the filter it passed, and that filter; also where only a part of the item carries it."""
+    match value:
+        case Choice(test=test, yes=yes, no=no) if no == LEFT_OUT:
+            return (test,), yes
+        case Items(values=values, whole=whole) if any(isinstance(item, Choice) for item in values):
+            parts = [unfilter(item) if isinstance(item, Choice) else ((), item) for item in values]
+            tests = tuple(test for found, _ in parts for test in found)
+            return (tests, Items([item for _, item in parts], whole)) if tests else ((), value)
+    return (), value

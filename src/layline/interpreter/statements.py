@@ -6,11 +6,10 @@ import ast
 from typing import TYPE_CHECKING
 
 from layline.interpreter.branches import merge_names
-from layline.interpreter.comprehensions import MOST_ITEMS, unfilter
 from layline.interpreter.containers import open_filters
 from layline.interpreter.events import Imported
 from layline.interpreter.expressions import Expressions
-from layline.interpreter.loops import note_stop, settle_loop
+from layline.interpreter.loops import MOST_ITEMS, note_stop, settle_loop, unfilter
 from layline.interpreter.modules import Scope, resolve_relative
 from layline.interpreter.objects import asks_class
 from layline.interpreter.references import gives_value

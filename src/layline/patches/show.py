@@ -11,7 +11,7 @@ from layline.core.patch import TargetKind
 from layline.core.report import Answer, Bullets, Cell, Code, Paragraph, Report, Section, Table
 from layline.coupling.replacements import Replacements
 from layline.errors import GitError
-from layline.history import read_line_log, read_log
+from layline.history.commits import read_line_log, read_log
 from layline.interpreter.line_tests import find_chain
 from layline.patches.data import encode_patch
 from layline.patches.declared_keys import read_schema

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 from layline.core.evidence import Skipped
 from layline.core.patch import TargetKind
-from layline.coupling.pinned import read_pinned_part
 from layline.errors import Error, GitError
 from layline.patches.installer import Known, MemberKind
 from layline.source import DefinitionKind, Index, Part, SymbolKind, open_cache
@@ -124,7 +123,7 @@ def open_upstreams(workspace: Workspace) -> Upstreams:
     skipped: list[Skipped] = []
     for key in workspace.settings.backends:
         try:
-            parts.append(read_pinned_part(workspace, key))
+            parts.append(workspace.read_pinned_part(key))
         except Error as error:
             skipped.append(Skipped(f"upstream {key}", f"its targets cannot be looked up: {error.message}"))
             continue

@@ -13,7 +13,8 @@ from layline.core.evidence import Skipped
 from layline.core.policy import Inputs, Policy, recommend
 from layline.core.revision import Commit, Relation
 from layline.errors import Error
-from layline.history import Distance, compare_commits, find_tip_at, read_commit, read_pin
+from layline.history.commits import Distance, compare_commits, find_tip_at, read_commit
+from layline.history.pins import read_pin
 from layline.periodic.merged import read_variables
 from layline.periodic.model import (
     CountedMove,

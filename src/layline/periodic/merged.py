@@ -11,8 +11,9 @@ from layline.config import Backend, Category
 from layline.core.checks import clean_line
 from layline.core.patterns import Classes
 from layline.core.revision import Commit
-from layline.history import find_pin_moves as read_pin_moves
-from layline.history import read_bodies, read_commit, read_log, read_touched_files
+from layline.history.commits import read_bodies, read_commit, read_log
+from layline.history.pins import find_pin_moves as read_pin_moves
+from layline.history.touched import read_touched_files
 from layline.periodic.categories import judge_category
 from layline.periodic.model import Merged, PinMove, PullRequest, Window
 

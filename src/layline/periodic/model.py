@@ -10,7 +10,7 @@ from layline.core.evidence import Skipped
 from layline.core.period import Period
 from layline.core.policy import Recommendation
 from layline.core.revision import Commit
-from layline.history import Distance
+from layline.history.commits import Distance
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

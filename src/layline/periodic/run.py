@@ -13,7 +13,7 @@ from layline.core.period import Cadence
 from layline.core.records import encode_record
 from layline.core.report import Answer, Report
 from layline.errors import ConfigError, Error
-from layline.history import find_tip_at, read_commit
+from layline.history.commits import find_tip_at, read_commit
 from layline.periodic.activity import read_activity
 from layline.periodic.distance import FindNotable, ReportScope, Target
 from layline.periodic.files import find_places, write_report

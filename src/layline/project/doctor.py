@@ -17,7 +17,7 @@ from layline.core.report import Answer, Bullets, Paragraph, Report, Section, Tab
 from layline.errors import Error
 from layline.files import name_path
 from layline.gap.endpoints import find_endpoints
-from layline.history import read_pin
+from layline.history.pins import read_pin
 from layline.source.tree import Tree
 
 if TYPE_CHECKING:

@@ -14,12 +14,13 @@ import threading
 from collections.abc import Callable, Iterable, Iterator
 from itertools import chain
 from pathlib import Path
-from typing import IO, TypeAlias
+from typing import IO, TypeAlias, TypeVar
 
 import layline
 from layline.git import Blob
 from layline.source.parsing import encode_module
 
+T = TypeVar("T")
 _FEW_BYTES = 400_000
 """Below this much source, starting processes costs more than it saves."""
 _FEW = 16
@@ -193,3 +194,30 @@ def _cores() -> int:
         return len(os.sched_getaffinity(0))
     except AttributeError:  # not on Linux
         return os.cpu_count() or 1
+
+
+def begin_reading(read: Callable[[], T]) -> Callable[[], T]:
+    """Start to read, in a thread; what comes back waits for the answer, or raises what reading raised.
+
+    Python runs one thread at a time, so this is for work that other processes do. The thread does not outlive an
+    interrupted command.
+    """
+    answers: list[T] = []
+    errors: list[BaseException] = []
+
+    def run() -> None:
+        try:
+            answers.append(read())
+        except BaseException as error:  # noqa: BLE001  raised again where the answer is asked for
+            errors.append(error)
+
+    thread = threading.Thread(target=run, daemon=True)
+    thread.start()
+
+    def wait() -> T:
+        thread.join()
+        if errors:
+            raise errors[0]
+        return answers[0]
+
+    return wait

@@ -15,7 +15,7 @@ from layline.errors import ConfigError, GitError
 from layline.git import open_repository
 from layline.git.scratch import write_files
 from layline.git.write import NO_COMMIT, Identity, WorkTree, open_work_tree
-from layline.history import read_commit
+from layline.history.commits import read_commit
 from layline.upgrade.pin_edit import PinEdit, build_pin_edit
 from layline.upgrade.plan_answer import count_places, say_culprit
 from layline.upgrade.trailers import Promise, parse_promise, render_trailers

@@ -10,7 +10,7 @@ from layline.core.listing import Diagnostic, Group, Listing
 from layline.core.prose import count
 from layline.core.report import Annotation, Answer, Paragraph, Report, Rule, Section, Subject, Table
 from layline.coupling.drift_model import finding_id
-from layline.history import read_commit
+from layline.history.commits import read_commit
 from layline.upgrade.absolute import Judged, Standing
 from layline.upgrade.judging import find_lines
 from layline.upgrade.trailers import Promise, parse_promise

@@ -13,8 +13,7 @@ from layline.core.progress import Progress, silent
 from layline.core.prose import count, verb
 from layline.core.report import Answer, Bullets, Paragraph, Report, Section, Table
 from layline.errors import ConfigError, Error
-from layline.history import read_commit
-from layline.history.commits import compare_commits
+from layline.history.commits import compare_commits, read_commit
 from layline.patches.drift.ask import DriftOptions, find_drift
 from layline.patches.drift.lines import count_places, tell_row
 from layline.upgrade.fleet_file import FleetProject, read_fleet

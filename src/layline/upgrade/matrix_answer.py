@@ -11,7 +11,7 @@ from layline.core.progress import Progress, silent
 from layline.core.prose import count, listed
 from layline.core.report import Answer, Chart, Paragraph, Report, Section, Table
 from layline.errors import ConfigError
-from layline.history import count_commits, read_commit
+from layline.history.commits import count_commits, read_commit
 from layline.patches.drift.report import encode_commit
 from layline.upgrade.cells import judge_cells
 from layline.upgrade.judging import pin_of

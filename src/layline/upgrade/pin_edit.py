@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from layline.git.write import GITLINK
-from layline.history import read_pin
+from layline.history.pins import read_pin
 
 if TYPE_CHECKING:
     from layline.config import Backend

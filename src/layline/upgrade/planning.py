@@ -7,8 +7,7 @@ from dataclasses import dataclass, replace
 
 from layline.core.progress import Progress, silent
 from layline.coupling.drift_model import Drift
-from layline.history import read_commits
-from layline.history.commits import compare_commits
+from layline.history.commits import compare_commits, read_commits
 from layline.upgrade.edits import render_patch
 from layline.upgrade.judging import Stops, edit_to, find_break, find_lines, judge_at, judge_between
 from layline.upgrade.plan import (

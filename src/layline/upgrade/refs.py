@@ -8,7 +8,8 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, TypeVar
 
 from layline.errors import ConfigError
-from layline.history import is_version, read_commits
+from layline.history.commits import read_commits
+from layline.history.tags import is_version
 
 if TYPE_CHECKING:
     from layline.git import Repository

@@ -11,8 +11,7 @@ from layline.core.progress import Progress, silent
 from layline.core.prose import count, verb
 from layline.core.report import Answer, Chart, Report, Section, Table
 from layline.errors import ConfigError, Error
-from layline.history import read_commit
-from layline.history.commits import compare_commits, find_tip_at
+from layline.history.commits import compare_commits, find_tip_at, read_commit
 from layline.upgrade.cells import judge_cells
 from layline.upgrade.judging import pin_of
 

@@ -15,8 +15,8 @@ from layline.git.mirror import fetch_mirror
 from layline.git.overlay import Overlay
 from layline.git.repository import find_git_dir
 from layline.git.worktree import find_edits
-from layline.history import read_pin
-from layline.source import Tree, survey
+from layline.history.pins import read_pin
+from layline.source import Part, Tree, survey
 from layline.source.cache import cache_directory
 
 if TYPE_CHECKING:
@@ -66,6 +66,12 @@ class Workspace:
     def choose(self, key: str | None) -> tuple[str, ...]:
         """The backend named, or all."""
         return (key,) if key else tuple(self.settings.backends)
+
+    def read_pinned_part(self, key: str) -> Part:
+        """A backend's upstream at its pin, as a part of an index."""
+        pinned = self.find_pinned(key)
+        tree = Tree(pinned.repository, pinned.commit)
+        return Part(tree=tree, source_roots=pinned.backend.source_roots, packages=pinned.backend.packages)
 
     def find_pinned(self, key: str) -> Pinned:
         """The backend at its pin; looked up once."""

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from layline.dashboard.check import check_site
 from layline.dashboard.check.markup import decode_page, encode_page, find_page_problems, read_page
+from layline.dashboard.check.site import check_site
 from sites import make_project
 
 

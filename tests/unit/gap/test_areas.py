@@ -8,7 +8,7 @@ from layline.core.revision import Commit
 from layline.gap.areas import area_classes, find_package_changes, measure_areas
 from layline.gap.changes import build_changes, find_reverted, mark_lost
 from layline.gap.churn import measure_churn
-from layline.history import Diff, FileChange
+from layline.history.changes import Diff, FileChange
 
 
 def change(path: str, status: str = "M", lines: tuple[int, int] = (1, 0), old: str | None = None) -> FileChange:

@@ -21,7 +21,8 @@ from layline.gap.platform import find_platform_changes
 from layline.gap.reach import find_beyond
 from layline.gap.switched_off import name_switches, open_reader
 from layline.git import open_repository
-from layline.history import Diff, read_commit
+from layline.history.changes import Diff
+from layline.history.commits import read_commit
 from layline.source import Part, Tree, build_index
 from layline.source.resolve import Resolver
 

@@ -12,7 +12,8 @@ from histories import History
 from layered import make_layered
 from layline.errors import GitError, MissingObject
 from layline.git import open_repository
-from layline.history import compare_commits, read_diff, read_log
+from layline.history.changes import read_diff
+from layline.history.commits import compare_commits, read_log
 
 TRAPS = """
 [core]

@@ -12,22 +12,10 @@ from layline.config import Backend, Pin
 from layline.core.revision import Commit, Relation
 from layline.errors import ConfigError
 from layline.git import open_repository
-from layline.history import (
-    FileChange,
-    compare_commits,
-    find_pin_moves,
-    find_releases,
-    find_tip_at,
-    is_version,
-    nearest_tag,
-    read_commit,
-    read_commits,
-    read_diff,
-    read_log,
-    read_pin,
-    say_count,
-)
-from layline.history.tags import find_newest_release, is_final
+from layline.history.changes import FileChange, read_diff
+from layline.history.commits import compare_commits, find_tip_at, read_commit, read_commits, read_log, say_count
+from layline.history.pins import find_pin_moves, read_pin
+from layline.history.tags import find_newest_release, find_releases, is_final, is_version, nearest_tag
 
 SUBJECTS = [
     ("Fix the rudder (#12)", 12),

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from layline.core.evidence import encode_skipped
 from layline.core.report import Answer, Bullets, Paragraph, Report, Section
-from layline.dashboard.check import Checked
+from layline.dashboard.check.site import Checked
 
 if TYPE_CHECKING:
     from layline.dashboard import answers

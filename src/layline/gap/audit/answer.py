@@ -17,7 +17,7 @@ from layline.gap.audit.ground import MeasuredPair
 from layline.gap.audit.model import AuditedField, AuditVerdict, leave
 from layline.gap.audit.periodic_record import Surroundings, audit_periodic_record
 from layline.gap.audit.report_text import audit_report_text
-from layline.history import find_tip_at
+from layline.history.commits import find_tip_at
 
 if TYPE_CHECKING:
     from layline.config import Backend

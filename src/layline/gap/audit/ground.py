@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 
 from layline.gap.dependencies import compare_declarations, read_declarations
 from layline.git import DIFF_SETTINGS
-from layline.history import compare_commits, read_commit, read_diff
+from layline.history.changes import read_diff
+from layline.history.commits import compare_commits, read_commit
 from layline.source.declared_version import read_version
 from layline.source.tree import Tree
 
@@ -21,7 +22,8 @@ if TYPE_CHECKING:
     from layline.core.revision import Commit
     from layline.gap.dependencies import Declaration, Declarations, Difference
     from layline.git import Repository
-    from layline.history import Diff, Distance
+    from layline.history.changes import Diff
+    from layline.history.commits import Distance
     from layline.source.declared_version import Version
 
 

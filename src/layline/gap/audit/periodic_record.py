@@ -14,7 +14,8 @@ from layline.gap.audit.gap_record import date_readings
 from layline.gap.audit.ground import holds_code
 from layline.gap.audit.model import AuditedField, AuditVerdict, attempt, check, check_any, check_hash, leave
 from layline.gap.audit.written import find_written
-from layline.history import compare_commits, find_tip_at, read_commit, read_log, read_pin, say_count
+from layline.history.commits import compare_commits, find_tip_at, read_commit, read_log, say_count
+from layline.history.pins import read_pin
 
 if TYPE_CHECKING:
     from layline.config import Backend

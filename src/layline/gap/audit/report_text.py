@@ -10,7 +10,7 @@ from layline.core.evidence import Skipped
 from layline.gap.audit.added_paths import check_added_path, find_added_paths
 from layline.gap.audit.model import AuditedField, AuditVerdict, attempt
 from layline.gap.dependencies.model import canonical_name
-from layline.history import read_log
+from layline.history.commits import read_log
 from layline.source.tree import Tree
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from layline.core.evidence import Severity, Skipped, encode_skipped
 from layline.core.listing import join_listings
 from layline.core.report import Answer, Report, Section, Subject
 from layline.errors import Error
-from layline.history import read_commit, read_commits
+from layline.history.commits import read_commit, read_commits
 from layline.patches.drift.baseline import Accepted, find_stale, parse_baseline, split_accepted
 from layline.patches.drift.lines import build_drift_listing
 from layline.patches.drift.report import DriftReport, build_findings, build_report, encode_drift

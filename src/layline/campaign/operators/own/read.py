@@ -11,7 +11,7 @@ from pathlib import Path
 from types import ModuleType, SimpleNamespace
 from typing import Any
 
-from layline.campaign.values.operator_file import Axis, Tensor
+from layline.campaign.values.operator_file import DTYPES, ROLES, Axis, Tensor
 from layline.errors import ConfigError
 
 LANGUAGES = ("c", "python", "triton", "torch")
@@ -121,8 +121,6 @@ def _find_problems(file: OperatorFile) -> Iterator[str]:
 
 
 def _find_bad_tensors(said: SimpleNamespace) -> Iterator[str]:
-    from layline.campaign.values.operator_file import DTYPES, ROLES
-
     for name, axis in said.axes.items():
         if not isinstance(axis, Axis):
             yield f"axes[{name!r}] is not an Axis."
