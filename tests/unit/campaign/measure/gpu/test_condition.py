@@ -16,6 +16,7 @@ def smi(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     program.write_text(f"#!/bin/sh\ncat {tmp_path}/answer\n")
     program.chmod(0o755)
     monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
+    monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
     return tmp_path / "answer"
 
 
@@ -48,7 +49,6 @@ def test_the_accelerator_in_use_is_asked_and_not_the_first(
     (smi.parent / "nvidia-smi").write_text(
         '#!/bin/sh\nfor word; do case $word in --id=*) echo "${word#--id=}";; esac; done\n'
     )
-    monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
     if visible is not None:
         monkeypatch.setenv("CUDA_VISIBLE_DEVICES", visible)
     assert read_accelerator({}) == expected
