@@ -15,6 +15,7 @@ from dataclasses import replace
 
 from layline.change.comparison import Comparison
 from layline.change.homes import MOVE, Homes, needs_more
+from layline.change.shims import find_shimmed
 from layline.change.signatures import SignatureChange, compare_decorators, compare_signatures
 from layline.change.trace import Tracer, Trail, is_followable
 from layline.core.drift import DriftKind, Fate
@@ -93,6 +94,11 @@ class Comparer:
                 suggestions=(home,),
                 why=(*found.why, Why(Reason.INHERITED, after.inherited_from)),
             )
+        shimmed = find_shimmed(before, after, self.pin, self.tip) if found.body_changed else None
+        if shimmed is not None:
+            home = Suggestion(shimmed, 1.0, "the old name only calls it")
+            shim = Why(Reason.ONLY_CALLS, shimmed)
+            return replace(found, kind=DriftKind.MOVED, suggestions=(home,), why=(*found.why, shim))
         if before.home != after.home and before.kind is not SymbolKind.DEFINITION:
             return replace(found, why=(*found.why, Why(Reason.COMES_FROM, str(before.home), str(after.home))))
         return found

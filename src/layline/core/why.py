@@ -36,6 +36,7 @@ class Reason(Enum):
     NOT_DEFINED_HERE = "it is no longer defined here: {name}"
     WAS_IS = "it was {name} and is {other} now"
     ONLY_REEXPORTED = "the old path only re-exports it"
+    ONLY_CALLS = "the old name only calls {name}, which does what it did"
     INHERITED = "it is inherited from {name} now"
     COMES_FROM = "it comes from {other} now, {name} before"
     OTHER_KIND = "the {name} became a {other}"

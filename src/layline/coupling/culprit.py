@@ -165,13 +165,17 @@ def _positions(tracer: Tracer) -> dict[str, int]:
 
 
 def _find_leaving(row: Drift, sides: Sides) -> str | None:
-    """Since when the old module only re-exports what it used to define."""
+    """Since when the old module only re-exports, or the old name only calls, what it used to define."""
     before = row.comparison.before if row.comparison is not None else None
     place = _place(before.module if before is not None else None, sides)
     if place is None or before is None or before.definition is None:
         return None
-    tracer, path = place
-    return tracer.find_first(path, before.definition.qualname, lambda now: now is None)
+    (tracer, path), qualname = place, before.definition.qualname
+    shimmed = next((one.why.name for one in row.findings if one.why.reason is Reason.ONLY_CALLS), "")
+    if shimmed:
+        called = shimmed.rpartition(".")[2]
+        return tracer.find_first_text(path, lambda text: called in (slice_definition(text, qualname) or ""))
+    return tracer.find_first(path, qualname, lambda now: now is None)
 
 
 def _find_unbinding(row: Drift, sides: Sides) -> str | None:

@@ -81,6 +81,53 @@ TABLE = [
     ),
     ("renamed in place", BASE, {"pkg/a.py": function("compute", LONG)}, "pkg.a.f", ("renamed", "pkg.a.compute")),
     ("renamed and edited", BASE, {"pkg/a.py": function("compute", EDITED)}, "pkg.a.f", ("renamed", "pkg.a.compute")),
+    (
+        "a shim stays",
+        BASE,
+        {
+            "pkg/a.py": function("run", LONG)
+            + function("f", "\n    log.warning('old')\n    return run(items, limit, rate)")
+        },
+        "pkg.a.f",
+        ("moved", "pkg.a.run"),
+    ),
+    (
+        "a shim imports what it calls",
+        BASE,
+        {
+            "pkg/a.py": function("f", "\n    from .b import run\n    return run(items, limit, rate=rate)"),
+            "pkg/b.py": function("run", EDITED),
+        },
+        "pkg.a.f",
+        ("moved", "pkg.b.run"),
+    ),
+    (
+        "a method that calls another one",
+        {"pkg/a.py": klass("C", function("go", LONG, "(self, items, limit, rate=1)"))},
+        {
+            "pkg/a.py": klass(
+                "C",
+                function("go", "\n    return self.step(items, limit, rate)", "(self, items, limit, rate=1)"),
+                function("step", LONG, "(self, items, limit, rate)"),
+            )
+        },
+        "pkg.a.C.go",
+        ("moved", "pkg.a.C.step"),
+    ),
+    (
+        "a call of something else is no shim",
+        BASE,
+        {"pkg/a.py": function("run", OTHER, "(path)") + function("f", "\n    return run(items)")},
+        "pkg.a.f",
+        ("body-changed", None),
+    ),
+    (
+        "more than a call is no shim",
+        BASE,
+        {"pkg/a.py": function("run", LONG) + function("f", "\n    items = list(items)\n    return run(items, limit)")},
+        "pkg.a.f",
+        ("body-changed", None),
+    ),
     ("gone", BASE, {"pkg/a.py": "x = 1\n"}, "pkg.a.f", ("removed", None)),
     (
         "a namesake with another body is no move",

@@ -159,6 +159,16 @@ def test_who_took_a_name_away_is_told_also_where_nothing_breaks(tmp_path: Path) 
     assert row.culprit.subject == "tip"
 
 
+def test_a_shim_has_moved_and_who_made_it_is_told(tmp_path: Path) -> None:
+    shim = f"{RUN.replace('run', 'walk')}\n\ndef run(x):\n    return walk(x)\n"
+    long = BODY.replace("return total", "print(total, x)\n    print(x, total, step)\n    return [total, x, step]")
+    row = judge(tmp_path, {"keel/run.py": f"def run(x):\n{long}"}, {"keel/run.py": shim.replace(BODY, long)})
+    assert (row.kind, row.severity) == ("moved", "look")
+    assert "only-calls" in codes(row)
+    assert row.culprit is not None
+    assert row.culprit.subject == "tip"
+
+
 LACKS_DASH = negate(Condition(kind=ConditionKind.NAME, text="keel.run.dash"))
 FILLS = [
     # (what it shows, condition, what upstream has at the tip, kind, severity, whether the patch can go)
