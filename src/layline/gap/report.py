@@ -161,7 +161,9 @@ def _tell_plan(gap: Gap) -> str:
 
 def _tell_beginning(step: PlanStep) -> str:
     """Where the first break lies right behind the pin there is nothing to gain before it."""
-    where = f"{step.ahead} commits after the pin" if step.ahead > 1 else "right after the pin"
+    if step.ahead == 1:
+        return f"First fix the {count(step.places, 'place')} that the commit right after the pin breaks."
+    where = f"{step.ahead} commits after the pin"
     return f"First fix the {count(step.places, 'place')} that break {where}; no earlier stop brings anything."
 
 

@@ -102,16 +102,13 @@ def cost_sentence(gap: Gap) -> str:
 def _beside(gap: Gap) -> str:
     """What has to be changed beside the code that ships: settings and tests."""
     keys = sum(1 + stale.others for stale in gap.stale_keys)
-    parts = (
-        [f"{count(keys, 'line')} of our YAML files that set {count(len(gap.stale_keys), 'key')} unknown to the tip"]
-        if keys
-        else []
-    )
-    files = len({place.path for place in gap.tests})
-    parts += (
-        [f"{count(len(gap.tests), 'import')} in {count(files, 'test')} of ours whose name is gone"] if gap.tests else []
-    )
-    return f" Beside them: {listed(parts)}." if parts else ""
+    parts = []
+    if keys:
+        parts.append(f"{count(keys, 'YAML line')} with {count(len(gap.stale_keys), 'key')} unknown to the tip")
+    if gap.tests:
+        files = len({place.path for place in gap.tests})
+        parts.append(f"{count(len(gap.tests), 'import')} of names that are gone, in {count(files, 'test file')}")
+    return f" Beside the code: {listed(parts)}." if parts else ""
 
 
 def _how(gap: Gap, places: tuple[str, ...]) -> str:
