@@ -10,7 +10,7 @@ from layline.errors import ConfigError
 
 _LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 _DEEPEST = 100
-"""Levels of nesting. People write five; a text of brackets alone costs the reader time with the square of its length."""
+"""Levels of nesting. People write five; a text of brackets alone costs time with the square of its length."""
 
 
 class NotYaml(Exception):

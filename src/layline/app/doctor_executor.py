@@ -22,7 +22,7 @@ _COLUMNS = ("host", "node", "kind", "cores", "accelerators", "Python", "Layline"
 
 
 def doctor_executor(words: str) -> Answer:
-    """Ask every machine what it is, then let one of each kind do a small job as a measuring run is done: alone, once."""
+    """Ask every machine what it is, then let one of each kind do a small job as a measuring run does: alone, once."""
     with open_executor(words) as executor:
         found = executor.look()
         machines = [one for one in found if isinstance(one, Machine)]

@@ -90,8 +90,8 @@ KINDS = {
             102,
             "TargetSignatureChanged",
             (
-                "Parameters, defaults, decorators or sync/async of the target differ at the tip. A replacement that does "
-                "not take what upstream passes raises TypeError."
+                "Parameters, defaults, decorators or sync/async of the target differ at the tip. A replacement that "
+                "does not take what upstream passes raises TypeError."
             ),
         ),
         rank=2,

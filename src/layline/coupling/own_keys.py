@@ -1,4 +1,6 @@
-"""Settings that YAML files of ours give: an engine that merges them into upstream's arguments needs no flag for them."""
+"""Settings that YAML files of ours give: an engine that merges them into upstream's arguments needs no flag for
+them.
+"""
 
 from __future__ import annotations
 

@@ -155,7 +155,7 @@ class Pair:
         return Sight(tree, roots, open_cache(analyser=FACTS))
 
     def open_memos(self, kind: str, *inputs: object) -> Memos:
-        """What is kept of our files depends on our settings, every pin, the pin's commit and the version at the tip; each
+        """What is kept of our files depends on our settings, all pins, the pin's commit and the version at the tip; each
         part says what else, and notes what it reads of the tip.
         """
         workspace, tree = self.workspace, self.workspace.tree
@@ -183,7 +183,7 @@ class Pair:
 
     @cached_property
     def settled(self) -> tuple[Coupling, ...]:
-        """Every place with its verdict, those that read a command-line flag of upstream's included: one count for all."""
+        """Every place with its verdict, also those that read a command-line flag of upstream's: one count for all."""
         if not any(is_flag(one.target) for one in self.places.couplings):
             return self.places.couplings
         flags = {row.name: row for row in self._flags.rows}

@@ -14,7 +14,7 @@ from layline.core.progress import Progress, silent
 from layline.coupling.pair import Pair
 from layline.gap.areas import area_classes, find_package_changes, measure_areas
 from layline.gap.causes import find_causes
-from layline.gap.changes import build_changes, mark_lost
+from layline.gap.changes import Changes, build_changes, mark_lost
 from layline.gap.churn import measure_churn
 from layline.gap.dependencies import compare_declarations, find_conflicts, read_declarations
 from layline.gap.effort import measure_effort
@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from layline.core.report import Report
     from layline.core.revision import Commit
     from layline.coupling.drift_model import Drift
+    from layline.gap.areas import PackageChange
     from layline.gap.endpoints import Endpoints
     from layline.gap.model import Side
     from layline.git import Repository
@@ -79,18 +80,13 @@ def measure_between(
     with ThreadPoolExecutor(max_workers=1) as pool:
         waiting = pool.submit(_judge_ours, pair, read_patches if backend.packages else None)
         history = _read_history(upstream, backend, ends)
-        dependencies, skipped = read_dependencies(pin, tip, backend.dependencies)
-        switched = name_switches(dependencies.platform, history.log, history.touched, open_reader(upstream))
-        dependencies = replace(dependencies, platform=tuple(switched))
+        dependencies, skipped = _read_dependencies(upstream, history, backend, (pin, tip))
         patches, unread, impact = waiting.result()
-    couplings = impact.couplings
     ours = {*impact.used_files} | {one.path for row in patches or () for one in row.evidence if one.path}
-    places = find_broken_places(couplings, patches or ())
+    places = find_broken_places(impact.couplings, patches or ())
     broken = len(places) if impact.surface is not None else None
-    causes = find_causes(history.log, couplings, patches or ())
-    ours_at = workspace.tree
+    causes = find_causes(history.log, impact.couplings, patches or ())
     packages = tuple(find_package_changes(pin.entries, tip.entries, history.diff))
-    folders = (*backend.configs, *list_named(pair))
     inputs = policy_inputs(history.distance.behind, history.age_days, broken, dependencies.differences)
     return Gap(
         key=key,
@@ -114,25 +110,43 @@ def measure_between(
         areas=measure_areas(history.diff, history.touched, backend.areas),
         packages=packages,
         shims=impact.shims,
-        changes=mark_lost(
-            build_changes(history.log, history.touched, area_classes(backend.areas), ours),
-            history.touched,
-            frozenset(pin.entries),
-            frozenset(tip.entries),
-        ),
+        changes=_find_changes(history, backend, ours, (pin, tip)),
         dependencies=dependencies,
         surface=impact.surface,
-        couplings=couplings,
+        couplings=impact.couplings,
         stale_keys=impact.stale_keys,
         recommendation=recommend(inputs, workspace.settings.policy),
         plan=build_plan(history.sides[0].commit, history.log, history.releases, causes),
         causes=causes,
-        effort=measure_effort(ours_at.read_text, places) if impact.surface is not None else None,
+        effort=measure_effort(workspace.tree.read_text, places) if impact.surface is not None else None,
         patches=patches,
         tests=impact.tests,
-        mentions=tuple(find_mentions(ours_at, list_yaml(ours_at.entries, folders), packages, tip.entries)),
+        mentions=_find_mentions(pair, packages, tip),
         skipped=(*skipped, *impact.skipped, *unread),
     )
+
+
+def _find_mentions(
+    pair: Pair, packages: tuple[PackageChange, ...], tip: Tree
+) -> tuple[tuple[str, tuple[str, ...]], ...]:
+    """Packages that upstream deleted and YAML files of ours still name."""
+    tree, folders = pair.workspace.tree, (*pair.settings.configs, *list_named(pair))
+    return tuple(find_mentions(tree, list_yaml(tree.entries, folders), packages, tip.entries))
+
+
+def _find_changes(history: History, backend: Backend, ours: set[str], sides: tuple[Tree, Tree]) -> Changes:
+    """What upstream did between the two, what touches files we use told from the rest."""
+    found = build_changes(history.log, history.touched, area_classes(backend.areas), ours)
+    then, now = (frozenset(side.entries) for side in sides)
+    return mark_lost(found, history.touched, then, now)
+
+
+def _read_dependencies(
+    upstream: Repository, history: History, backend: Backend, sides: tuple[Tree, Tree]
+) -> tuple[Dependencies, tuple[Skipped, ...]]:
+    found, skipped = read_dependencies(*sides, backend.dependencies)
+    switched = name_switches(found.platform, history.log, history.touched, open_reader(upstream))
+    return replace(found, platform=tuple(switched)), skipped
 
 
 def _judge_ours(

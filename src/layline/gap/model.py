@@ -73,7 +73,7 @@ class PlanStep:
     places: int = 0
     """Places of our code that it breaks."""
     ahead: int = 1
-    """Commits from here to the one that breaks them; more than one where the commits before it are too few to stop for."""
+    """Commits from here to the one that breaks them; several where the commits before it are too few to stop for."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

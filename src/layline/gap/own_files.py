@@ -1,4 +1,6 @@
-"""Files of ours beside the code that ships: tests that import what is gone, configuration that names what is deleted."""
+"""Files of ours beside the code that ships: tests that import what is gone, configuration that names what was
+deleted.
+"""
 
 from __future__ import annotations
 

@@ -250,7 +250,8 @@ def build_representative(gap: Gap) -> Section:
         f"{count(len(changes.kept), 'change')} of code by pull request, "
         f"{len([one for one in changes.kept if one.ours]) or 'none'} of them in files we import or patch. Left "
         "out: "
-        f"{count(changes.reverted, 'commit')} (reverted ones with their reverts) and {changes.housekeeping} of bots, CI, builds, docs and "
+        f"{count(changes.reverted, 'commit')} (reverted ones with their reverts) and {changes.housekeeping} of bots, "
+        "CI, builds, docs and "
         "tests."
     )
     blocks: list[Block] = [Paragraph(intro[:1].upper() + intro[1:])]

@@ -34,7 +34,7 @@ def name_switches(
 
 
 def find_switch(change: PlatformChange, path: str, commits: list[Commit], read: Read) -> Commit | None:
-    """The newest commit of the file (`commits` are newest first) before which it was there and after which it is not."""
+    """The newest commit of the file (`commits` are newest first) that had it before and has it no longer after."""
     for commit in commits[:_MOST]:
         before = find_values(change.what, read(f"{commit.hash}^", path))
         if before if not change.keeps else before & set(change.pin):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from layline.interpreter.builtin import KNOWN, call_method
 from layline.interpreter.events import Call, Registration
@@ -49,6 +49,8 @@ from layline.interpreter.writes import Writes
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
+
+    from layline.core.evidence import Location
 
 
 _TALKS = re.compile(r"_?(?:log|debug|info|warn|warning|error|print|trace)(?:_|$)")
@@ -277,10 +279,8 @@ class Interpreter(Namings, Writes):
         ):
             return arguments[0] if arguments else NONE
         given = {str(key.value): value for key, value in table.entries if isinstance(key, Literal)}
-        at = place.value
-        self.record(
-            Registration(registry=str(name.value), arguments=given, handler=handler, at=at, module=self.frame.module)  # type: ignore[arg-type]
-        )
+        at, home = cast("Location", place.value), self.frame.module
+        self.record(Registration(registry=str(name.value), arguments=given, handler=handler, at=at, module=home))
         return handler
 
     def call_from(self, function: Function, arguments: list[Value]) -> Value:

@@ -1,4 +1,4 @@
-"""The modules of the downstream by dotted name, parsed when first needed, and the names that each of their blocks has."""
+"""The modules of the downstream by dotted name, parsed when first needed, and the names that their blocks have."""
 
 from __future__ import annotations
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def find_stashed(module: Module) -> frozenset[tuple[str, str]]:
-    """(name it is stashed under, name of the original), wherever in the file the two stand; read when first asked for."""
+    """(name it is stashed under, name of the original), wherever in the file the two stand; read when first asked."""
     if module.stashed is None:
         module.stashed = frozenset(_find_pairs(module.body))
     return module.stashed

@@ -45,15 +45,14 @@ if TYPE_CHECKING:
     from layline.interpreter.modules import Module
 
 _METADATA = frozenset(
-    "__name__ __qualname__ __doc__ __module__ __wrapped__ __signature__ __annotations__ __defaults__ __kwdefaults__".split()
+    "__name__ __qualname__ __doc__ __module__ __wrapped__ __signature__ __annotations__ __defaults__ "
+    "__kwdefaults__".split()
 )
 _MARKER = re.compile(
     r"(?:^|_)(patched|wrapped|applied|installed|hooked|orig|original|backup|saved|sentinel|done|marker"
     r"|unpatched|instrumented|is_patch|patch)(?:_|$)",
     re.IGNORECASE,
 )
-
-
 _COMPUTED = "a value computed at run time"
 _MOST_VALUES = 4
 """Constants that are named one by one; of more, only that they are computed."""

@@ -74,7 +74,8 @@ class _AliasReader(cst.CSTVisitor):
         if isinstance(node.names, cst.ImportStar) or node.relative:
             return
         for item in node.names:
-            bound = _dotted(item.asname.name) if item.asname is not None else _dotted(item.name)  # type: ignore[arg-type]
+            name = item.asname.name if item.asname is not None else item.name
+            bound = _dotted(name)  # type: ignore[arg-type]
             self._bind(bound, f"{_dotted(node.module)}.{_dotted(item.name)}")
 
     def _bind(self, name: str, home: str) -> None:

@@ -1,4 +1,4 @@
-"""Keys of our configuration files that upstream calls otherwise now: found by what upstream's own code did with them."""
+"""Keys of our configuration files that upstream calls otherwise now: found by what its own code did with them."""
 
 from __future__ import annotations
 

@@ -199,7 +199,8 @@ class Search:
             for use in file.uses.get(method, ()) if file is not None else ():
                 if not isinstance(use.node, ast.Attribute) or _is_inside(use.place, place):
                     continue
-                reached = self._reaches(use, file, owner, method, of)  # type: ignore[arg-type]  # else the loop is empty
+                # without a file the loop is empty
+                reached = self._reaches(use, file, owner, method, of)  # type: ignore[arg-type]
                 if reached:
                     found.append(_say(path, use))
                 elif reached is None and only and _is_named_after(use.node.value, family):

@@ -1,4 +1,4 @@
-"""What one method of a class puts in place and another one puts back: `self.old = m.f; m.f = ours` … `m.f = self.old`."""
+"""What one method of a class puts in place and another puts back: `self.old = m.f; m.f = ours` … `m.f = self.old`."""
 
 from __future__ import annotations
 
