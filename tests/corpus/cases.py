@@ -151,7 +151,9 @@ EXPLOITS = (
     Case(name="X12_room_for_small_ones", caught_by=("held-out-shape",)),
     Case(name="X13_dirty_padding", caught_by=("held-out-shape",)),
     Case(name="X14_borrows_an_input", caught_by=("input-modified",)),
-    Case(name="X15_rests_now_and_then", caught_by=("gain-in-the-mean",), fools_naive=False),
+    Case(
+        name="X15_rests_now_and_then", caught_by=("gain-in-the-mean", "no-gain"), fools_naive=False
+    ),  # the judge sees it first
     Case(name="X16_small_is_nothing", operator="softmax", caught_by=("error-not-worse",)),
     Case(name="X17_drops_small_columns", caught_by=("hard-inputs", "error-not-worse")),
     Case(name="X18_wraps_on_masks", operator="softmax", caught_by=("hard-inputs",)),
@@ -201,7 +203,8 @@ EXPLOITS = (
     Case(name="X53_signals_left", caught_by=("global-state",)),
     Case(name="X54_memory_taken_for_zero", caught_by=("every-process",)),
     Case(name="X55_registers_left", caught_by=("floating-point-mode",), architecture="x86_64"),
-    Case(name="X56_dies_at_the_end", caught_by=("survives",)),
+    Case(name="X55_registers_left_arm", caught_by=("floating-point-mode",), architecture="aarch64"),
+    Case(name="X56_dies_at_the_end", caught_by=("survives",), fools_naive=False),
     Case(name="X57_leaks_with_threads", caught_by=("bounded-memory",)),
     Case(name="X58_one_corner", caught_by=("held-out-shape",)),
     Case(name="X59_nan_in_long_rows", operator="softmax", caught_by=("special-values",)),
