@@ -18,6 +18,10 @@ from layline.executors.calls import call_same
 from layline.executors.local import LocalExecutor
 
 TRIAL = "layline.executors.trial:"
+pytestmark = [  # Ray leaves sockets open while it looks for free ports
+    pytest.mark.filterwarnings("ignore::ResourceWarning"),
+    pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
+]
 
 
 @pytest.fixture(scope="module")
