@@ -27,6 +27,8 @@ _OPPOSITE: dict[type[ast.cmpop], str] = {
 _MISSING = {"ImportError", "ModuleNotFoundError"}
 _BROAD = {"Exception", "BaseException"}
 _LEAVES = {"sys.exit", "exit", "os._exit"}
+_MOST_CHECKS = 3
+"""Checks of a caller that are told one by one."""
 _LONGEST = 100
 """A test longer than this is shortened; a name is explained only within it."""
 
@@ -66,14 +68,15 @@ def find_line_tests(body: list[ast.stmt], line: int) -> Iterator[LineTest]:
 
 
 def _raises(statement: ast.stmt) -> bool:
-    """An assertion, or an `if` whose branches all end in raising."""
+    """True where nothing in it but an exception leaves the block around it."""
     match statement:
-        case ast.Assert():
-            return True
-        case ast.If(body=body, orelse=orelse):
-            ends = [block[-1] for block in (body, orelse) if block]
-            return all(isinstance(end, ast.Raise) or _raises(end) for end in ends)
-    return False
+        case ast.Return() | ast.Continue() | ast.Break():
+            return False
+        case ast.Expr(value=ast.Call(func=callee)):
+            return ast.unparse(callee) not in _LEAVES
+        case ast.If() | ast.With() | ast.AsyncWith() | ast.Try():
+            return all(_raises(inner) for block in _blocks(statement) for inner in block)
+    return True
 
 
 def find_chain(body: list[ast.stmt], line: int) -> list[Definition]:
@@ -305,6 +308,21 @@ def _absorb(items: list[LineTest]) -> Iterator[LineTest]:
         if not any(part in items for part in item.parts):
             kept = tuple(part for part in item.parts if invert(part) not in items)
             yield item if kept == item.parts else combine(item.operator, kept)
+
+
+def read_caller_tests(body: list[ast.stmt], line: int) -> Condition:
+    """What a caller asks before it calls at `line`; many checks that only raise are counted, for what decides would be
+    lost among them.
+    """
+    tests = list(find_line_tests(body, line))
+    checks = sum(test.is_check for test in tests)
+    if checks <= _MOST_CHECKS:
+        return read_line_tests(tests, body)
+    deciding = read_line_tests([test for test in tests if not test.is_check], body)
+    counted = say(f"none of {checks} earlier checks raises")
+    return Condition(
+        kind=ConditionKind.ALL, parts=(deciding, counted) if deciding.parts or deciding.text else (counted,)
+    )
 
 
 def read_line_tests(tests: list[LineTest], body: list[ast.stmt]) -> Condition:

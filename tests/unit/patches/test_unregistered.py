@@ -445,7 +445,7 @@ CALLERS = [
     ("three checks", f"{CHECKS}    if d == 1:\n", "in the caller main: a and b and not c and d == 1"),
     (
         "many checks",
-        f"{CHECKS}    assert e\n    if early:\n        return\n    if d == 1:\n",
+        f"{CHECKS}    if e:\n        if a:\n            raise ValueError\n        e = 2\n    if early:\n        return\n    if d == 1:\n",
         "in the caller main: not early and d == 1 and none of 4 earlier checks raises",
     ),
 ]

@@ -13,7 +13,7 @@ from layline.interpreter.conditions import Reader, is_vague, simplify
 from layline.interpreter.config_paths import Roots
 from layline.interpreter.events import Call, Write
 from layline.interpreter.inner import walk
-from layline.interpreter.line_tests import find_body, find_chain, find_line_tests, read_line_tests
+from layline.interpreter.line_tests import find_body, find_chain, find_line_tests, read_caller_tests, read_line_tests
 from layline.interpreter.prefilter import find_handed, look_at
 from layline.interpreter.values import (
     FALSE,
@@ -92,7 +92,9 @@ class Ways:
         trail: tuple[tuple[Location, ast.AST], ...] = getattr(event, "trail", ())
         _, above = find_listed(event, effect.location, is_named=effect.target is not None)
         places = [*(place for place, _ in trail[:-1]), getattr(event, "at", effect.location)]
-        asked = [self._around(place, trail[i][1] if trail else None) for i, place in enumerate(places)]
+        asked = [
+            self._around(place, trail[i][1] if trail else None, is_caller=i < above) for i, place in enumerate(places)
+        ]
         own = [*asked[above : above + 1], *(self._say_given(test) for test in getattr(event, "given", ()))]
         if effect.target is not None:
             own += self._find_chosen(event, effect)
@@ -100,7 +102,9 @@ class Ways:
         outside = [_ask(ConditionKind.CALLER, trail[i][1], one) for i, one in enumerate(asked) if i < above]
         return combine(ConditionKind.ALL, (*own, *inside, *outside))
 
-    def _around(self, place: Location, function: ast.AST | None) -> Condition:
+    def _around(self, place: Location, function: ast.AST | None, *, is_caller: bool = False) -> Condition:
+        if function is not None and is_caller:
+            return _read_caller(function, place.line)
         if function is not None:
             return _read_gates(function, place.line)
         return _read_around(self._find_top(place), place.line)
@@ -162,6 +166,12 @@ def _ask(kind: ConditionKind, function: ast.AST, asked: Condition) -> Condition:
 @remember
 def _read_gates(function: ast.AST, line: int) -> Condition:
     return _read_around(find_body(function), line)
+
+
+@remember
+def _read_caller(function: ast.AST, line: int) -> Condition:
+    chain = find_chain(find_body(function), line)
+    return read_caller_tests(find_body(chain[-1] if chain else function), line)
 
 
 def _read_around(body: list[ast.stmt], line: int) -> Condition:

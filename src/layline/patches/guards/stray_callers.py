@@ -7,17 +7,13 @@ from dataclasses import replace
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from layline.core.condition import ALWAYS, Condition, ConditionKind, asks_about, combine, find_told, say, tell
+from layline.core.condition import ALWAYS, Condition, ConditionKind, asks_about, combine, find_told, tell
 from layline.core.patch import Effect, Moment, Unregistered
-from layline.interpreter.line_tests import find_body, find_chain, find_line_tests, read_line_tests
+from layline.interpreter.line_tests import find_body, find_chain, read_caller_tests
 
 if TYPE_CHECKING:
     from layline.interpreter.callers.find import Callers, Site
     from layline.interpreter.modules import Modules
-
-
-_MOST_CHECKS = 3
-"""Checks of a caller that are told one by one."""
 
 
 def find_callers(items: list[Unregistered], known: dict[str, Callers], modules: Modules) -> list[Unregistered]:
@@ -61,13 +57,7 @@ def _find_import_gate(site: Site, modules: Modules) -> Condition | None:
 
 
 def _ask(kind: ConditionKind, who: str, body: list[ast.stmt], line: int) -> Condition | None:
-    tests = list(find_line_tests(body, line))
-    checks = [test for test in tests if test.is_check]
-    if len(checks) > _MOST_CHECKS:  # what decides would be lost among what guards against mistakes
-        deciding = read_line_tests([test for test in tests if not test.is_check], body)
-        asked = combine(ConditionKind.ALL, (deciding, say(f"none of {len(checks)} earlier checks raises")))
-    else:
-        asked = read_line_tests(tests, body)
+    asked = read_caller_tests(body, line)
     return Condition(kind=kind, text=who, parts=(asked,)) if asked != ALWAYS else None
 
 
