@@ -15,7 +15,7 @@ from layline import __version__
 from layline.dashboard.backend_status import Standing, web_address
 from layline.dashboard.cache import Cache, code_digest, digest
 from layline.dashboard.campaigns import draw_gains, draw_lineage, draw_roof, draw_shapes, list_kernels, percent
-from layline.dashboard.prose import Addresses, day_words, set_reason, set_words, signed
+from layline.dashboard.prose import Addresses, count_words, day_words, set_reason, set_words, signed
 from layline.render.charts import Mark, trend
 from layline.render.html import breakable, render_sections
 
@@ -132,7 +132,7 @@ def _trend(standing: Standing, width: int) -> str:
     points = standing.points
     first, last = points[0], points[-1]
     said = (
-        f"{standing.label}: from {first[1]:g} commits behind on {first[0]} to {last[1]:g} on {last[0]}, {len(points)} "
+        f"{standing.label}: {count_words(int(first[1]), 'commit')} behind on {first[0]}, {last[1]:g} on {last[0]}, {len(points)} "
         f"measurements"
     )
     marks = tuple(Mark(at=at, label=f"pin {pin[:8]}") for at, pin in standing.moves)
