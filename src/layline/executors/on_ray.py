@@ -300,6 +300,8 @@ class _OnKind(_Tasks):
 
 
 def _short(error: Exception) -> str:
+    """One line of what Ray says: its first, or the last where a function failed and its traceback comes first."""
     lines = [line.strip() for line in str(error).strip().splitlines() if line.strip()]
-    said = lines[-1] if lines and "Traceback" in str(error) else next(iter(lines), type(error).__name__)
+    is_traced = bool(lines) and ("ray::" in lines[0] or "Traceback" in str(error))
+    said = lines[-1] if is_traced else next(iter(lines), type(error).__name__)
     return said.rstrip(".")
