@@ -88,6 +88,16 @@ def test_same_records_same_bytes_and_nothing_rendered_twice(project: Path) -> No
 
 
 @pytest.mark.usefixtures("empty_cache")
+def test_what_a_build_keeps_is_told_and_cleared_with_the_rest(project: Path) -> None:
+    first = build(project, "--no-pdf", "--format", "json").json
+    kept = layline("cache", "info", "--format", "json", cwd=project).json["contents"]
+    assert "site" in {row["what"] for row in kept}
+    assert layline("cache", "clear", cwd=project).code == 0
+    again = build(project, "--no-pdf", "--format", "json").json
+    assert (again["rendered"], again["unchanged"]) == (first["rendered"], 0)
+
+
+@pytest.mark.usefixtures("empty_cache")
 def test_one_changed_document_renders_only_itself(project: Path) -> None:
     build(project)
     write(project / "docs/backend-gap/reports/engine/upstream-main/summary.md", "# Other\n\nwords\n")

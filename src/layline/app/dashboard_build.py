@@ -11,11 +11,11 @@ from layline.core.evidence import Skipped
 from layline.core.progress import Progress, silent
 from layline.core.report import Answer
 from layline.dashboard.build import build_site
-from layline.dashboard.cache import Cache
+from layline.dashboard.cache import Rendered
 from layline.dashboard.publish import build_aside, find_place, keep_foreign, put_in_place, refuse_emptying, write_files
 from layline.dashboard.sections import find_hidden, read_section
 from layline.dashboard.site import Finished, build_answer, load_content, load_engine, refuse_broken
-from layline.source.cache import cache_directory
+from layline.source.cache import Cache, cache_directory
 
 
 def dashboard_build(
@@ -32,7 +32,7 @@ def dashboard_build(
     content = replace(load_content(loaded), today=today)
     if content.is_empty:
         refuse_emptying(place, output_dir)
-    cached = Cache(cache_directory() / "site")
+    cached = Rendered(Cache(cache_directory(), "site"))
     built = build_site(content, cached, engine=load_engine(loaded) if pdf else None, progress=progress)
     files = dict(built.files)
     hidden: list[Skipped] = []
@@ -41,10 +41,9 @@ def dashboard_build(
         hidden += find_hidden(loaded.root, section)
     with build_aside(place) as aside:
         write_files(aside, files)
-        checked = refuse_broken(aside, Cache(cached.folder))
+        checked = refuse_broken(aside, Rendered(cached.kept))
         kept = keep_foreign(place, aside, files)
         put_in_place(aside, place)
-    cached.prune()
     return build_answer(
         output_dir, files, Finished(kept=kept, skipped=(*built.skipped, *hidden), checked=checked), cached
     )

@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass
 from markupsafe import Markup
 
 from layline.core.evidence import quote_path
-from layline.dashboard.cache import Cache, code_digest, digest
+from layline.dashboard.cache import Rendered, code_digest, digest
 from layline.dashboard.content import Content
 from layline.dashboard.prose import Addresses
 from layline.render.html import Article, Links, render_article
@@ -25,7 +25,7 @@ class SetArticle:
 
 
 def set_article(
-    markdown: str, page: str, content: Content, addresses: Addresses, cached: Cache, *, folder: str | None
+    markdown: str, page: str, content: Content, addresses: Addresses, cached: Rendered, *, folder: str | None
 ) -> SetArticle:
     """The document on `page`; relative links lead to the sister pages of the site where those exist."""
     published = {source.removesuffix(".md") + ".html": source for source in content.articles}

@@ -16,7 +16,7 @@ from layline.dashboard.archive import Entry, view_archive, view_filters
 from layline.dashboard.articles import set_article
 from layline.dashboard.backend_status import Standing, find_standings, newest_date
 from layline.dashboard.breakage import Breakage, find_breakage, find_mismatch
-from layline.dashboard.cache import Cache
+from layline.dashboard.cache import Rendered
 from layline.dashboard.content import Content
 from layline.dashboard.data import badge_words, build_badges, build_data
 from layline.dashboard.data_pages import Board, find_boards
@@ -71,7 +71,9 @@ class Built:
     skipped: tuple[Skipped, ...]
 
 
-def build_site(content: Content, cached: Cache, *, engine: Engine | None = None, progress: Progress = silent) -> Built:
+def build_site(
+    content: Content, cached: Rendered, *, engine: Engine | None = None, progress: Progress = silent
+) -> Built:
     """Every file of the site; without an engine there are no PDFs."""
     plan = _plan(content, with_pdf=engine is not None)
     pages = Pages(_describe(plan), cached)

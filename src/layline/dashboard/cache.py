@@ -3,52 +3,40 @@
 from __future__ import annotations
 
 import hashlib
-import os
+import json
+from base64 import b64decode, b64encode
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cache
 from importlib import resources
 from importlib.resources.abc import Traversable
-from pathlib import Path
 
 from layline import __version__
-
-MOST_ENTRIES = 4_000
+from layline.source.cache import Cache
 
 
 @dataclass(slots=True)
-class Cache:
-    """Bytes by the digest of everything they depend on; without a folder it only counts."""
+class Rendered:
+    """Bytes by the digest of everything they depend on, in the cache of all other answers; without one it only
+    counts.
+    """
 
-    folder: Path | None = None
+    kept: Cache | None = None
     made: int = 0
     reused: int = 0
 
     def load(self, key: str) -> bytes | None:
         """The bytes kept under a key, if they are whole."""
-        if self.folder is None:
+        text = self.kept.load((key,)).get(key) if self.kept is not None else None
+        if text is None:
             return None
-        try:
-            kept = (self.folder / key).read_bytes()
-        except OSError:
-            return None
-        digest, content = kept[:64], kept[64:]
-        if digest != hashlib.sha256(content).hexdigest().encode():
-            return None  # cut short or tampered with: made again
         self.reused += 1
-        return content
+        return b64decode(json.loads(text))
 
     def save(self, key: str, content: bytes) -> None:
         self.made += 1
-        if self.folder is None:
-            return
-        try:
-            self.folder.mkdir(parents=True, exist_ok=True)
-            part = self.folder / f".{key}.{os.getpid()}"
-            part.write_bytes(hashlib.sha256(content).hexdigest().encode() + content)
-            part.replace(self.folder / key)
-        except OSError:
-            return  # a cache that cannot be written costs time, nothing else
+        if self.kept is not None:
+            self.kept.store(((key, json.dumps(b64encode(content).decode())),))
 
     def render(self, key: str, make: Callable[[], bytes]) -> bytes:
         found = self.load(key)
@@ -56,14 +44,6 @@ class Cache:
             found = make()
             self.save(key, found)
         return found
-
-    def prune(self) -> None:
-        """Drop the entries that were made longest ago once there are too many."""
-        if self.folder is None or not self.folder.is_dir():
-            return
-        entries = sorted((entry.stat().st_mtime, entry.path) for entry in os.scandir(self.folder) if entry.is_file())
-        for _, path in entries[: max(len(entries) - MOST_ENTRIES, 0)]:
-            Path(path).unlink(missing_ok=True)
 
 
 def digest(*parts: object) -> str:

@@ -13,7 +13,7 @@ from markupsafe import Markup
 
 from layline import __version__
 from layline.dashboard.backend_status import Standing, web_address
-from layline.dashboard.cache import Cache, code_digest, digest
+from layline.dashboard.cache import Rendered, code_digest, digest
 from layline.dashboard.campaigns import draw_gains, draw_lineage, draw_roof, draw_shapes, list_kernels, percent
 from layline.dashboard.prose import Addresses, count_words, day_words, set_reason, set_words, signed
 from layline.render.charts import Mark, trend
@@ -58,7 +58,7 @@ class Pages:
     """Renders pages of one site; what would come out the same is taken from the cache."""
 
     site: Site
-    cache: Cache
+    cache: Rendered
 
     def render(self, path: str, template: str, /, **context: Any) -> bytes:
         key = digest("page", code_digest(), self.site, path, template, sorted(context.items()))

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from multiprocessing import get_context
 
 from layline.core.progress import Progress, silent
-from layline.dashboard.cache import Cache, code_digest, digest
+from layline.dashboard.cache import Rendered, code_digest, digest
 from layline.dashboard.content import Content
 from layline.errors import Error, RecordError
 from layline.render.pdf import Engine, Printed, print_somehow
@@ -56,7 +56,7 @@ def find_jobs(content: Content) -> Iterator[Job]:
 
 
 def build_pdfs(
-    content: Content, engine: Engine, cached: Cache, progress: Progress = silent
+    content: Content, engine: Engine, cached: Rendered, progress: Progress = silent
 ) -> Iterator[tuple[Job, Printed]]:
     """Yields (path, PDF) in the order of the jobs; every document that cannot be set is named at once."""
     jobs = list(find_jobs(content))

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from layline.core.evidence import Skipped, encode_skipped
 from layline.core.report import Answer, Report, Section, Table
-from layline.dashboard.cache import Cache, code_digest, digest
+from layline.dashboard.cache import Rendered, code_digest, digest
 from layline.dashboard.campaigns import SCHEMAS
 from layline.dashboard.check.markup import Page, decode_page, encode_page, read_page
 from layline.dashboard.check.site import Checked, check_site
@@ -45,7 +45,7 @@ class Finished:
     """What was read again after writing; anything wrong would have kept the old site."""
 
 
-def refuse_broken(folder: Path, cached: Cache) -> Checked:
+def refuse_broken(folder: Path, cached: Rendered) -> Checked:
     """A site that does not pass its own check is not published; a page read before is not parsed again."""
 
     def read(text: str) -> Page:
@@ -111,7 +111,7 @@ def load_engine(loaded: Loaded) -> Engine:
     return Engine(name=dashboard.pdf_engine, style=style, fonts=fonts)
 
 
-def build_answer(output_dir: Path, files: dict[str, bytes], done: Finished, cached: Cache) -> Answer:
+def build_answer(output_dir: Path, files: dict[str, bytes], done: Finished, cached: Rendered) -> Answer:
     kinds = {"pages": ".html", "PDFs": ".pdf", "data files": ".json", "all files": ""}
     rows = tuple(
         (name, f"{len(found):,}", f"{sum(map(len, found)):,}")
