@@ -14,10 +14,10 @@ from typing import Any
 from layline.core.environment import install_extra
 from layline.errors import ConfigError
 from layline.executors.calls import ANSWER, HINT, MESSAGE, call, call_same
+from layline.executors.capacity import Capacity
 from layline.executors.dispatch import Answered, Attempt, Event, Gone, Raised, Tally, collect, dispatch
 from layline.executors.machine import Machine, Silent, digest_code, read_machine
 from layline.executors.parcels import FILE, LACKS, PARCELS, Parcel, read_blocks
-from layline.executors.rooms import Rooms
 from layline.executors.values import Lost, Plain
 
 HERE = "local"
@@ -282,21 +282,21 @@ class _OnKind(_Tasks):
             self._options["num_gpus"] = 1
         given = executor._count_by_node("GPU" if is_device else "CPU")
         has = {one.node: one.count(kind) if is_device else one.cores for one in machines}
-        self._rooms = Rooms({node: min(given.get(node, 0), most) for node, most in has.items()})
-        if not self._rooms.has_room():
+        self._capacity = Capacity({node: min(given.get(node, 0), most) for node, most in has.items()})
+        if not self._capacity.has_room():
             raise ConfigError(
                 f"No node with a {kind} offers it to Ray.", hint="Start it with --num-gpus or --num-cpus."
             )
 
     def has_room(self) -> bool:
-        return self._rooms.has_room()
+        return self._capacity.has_room()
 
     def start(self, attempt: Attempt, job: Plain) -> None:
-        node = self._rooms.take()
+        node = self._capacity.take()
         self._send(attempt, job, node, scheduling_strategy=self._executor._at(node))
 
     def _free(self, node: str, *, is_lost: bool) -> None:
-        self._rooms.give_back(node, is_lost=is_lost)
+        self._capacity.give_back(node, is_lost=is_lost)
 
 
 def _short(error: Exception) -> str:

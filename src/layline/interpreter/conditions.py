@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from layline.interpreter.config_paths import Roots, read_chain
 from layline.interpreter.inner import find_parts, walk
+from layline.interpreter.needs import say_need
 from layline.interpreter.statements import RAISES
 from layline.interpreter.values import (
     FALSE,
@@ -36,7 +37,6 @@ from layline.interpreter.values import (
     negate,
     truth,
 )
-from layline.interpreter.version_tests import say_need
 
 _OPPOSITE = {
     "==": "!=",

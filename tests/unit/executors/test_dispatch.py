@@ -11,7 +11,7 @@ import pytest
 
 from layline.errors import Error
 from layline.executors import Answered, Attempt, Event, Gone, Lost, Plain, Raised, Tally, dispatch
-from layline.executors.rooms import Rooms
+from layline.executors.capacity import Capacity
 
 
 class Script:
@@ -87,17 +87,17 @@ class Simulated:
     """A cluster whose machines take a drawn time for a job, die now and then, and sometimes answer late."""
 
     def __init__(self, machines: int, seed: int) -> None:
-        self._rooms = Rooms({f"node-{number}": 1 for number in range(machines)})
+        self._capacity = Capacity({f"node-{number}": 1 for number in range(machines)})
         self._random = random.Random(seed)
         self._events: list[tuple[float, int, str, Event]] = []
         self._now = 0.0
         self._made = 0
 
     def has_room(self) -> bool:
-        return self._rooms.has_room()
+        return self._capacity.has_room()
 
     def start(self, attempt: Attempt, job: Plain) -> None:
-        node = self._rooms.take()
+        node = self._capacity.take()
         done = self._now + self._random.expovariate(1.0)
         answer = Answered(attempt.number, {"number": job["number"]})
         if self._random.random() < 0.01:
@@ -113,7 +113,7 @@ class Simulated:
     def wait(self) -> Iterable[Event]:
         self._now, _, node, event = heapq.heappop(self._events)
         if node:
-            self._rooms.give_back(node, is_lost=isinstance(event, Gone))
+            self._capacity.give_back(node, is_lost=isinstance(event, Gone))
         return [event]
 
 
@@ -131,13 +131,13 @@ def test_a_thousand_machines_cost_the_driver_little(machines: int, jobs: int) ->
 
 
 def test_the_least_busy_machine_comes_first_and_one_that_lost_something_last() -> None:
-    rooms = Rooms({"a": 2, "b": 1, "none": 0})
-    assert [rooms.take() for _ in range(3)] == ["a", "b", "a"]
-    assert not rooms.has_room()
-    rooms.give_back("b", is_lost=True)
-    rooms.give_back("a")
-    assert [rooms.take() for _ in range(2)] == ["a", "b"]
-    rooms.give_back("b")
-    rooms.give_back("a")
-    rooms.give_back("a")
-    assert [rooms.take() for _ in range(3)] == ["a", "a", "b"]
+    capacity = Capacity({"a": 2, "b": 1, "none": 0})
+    assert [capacity.take() for _ in range(3)] == ["a", "b", "a"]
+    assert not capacity.has_room()
+    capacity.give_back("b", is_lost=True)
+    capacity.give_back("a")
+    assert [capacity.take() for _ in range(2)] == ["a", "b"]
+    capacity.give_back("b")
+    capacity.give_back("a")
+    capacity.give_back("a")
+    assert [capacity.take() for _ in range(3)] == ["a", "a", "b"]

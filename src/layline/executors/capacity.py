@@ -6,7 +6,7 @@ import heapq
 from collections.abc import Mapping
 
 
-class Rooms:
+class Capacity:
     """Machines of one kind and how many jobs each takes at once. A choice costs the logarithm of their number."""
 
     def __init__(self, most: Mapping[str, int]) -> None:
