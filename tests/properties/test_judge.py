@@ -25,7 +25,7 @@ LOG_RATIO = st.floats(-0.3, 0.6)
 
 @st.composite
 def measurements(draw: st.DrawFn) -> Measurement:
-    pairs, shapes = draw(st.sampled_from([5, 8, 12, 16])), draw(st.integers(1, 3))
+    pairs, shapes = draw(st.sampled_from([5, 8, 12, 18, 26])), draw(st.integers(1, 3))
     names = tuple(f"s{number}" for number in range(shapes))
     centres = [draw(LOG_RATIO) for _ in names]
     spread = draw(st.sampled_from([0.0, 0.002, 0.02, 0.1]))

@@ -145,7 +145,8 @@ class Worker:
         before, length = self.pause_ns
         time.sleep(before / 1e9)
         self._signal(signal.SIGSTOP)
-        time.sleep(length / 1e9)
+        if not self._has_reply(0):
+            time.sleep(length / 1e9)
         self.was_paused = not self._has_reply(0)
         if self.was_paused:
             self._signal(signal.SIGCONT)

@@ -116,7 +116,7 @@ class Accelerator:
         yield
 
     def count_lanes(self, stage: Stage) -> int:
-        """As many as leave three quarters of the free memory alone, with an arena for each and one more."""
+        """As many as leave half of the free memory alone, with an arena for each and one more."""
         return count_lanes(self.name, stage.arena_bytes)
 
     def connect(self, stage: Stage, arm: Arm, built: Built, around: Surroundings) -> tuple[Memory, WorkerProcess]:

@@ -96,7 +96,7 @@ def close_gates(measurement: Measurement, stage: Stage, pairs: Sequence[PairRun]
     yield _check_physics(measurement, stage.device.find_floors(stage.operator, stage.shapes), clock)
     if measurement.candidate is None:
         return
-    if pairs and pairs[0].held_out:
+    if any(pair.held_out for pair in pairs):
         yield check_carry(measurement, pairs, clock)
     if measurement.hit_trace:  # only where it was looked at
         yield check_state(measurement)

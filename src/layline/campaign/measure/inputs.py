@@ -3,24 +3,29 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any
 
 from layline.campaign.devices.device import Arrays
 from layline.campaign.measure.arm import Given
 from layline.campaign.measure.stage import Stage
-from layline.campaign.values.operator import Operator, Shape
+from layline.campaign.values.operator import Operator, Pass, Shape
 
 _LARGEST = 3.3e38
 LOOKED_AT = 1 / 3
 """Share of the requests made for their time alone whose outputs are compared."""
 
 
-def draw(stage: Stage, shape: Shape, kind: str | None = None, *, count: int = 1) -> Given:
-    """Fresh inputs of a distribution, the timed one by default, for `count` calls."""
+def draw(stage: Stage, shape: Shape, kind: str | None = None, *, count: int = 1, step: Pass | None = None) -> Given:
+    """Fresh inputs of a distribution, the timed one by default, for `count` calls; with the right answers of one pass where
+    no other is called with them.
+    """
     operator = stage.operator
     kind = kind or operator.distributions[0]
-    return _with_answers(operator, shape, tuple(operator.draw(shape, stage.rng, kind) for _ in range(count)), kind)
+    inputs = tuple(operator.draw(shape, stage.rng, kind) for _ in range(count))
+    asked = [step.name for step in ((step,) if step else operator.passes)]
+    return _with_answers(operator, asked, Given(shape=shape, kind=kind, inputs=inputs, right=()))
 
 
 def draw_bare(stage: Stage, shape: Shape, *, count: int = 1) -> Given:
@@ -55,7 +60,7 @@ def keep(stage: Stage, given: Given, kept: tuple[str, ...], *, count: int = 1) -
         {**operator.draw(given.shape, stage.rng, operator.distributions[0]), **{name: first[name] for name in kept}}
         for _ in range(count)
     )
-    return replace(_with_answers(operator, given.shape, inputs, "repeated"), on_same_place=True)
+    return _answer_again(stage, given, inputs, "repeated")
 
 
 def nudge(stage: Stage, given: Given, name: str | None = None) -> Given:
@@ -63,7 +68,7 @@ def nudge(stage: Stage, given: Given, name: str | None = None) -> Given:
     follow.
     """
     inputs = tuple(_change_one(stage, one, name) for one in given.inputs)
-    return replace(_with_answers(stage.operator, given.shape, inputs, "nudged"), on_same_place=True)
+    return _answer_again(stage, given, inputs, "nudged")
 
 
 def permute(stage: Stage, given: Given, name: str) -> Given:
@@ -71,25 +76,25 @@ def permute(stage: Stage, given: Given, name: str) -> Given:
     was.
     """
     inputs = tuple(_swap_two(stage, one, name) for one in given.inputs)
-    return replace(_with_answers(stage.operator, given.shape, inputs, "swapped"), on_same_place=True)
+    return _answer_again(stage, given, inputs, "swapped")
 
 
 def lift(stage: Stage, given: Given, name: str) -> Given:
     """The same places and values, but two or three elements of one row stand far above all others, not equally far."""
     inputs = tuple(_lift_some(stage, one, name) for one in given.inputs)
-    return replace(_with_answers(stage.operator, given.shape, inputs, "lifted"), on_same_place=True)
+    return _answer_again(stage, given, inputs, "lifted")
 
 
 def twin(stage: Stage, given: Given, name: str) -> Given:
     """The same places and values, but one row is what the row before it is, except for one element."""
     inputs = tuple(_copy_row(stage, one, name) for one in given.inputs)
-    return replace(_with_answers(stage.operator, given.shape, inputs, "twinned"), on_same_place=True)
+    return _answer_again(stage, given, inputs, "twinned")
 
 
 def put(stage: Stage, shape: Shape, name: str, value: float, *, least: float = 0.0) -> Given | None:
     """Ordinary inputs with one special element; where `least` is given the others are all larger. None for integers."""
     values = stage.device.values
-    given = draw(stage, shape)
+    given = draw_bare(stage, shape)
     inputs = {one: values.copy(array) for one, array in given.inputs[0].items()}
     if not _may_change(stage, name, inputs[name]):
         return None
@@ -179,8 +184,12 @@ def _move(value: float, step: float) -> float:
     return moved if abs(moved) < _LARGEST or math.isinf(value) else value / 2
 
 
-def _with_answers(operator: Operator, shape: Shape, inputs: tuple[Arrays, ...], kind: str) -> Given:
-    right = tuple(
-        (step.name, tuple(operator.oracle(step.name, shape, one) for one in inputs)) for step in operator.passes
-    )
-    return Given(shape=shape, kind=kind, inputs=inputs, right=right, is_exact=kind == operator.exact)
+def _answer_again(stage: Stage, given: Given, inputs: tuple[Arrays, ...], kind: str) -> Given:
+    """Other inputs on the same places, with the answers of the passes that were asked for before."""
+    fresh = Given(shape=given.shape, kind=kind, inputs=inputs, right=(), on_same_place=True)
+    return _with_answers(stage.operator, [name for name, _answers in given.right], fresh)
+
+
+def _with_answers(operator: Operator, asked: Iterable[str], given: Given) -> Given:
+    right = tuple((name, tuple(operator.oracle(name, given.shape, one) for one in given.inputs)) for name in asked)
+    return replace(given, right=right, is_exact=given.kind == operator.exact)

@@ -11,7 +11,7 @@ from itertools import product
 from layline.campaign.devices.faults import Disturbed, Fault
 from layline.campaign.measure.arm import Given, LiveArm, Ran
 from layline.campaign.measure.company import look_at, refuse_company
-from layline.campaign.measure.inputs import choose_calls, draw, nudge
+from layline.campaign.measure.inputs import choose_calls, draw, draw_by_chance, nudge
 from layline.campaign.measure.oracle import Error, summarise_errors
 from layline.campaign.measure.stage import Stage
 from layline.campaign.values.company import Look, name_other_work
@@ -77,6 +77,11 @@ class PairRun:
         """Keep a checked request of the timed distribution."""
         self.times[arm, shape, step].append((ran.own_ns / 1e6, ran.wall_ns / 1e6))
         self.errors[arm, shape].extend(ran.errors)
+
+    def shows_gain(self, clock: str) -> bool:
+        """Whether the candidate was the faster one here, all shapes together."""
+        ratios = [one for one in self.ratios() if one.leg is Arm.CANDIDATE]
+        return sum(one.cpu if clock == "cpu" else one.wall for one in ratios) > 0
 
     def forget(self, shape: str) -> None:
         """Drop what was timed on a shape, of every arm: it is timed again."""
@@ -193,6 +198,12 @@ def plan_count(stage: Stage, shape: Shape, slowest_ms: float) -> int:
     return max(1, min(pace.most_calls, stage.device.count_room(stage, shape), wanted))
 
 
+def time_calls(stage: Stage, arm: LiveArm, given: Given) -> float:
+    """Nanoseconds a call of all passes; outputs are looked at where the right ones are known."""
+    run = arm.run if given.right else arm.run_unchecked
+    return sum(run(step, given).cost_ns for step in stage.operator.passes)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Late:
     """An arm whose two clocks cannot have seen the same work."""
@@ -252,11 +263,11 @@ def run_held_out(stage: Stage, arms: Sequence[LiveArm], shape: Shape, run: PairR
     # answer costs as much as the call
     before = 2 if is_whole else 1
     for at in range(HELD_OUT_REQUESTS + before):
-        given = replace(draw(stage, near, count=count), is_held_out=True)
+        given = replace(draw_by_chance(stage, near, count=count), is_held_out=True)  # a probe looks at all of them
         costs: dict[Arm, float] = {}
         for index in stage.rng.permutation(len(arms)):
             arm = arms[int(index)]
-            costs[arm.arm] = sum(arm.run(step, given).cost_ns for step in stage.operator.passes)
+            costs[arm.arm] = time_calls(stage, arm, given)
             if at >= before:
                 times[arm.arm].append(costs[arm.arm])
         if at == before - 1:

@@ -8,9 +8,10 @@ is left is drawn anew for every process, so that it is in the spread between pro
 
 from __future__ import annotations
 
+import os
 import secrets
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -37,18 +38,22 @@ class Placements:
     shop: Path
     rng: np.random.Generator
     _ready: list[Path] | None = None
+    _owner: int = field(default_factory=os.getpid)
+    """A fork makes places of its own, as few as it needs: what its parent has ready its other forks would use, too."""
 
     def draw(self) -> Built:
         """The same machine code somewhere else; a Python kernel has no place to draw."""
         if not self.built.units:
             return self.built
+        if self._owner != os.getpid():
+            self._owner, self._ready = os.getpid(), list(self._link(1))
         if not self._ready:
-            self._ready = list(self._link())
+            self._ready = list(self._link(AT_FIRST if self._ready is None else AT_ONCE))
         return replace(self.built, path=self._ready.pop())
 
-    def _link(self) -> Iterator[Path]:
+    def _link(self, count: int) -> Iterator[Path]:
         folder = self.built.path.parent
-        names = [secrets.token_hex(4) for _ in range(AT_FIRST if self._ready is None else AT_ONCE)]
+        names = [secrets.token_hex(4) for _ in range(count)]
         steps = []
         for name in names:
             (folder / f"{name}.s").write_text(write_padding(self.rng), "ascii")

@@ -1,5 +1,4 @@
-"""Measure a candidate against the best, now: build, gates, interleaved process pairs, controls, until the judge can
-tell.
+"""Measure a candidate against the best: build, gates, interleaved process pairs, controls, until the judge can tell.
 
 This is what a round calls, on a processor and on an accelerator alike: what differs between them is the device's.
 Nothing here decides; `judge` does, on the returned value alone.
@@ -39,11 +38,11 @@ from layline.campaign.measure.oracle import Error
 from layline.campaign.measure.pair import HELD_OUT_PAIRS, PairRun, find_accuracy, run_held_out, run_shape
 from layline.campaign.measure.probes.beside import find_ahead, run_beside
 from layline.campaign.measure.probes.probe import AGAIN, Probe, Trial, run_probes
-from layline.campaign.measure.probes.table import AFTER_EACH, BEFORE_ACCEPTING, PROBES
+from layline.campaign.measure.probes.table import AFTER_EACH, BEFORE_ACCEPTING, PROBES, STALLS
 from layline.campaign.measure.request import Request
 from layline.campaign.measure.spent import Spent
 from layline.campaign.measure.stage import CANDIDATE, SANITIZER, Stage
-from layline.campaign.values.judge import look, say
+from layline.campaign.values.judge import is_in_doubt, look, say
 from layline.campaign.values.measurement import Arm, GateResult, Measurement, Status
 from layline.campaign.values.statistics import gain_interval
 from layline.errors import BenchError
@@ -62,11 +61,10 @@ def measure_baseline(request: Request, *, progress: Progress = lambda _said: Non
 
 def measure_pair(request: Request, *, progress: Progress = lambda _said: None) -> Measurement:
     """Measure best and candidate in interleaved process pairs until the judge can tell or the plan ends."""
-    seed = request.seed
     with workshop() as shop:
-        stage = set_stage(request.operator, request.shapes, request.plan, shop, seed)
+        stage = set_stage(request.operator, request.shapes, request.plan, shop, request.seed)
         run = _Run(request=request, stage=stage, progress=progress)
-        run.begin(seed)
+        run.begin(request.seed)
         try:
             run.measure()
         except Fault as fault:
@@ -167,9 +165,8 @@ class _Run:
         self._keep(overhead_ms=seen.overhead_ms, environment=seen.environment, controls=tuple(controls))
 
     def _start_first(self) -> None:
-        """The first process pair's workers, and those of probes with processes of their own.
-
-        Where that takes seconds, importing and opening the device is theirs, whoever was started first.
+        """The first process pair's workers, and those of probes with processes of their own: where that takes seconds,
+        importing and opening the device is theirs, whoever was started first.
         """
         if self._stage.device.starts_slowly:
             self._spent.move("start", time.monotonic() - self._began)
@@ -193,7 +190,7 @@ class _Run:
             with self._spent.on("timing"):
                 self._time(timed, run)
             with self._spent.on("gates"):
-                if self._is_candidate and number < HELD_OUT_PAIRS:
+                if self._is_candidate and number < HELD_OUT_PAIRS and run.shows_gain(self._request.plan.clock):
                     for shape in self._stage.shapes:
                         run_held_out(self._stage, timed, shape, run)
                 self._probe(arms, unloaded, more)
@@ -301,11 +298,8 @@ class _Run:
     def _take_over(self, on: Trial) -> None:
         """What the probes found beside what they showed."""
         environment, gives = self._measurement.environment, self._stage.device.gives
-        told = [why for name, why in on.left_out.items() if name == "memory-use" and SANITIZER in gives]
-        self._keep(
-            environment=replace(environment, weaker=(*environment.weaker, *told)),
-            left_out=tuple(f"{name}: {why}" for name, why in on.left_out.items()),
-        )
+        told = (why for name, why in on.left_out.items() if name == "memory-use" and SANITIZER in gives)
+        self._keep(environment=replace(environment, weaker=(*environment.weaker, *told)), left_out=_tell(on.left_out))
         self._yardstick = on.yardstick
 
     def _take_carried(self, on: Trial) -> None:
@@ -315,25 +309,29 @@ class _Run:
             self._keep(state=carried.what, bucket=carried.bucket, hit_trace=carried.trace, weight_share=carried.share)
 
     def _confirm(self) -> None:
-        """What is looked at only where the candidate would be accepted: many processes, and all sizes beyond the
-        listed.
-        """
-        verdict = look(self._measurement, is_last=True) if self._is_candidate else None
-        if verdict is None or not verdict.outcome.is_accepted:
+        """What is looked at only where the candidate would be accepted, or where that is in doubt."""
+        probes = self._choose_last() if self._is_candidate else ()
+        if not probes:
             return
         with self._spent.on("gates"), ExitStack() as stack:
             arms = stack.enter_context(live((self._cast.open_again(None, ()), self._cast.open_best())))
-            self._cast.start_ahead(0, ((AGAIN, 0), *self._find_ahead(BEFORE_ACCEPTING)))
+            self._cast.start_ahead(0, ((AGAIN, 0), *self._find_ahead(probes)))
             for arm in arms:
                 arm.worker.load()
             stack.enter_context(self._stage.device.hold([arm.worker for arm in arms], self._stage))
             on = self._describe_trial(arms[0], dict(zip((self._cast.on_trial, Arm.BEST), arms, strict=True)), {})
             try:
-                self._run_all(BEFORE_ACCEPTING, on)
+                self._run_all(probes, on)
             finally:
                 self._take_carried(on)
         self._shown |= on.shown
-        self._keep(left_out=(*self._measurement.left_out, *(f"{name}: {why}" for name, why in on.left_out.items())))
+        self._keep(left_out=(*self._measurement.left_out, *_tell(on.left_out)))
+
+    def _choose_last(self) -> tuple[Probe, ...]:
+        verdict = look(self._measurement, is_last=True)
+        if verdict is not None and verdict.outcome.is_accepted:
+            return BEFORE_ACCEPTING
+        return (STALLS,) if is_in_doubt(self._measurement) else ()
 
     def _summarise(self) -> None:
         self._keep(
@@ -396,3 +394,7 @@ class _Run:
 
     def _keep(self, **fields: Any) -> None:
         self._measurement = replace(self._measurement, **fields)
+
+
+def _tell(left_out: dict[str, str]) -> tuple[str, ...]:
+    return tuple(f"{name}: {why}" for name, why in left_out.items())

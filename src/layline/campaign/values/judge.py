@@ -85,14 +85,11 @@ def _refuse(measurement: Measurement, bucket: Bucket | None) -> Verdict | None:
 def look(measurement: Measurement, *, is_last: bool = False) -> Verdict | None:
     """What the samples so far decide; None while more process pairs are worth their time."""
     plan = measurement.plan
-    ratios = pair_ratios(measurement, plan.clock)
-    alpha = _share(plan, measurement.pairs)
-    interval = gain_interval(ratios.whole, alpha)
-    shapes = tuple(_shape_rows(measurement, ratios, alpha))
-    decided = _decide(plan, ratios, interval, shapes)
+    ratios, interval, shapes = figures = _estimate(measurement)
+    decided = _decide(plan, *figures)
     if decided is None and not is_last:
         return None
-    outcome, reason = decided or _decide_at_the_end(plan, ratios, interval, shapes)
+    outcome, reason = decided or _decide_at_the_end(plan, *figures)
     outcome, reason, notes = _hold_against_other_clocks(measurement, outcome, reason)
     notes = (*notes, *_note_first_call(measurement, shapes))
     literal = judge_literally(ratios.whole, shapes, plan, outcome)
@@ -101,6 +98,21 @@ def look(measurement: Measurement, *, is_last: bool = False) -> Verdict | None:
         reason = f"{reason} But the literal rule refuses, and ours is never laxer: {literal.reason}"
         literal = judge_literally(ratios.whole, shapes, plan, outcome)
     return Verdict(outcome=outcome, reason=reason, interval=interval, shapes=shapes, amd_literal=literal, notes=notes)
+
+
+def is_in_doubt(measurement: Measurement) -> bool:
+    """Whether nothing but long calls in some process pairs keeps a gain from being accepted: they are worth a look."""
+    plan, figures = measurement.plan, _estimate(measurement)
+    outcome, _reason = _decide(plan, *figures) or _decide_at_the_end(plan, *figures)
+    denied = _find_denial(measurement) if outcome.is_accepted else None
+    return denied is not None and denied[0] is Outcome.INCONCLUSIVE
+
+
+def _estimate(measurement: Measurement) -> tuple[Ratios, Interval, tuple[ShapeGain, ...]]:
+    """The gain by process pair, its interval with the error this look may spend, and the same by shape."""
+    ratios = pair_ratios(measurement, measurement.plan.clock)
+    alpha = _share(measurement.plan, measurement.pairs)
+    return ratios, gain_interval(ratios.whole, alpha), tuple(_shape_rows(measurement, ratios, alpha))
 
 
 def _decide(
@@ -115,12 +127,20 @@ def _decide(
     unresolved = [row for row in core if row.gain.lower < -plan.shape_loss]
     if interval.lower > plan.min_effect and not unresolved:
         return _accept(interval, shapes, plan)
-    margin = math.log1p(plan.min_effect)
-    error = standard_error(ratios.whole)
-    mean = math.fsum(ratios.whole) / len(ratios.whole)
-    if error == 0 or (mean - margin) / error < -1:
+    if _is_hopeless(plan, ratios):
         return _give_up(plan, ratios, interval)
     return None
+
+
+def _is_hopeless(plan: Plan, ratios: Ratios) -> bool:
+    """Whether more pairs are not worth their time: one standard error below the margin at first, one above it in the end.
+
+    A gain that the last look would find is that low at an earlier one in less than one round of a hundred.
+    """
+    pairs = len(ratios.whole)
+    error = standard_error(ratios.whole)
+    above = math.fsum(ratios.whole) / pairs - math.log1p(plan.min_effect)
+    return error == 0 or above / error < 2 * pairs / plan.looks[-1] - 1
 
 
 def _decide_at_the_end(

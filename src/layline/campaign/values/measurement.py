@@ -193,8 +193,8 @@ class GateResult:
 class Plan:
     """What will be measured and what will count, fixed before the first call."""
 
-    looks: tuple[int, ...] = (5, 8, 12, 16)
-    """Process pairs after which the judge looks."""
+    looks: tuple[int, ...] = (5, 8, 12, 18, 26)
+    """Process pairs after which the judge looks; the last are for what is near the least gain worth having."""
     calls: int = 20
     """Requests per leg, shape and process; a request is one call, or several short ones."""
     seconds: float = 0.4

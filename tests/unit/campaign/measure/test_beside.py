@@ -8,6 +8,7 @@ import signal
 import threading
 from collections.abc import Callable
 from contextlib import nullcontext
+from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
 
@@ -119,6 +120,13 @@ def test_of_several_faults_the_first_of_the_table_is_told() -> None:
     with pytest.raises(Fault) as caught:
         try_all(make(show()), make(wait, "a"), make(end, "b"), make(raise_("special-values"), "c"))
     assert caught.value.property == "hard-inputs"
+
+
+def test_the_longest_begin_first_and_what_comes_before_a_fault_is_still_made() -> None:
+    table = (make(raise_("correct"), "a"), make(show(), "b"), replace(make(raise_("memory-safe"), "c"), is_long=True))
+    assert [one.name for one in deal(table, 1)[1]] == ["c", "a", "b"]
+    with pytest.raises(Fault, match="correct was found"):
+        try_all(*table, lanes=1)
 
 
 def test_forks_tell_their_faults_and_draw_by_chances_of_their_own() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import subprocess
 from pathlib import Path
@@ -32,8 +33,22 @@ def test_every_draw_lies_elsewhere_and_begins_a_line() -> None:
     with workshop() as shop:
         places = Placements(_build(GEMM.start("naive"), shop), shop, np.random.default_rng(5))
         found = [_address(places.draw().path) for _draw in range(12)]
+        in_forks = [_draw_in_a_fork(places) for _fork in range(2)]
+        mine = places.draw().path
     assert len({address % 4096 for address in found}) > 6
     assert {address % 64 for address in found} == {0}
+    assert len({*in_forks, mine}) == len(in_forks) + 1
+
+
+def _draw_in_a_fork(places: Placements) -> Path:
+    reader, writer = os.pipe()
+    if not os.fork():
+        places.rng.bit_generator.state = np.random.default_rng().bit_generator.state
+        os.write(writer, str(places.draw().path).encode())
+        os._exit(0)
+    os.close(writer)
+    with os.fdopen(reader) as told:
+        return Path(told.read())
 
 
 def test_an_unused_function_does_not_move_a_loop_inside_its_line() -> None:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 
+import numpy as np
 import pytest
 
-from layline.campaign.values.judge import judge, look, needs_full_validation
+from layline.campaign.values.judge import Ratios, _decide, is_in_doubt, judge, look, needs_full_validation
 from layline.campaign.values.measurement import (
     Arm,
     Bucket,
@@ -19,6 +21,7 @@ from layline.campaign.values.measurement import (
     Status,
     Timing,
 )
+from layline.campaign.values.statistics import gain_interval, spend_campaign, spend_looks
 
 QUIET = Environment(
     cpu="x",
@@ -145,6 +148,29 @@ def test_a_weight_cache_counts_for_no_more_than_its_share_of_a_step() -> None:
     verdict = judge(measured({"s": 1.4}), bucket=Bucket.W1, weight_share=0.015)
     assert verdict.outcome.is_accepted
     assert verdict.transferred == pytest.approx(0.015)
+
+
+def test_only_long_calls_in_some_processes_are_worth_a_look_of_their_own() -> None:
+    asked = [what for what, measurement, _outcome in VERDICTS if is_in_doubt(measurement)]
+    assert asked == ["long calls in some processes"]
+
+
+@pytest.mark.parametrize(("gain", "least", "most"), [(0.02, 0.95, 1.0), (0.01, 0.0, 0.02), (0.0, 0.0, 0.001)])
+def test_two_per_cent_are_found_where_pairs_differ_by_one(gain: float, least: float, most: float) -> None:
+    """And what is not worth having is taken no more often than the error allows."""
+    plan, rng, rounds = Plan(alpha=spend_campaign(0) / 2), np.random.default_rng(3), 1000
+    drawn = rng.normal(math.log1p(gain), 0.01, (rounds, plan.looks[-1]))
+    found = sum(_is_found(plan, tuple(row)) for row in drawn.tolist())
+    assert least <= found / rounds <= most
+
+
+def _is_found(plan: Plan, row: tuple[float, ...]) -> bool:
+    for pairs, share in zip(plan.looks, spend_looks(plan.looks, plan.alpha), strict=True):
+        seen = Ratios(whole=row[:pairs], shapes=())
+        decided = _decide(plan, seen, gain_interval(seen.whole, share), ())
+        if decided is not None:
+            return decided[0].is_accepted
+    return False
 
 
 def test_an_unresolved_gain_asks_for_more_pairs() -> None:

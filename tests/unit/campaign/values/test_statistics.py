@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from layline.campaign.values.measurement import Plan
 from layline.campaign.values.statistics import (
     CAMPAIGN_ALPHA,
     bound_mean,
@@ -22,7 +23,7 @@ from layline.campaign.values.statistics import (
     summarise,
 )
 
-LOOKS = (5, 8, 12, 16)
+LOOKS = Plan().looks
 
 NOISES: dict[str, Callable[[np.random.Generator, int], np.ndarray[Any, Any]]] = {
     "normal": lambda rng, n: rng.standard_normal(n),

@@ -8,7 +8,7 @@ from dataclasses import replace
 from layline.campaign.devices.device import Arrays
 from layline.campaign.devices.faults import Fault
 from layline.campaign.measure.arm import LiveArm
-from layline.campaign.measure.inputs import draw, put
+from layline.campaign.measure.inputs import draw, draw_bare, put
 from layline.campaign.measure.oracle import Error, Wrong, compare_errors
 from layline.campaign.measure.probes.probe import Trial
 from layline.campaign.measure.probes.shown import Shown
@@ -124,7 +124,7 @@ def probe_contract(stage: Stage, arm: LiveArm, start: LiveArm) -> None:
     operator = stage.operator
     assert operator.misuse is not None  # noqa: S101  the caller looked
     for shape in stage.shapes:
-        given = draw(stage, shape)
+        given = draw_bare(stage, shape)
         given = replace(given, inputs=(operator.misuse(shape, given.inputs[0]),))
         for step in operator.passes:
             ours, its = (one.ask(step, given).status for one in (arm, start))

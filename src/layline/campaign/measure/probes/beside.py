@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import partial
 
-from layline.campaign.measure.inputs import draw
+from layline.campaign.measure.inputs import draw_bare
 from layline.campaign.measure.probes.lanes import run_lanes
 from layline.campaign.measure.probes.probe import AGAIN, Found, Probe, Trial, run_probes
 
@@ -24,12 +24,12 @@ def run_beside(probes: Iterable[Probe], on: Trial, gives: frozenset[str], say: S
     """
     chosen = tuple(probes)
     shares = deal(chosen, lanes, is_slow=on.stage.device.starts_slowly)
-    run = partial(_run_share, gives=gives, say=say)
+    order = [one.name for one in chosen]
+    run = partial(_run_share, order=order, gives=gives, say=say)
     with on.stage.device.spread():
         done = run_lanes(run, on, shares, forks=on.stage.device.forks)
     for lane in done:
         on.take(lane.found)
-    order = [one.name for one in chosen]
     faults = {order.index(lane.ended_by): lane.fault for lane in done if lane.fault}
     if faults:
         raise faults[min(faults)]
@@ -44,14 +44,19 @@ class Lane:
     fault: Exception | None = None
 
 
-def _run_share(share: tuple[Probe, ...], lane: int, on: Trial, *, gives: frozenset[str], say: Say) -> Lane:
-    mine = on.on_lane(lane)
+def _run_share(
+    share: tuple[Probe, ...], lane: int, on: Trial, *, order: list[str], gives: frozenset[str], say: Say
+) -> Lane:
+    """After a fault only those that come before it in the table: theirs would be told instead."""
+    mine, ended_by, found = on.on_lane(lane), "", None
     for probe in share:
+        if ended_by and order.index(probe.name) > order.index(ended_by):
+            continue
         try:
             _run_one(probe, mine, gives, say, is_apart=lane > 0)
         except Exception as fault:  # noqa: BLE001  whoever waits for it raises it
-            return Lane(found=mine.found, ended_by=probe.name, fault=fault)
-    return Lane(found=mine.found)
+            ended_by, found = probe.name, fault
+    return Lane(found=mine.found, ended_by=ended_by, fault=found)
 
 
 def deal(probes: tuple[Probe, ...], lanes: int, *, is_slow: bool = False) -> list[tuple[Probe, ...]]:
@@ -62,7 +67,7 @@ def deal(probes: tuple[Probe, ...], lanes: int, *, is_slow: bool = False) -> lis
     names = {one.name for one in apart}
     shared = tuple(one for one in probes if one.name not in names)
     dealt: list[tuple[Probe, ...]] = [()] * lanes
-    for at, probe in enumerate(one for one in probes if one not in shared):
+    for at, probe in enumerate(sorted((one for one in probes if one not in shared), key=lambda one: not one.is_long)):
         turn, lane = divmod(at, lanes)
         lane = lanes - 1 - lane if turn % 2 else lane  # the first of them, who take longest, get company last
         dealt[lane] = (*dealt[lane], probe)
@@ -93,7 +98,7 @@ def _make_calls(on: Trial) -> None:
     stage, passes = on.stage, on.stage.operator.passes
     shape = stage.by_work[0]
     count = max(1, min(TOGETHER, stage.device.count_room(stage, shape) // len(passes)))
-    given = draw(stage, shape, count=count)
+    given = draw_bare(stage, shape, count=count)
     laid = [on.trial.fill(step, given) for step in passes]
     for _before in range(int(stage.rng.integers(0, MOST_BEFORE))):
         for filled in laid:

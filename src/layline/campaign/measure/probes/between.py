@@ -8,10 +8,10 @@ from layline.campaign.devices.faults import Fault
 from layline.campaign.measure.arm import LiveArm
 from layline.campaign.measure.final_checks import CARRY_FROM, CARRY_SHARE
 from layline.campaign.measure.inputs import draw_by_chance
-from layline.campaign.measure.pair import plan_count
+from layline.campaign.measure.pair import plan_count, time_calls
 from layline.campaign.measure.probes.probe import Trial
 from layline.campaign.measure.probes.shown import Shown
-from layline.campaign.measure.probes.time import SERIES, time_calls
+from layline.campaign.measure.probes.time import SERIES
 from layline.campaign.measure.sizes import find_shapes_between, fit_shapes
 from layline.campaign.measure.stage import Stage
 from layline.campaign.values.describe import describe_shape

@@ -129,8 +129,8 @@ def show_profiled(on: Trial) -> Shown:
     with on.open_again(None, ()).loaded() as arm:
         for step in stage.operator.passes:
             for _before in range(1 + int(stage.rng.integers(0, MOST_CALLS_BEFORE))):
-                arm.run(step, draw(stage, shape))
-            given = draw(stage, shape)
+                arm.run(step, draw(stage, shape, step=step))
+            given = draw(stage, shape, step=step)
             filled = arm.fill(step, given)
             arm.memory.flush()
             seen = read_seen(step.name, arm.worker.watch(filled), compiled)

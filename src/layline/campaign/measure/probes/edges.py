@@ -26,7 +26,7 @@ def show_edges(on: Trial) -> Shown:
 
 
 def _call_at_end(on: Trial, stage: Stage, step: Pass, shape: Shape, name: str) -> None:
-    arm, given = on.trial, draw(stage, shape)
+    arm, given = on.trial, draw(stage, shape, step=step)
     arm.run(step, given)
     arm.put_at_end(step, shape, name)
     try:

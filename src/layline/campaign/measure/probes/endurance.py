@@ -6,11 +6,11 @@ import time
 
 from layline.campaign.devices.faults import Fault
 from layline.campaign.measure.arm import LiveArm
-from layline.campaign.measure.inputs import draw, draw_by_chance
-from layline.campaign.measure.pair import plan_count
+from layline.campaign.measure.inputs import draw, draw_bare, draw_by_chance
+from layline.campaign.measure.pair import plan_count, time_calls
 from layline.campaign.measure.probes.probe import Trial
 from layline.campaign.measure.probes.shown import Shown
-from layline.campaign.measure.probes.time import SERIES, time_calls
+from layline.campaign.measure.probes.time import SERIES
 from layline.campaign.measure.stage import ACCOUNT, Stage
 from layline.campaign.values.describe import describe_shape
 from layline.campaign.values.operator import Shape
@@ -33,7 +33,7 @@ def show_ageing(on: Trial) -> Shown:
     try:
         for one in stage.by_work:
             for step in stage.operator.passes:
-                arm.run(step, draw(stage, one))
+                arm.run(step, draw(stage, one, step=step))
     except Fault as fault:
         told = f"After {on.aged} calls of one process, as the first calls were not: {fault.reason}"
         raise Fault("endures", told, *fault.evidence) from None
@@ -53,7 +53,7 @@ def show_endurance(on: Trial) -> Shown:
 def age(stage: Stage, arm: LiveArm, shape: Shape) -> int:
     """Make many calls without looking at them; how many."""
     together = max(1, min(TOGETHER, stage.device.count_room(stage, shape) // len(stage.operator.passes)))
-    given = draw(stage, shape, count=together)
+    given = draw_bare(stage, shape, count=together)
     laid = [arm.fill(step, given) for step in stage.operator.passes]
     wanted, made, until = int(stage.rng.integers(LEAST, MOST)), 0, time.monotonic() + LIMIT_S
     while made < wanted and time.monotonic() < until:

@@ -56,7 +56,7 @@ def _probe_every_input(stage: Stage, arm: LiveArm, shape: Shape) -> None:
     """
     for step in stage.operator.passes:
         for name in (*step.inputs, *step.inputs):
-            given = draw(stage, shape)
+            given = draw(stage, shape, step=step)
             arm.run(step, given)
             # right after it: what is kept under a sum still has that sum
             arm.run(step, permute(stage, given, name))

@@ -126,6 +126,8 @@ class Probe:
     """
     is_apart: bool = False
     """Whether it runs beside them, too, and has a process of its own."""
+    is_long: bool = False
+    """Whether it takes longest of all: it begins first, for others wait for it at the end."""
     ahead: tuple[str, ...] = ()
     """Processes it needs, of those that can be started before they are asked for."""
     opens_own: bool = False

@@ -54,7 +54,7 @@ def _enlarge(stage: Stage, shape: Shape) -> Shape:
 
 def _repeat(on: Trial, shape: Shape, step: Pass) -> None:
     values = on.stage.device.values
-    given = repeat(draw(on.stage, shape))
+    given = repeat(draw(on.stage, shape, step=step))
     runs = [on.trial.run(step, given, keeps=True) for _ in range(REPEATS)]
     allowed = 32 * max(ERROR_FLOOR, *(error.rms for run in runs for error in run.errors))
     for name in (one for one in step.outputs if one not in on.stage.operator.free):

@@ -48,7 +48,7 @@ def _needs(*what: str) -> frozenset[str]:
 PROBES: tuple[Probe, ...] = (
     Probe(name="memory", run=show_memory, is_alone=True, is_beside=True),
     Probe(name="inputs", run=show_inputs, is_beside=True),
-    Probe(name="changed inputs", run=show_changed, is_apart=True),
+    Probe(name="changed inputs", run=show_changed, is_apart=True, is_long=True),
     Probe(name="floating-point mode", run=show_mode, needs=_needs(MODE), is_beside=True),
     Probe(name="stream order", run=show_order, needs=_needs(STREAM)),
     Probe(name="held-out shapes", run=show_held_out, ahead=(AGAIN,), is_apart=True),
@@ -56,11 +56,25 @@ PROBES: tuple[Probe, ...] = (
     Probe(name="far shapes", run=show_far, ahead=(AGAIN,), is_apart=True),
     Probe(name="views", run=show_views, needs=_needs(CANDIDATE, VIEWS), opens_own=True, is_apart=True),
     Probe(name="repetition", run=show_repetition, is_apart=True),
-    Probe(name="memory-use", run=show_memory_use, needs=_needs(SANITIZER), opens_own=True, is_apart=True),
+    Probe(
+        name="memory-use",
+        run=show_memory_use,
+        needs=_needs(SANITIZER),
+        opens_own=True,
+        is_apart=True,
+        is_long=True,
+    ),
     Probe(name="other callers", run=show_callers, needs=_needs(CANDIDATE, PROGRAM), opens_own=True, is_apart=True),
     Probe(name="pauses", run=show_pauses, needs=_needs(ACCOUNT), is_apart=True),
     Probe(name="edges of memory", run=show_edges, needs=_needs(EDGE), is_apart=True),
-    Probe(name="against the start", run=show_against_start, needs=_needs(CANDIDATE), ahead=(START,), is_apart=True),
+    Probe(
+        name="against the start",
+        run=show_against_start,
+        needs=_needs(CANDIDATE),
+        ahead=(START,),
+        is_apart=True,
+        is_long=True,
+    ),
     Probe(
         name="own code, profiled",
         run=show_profiled,
@@ -77,10 +91,12 @@ AFTER_EACH: tuple[Probe, ...] = (
     Probe(name="own code, loaded", run=show_loaded, needs=_needs(CODE)),
 )
 """After every process pair."""
+STALLS = Probe(name="stalls", run=show_stalls, needs=_needs(CANDIDATE))
+"""Also where long calls in some process pairs alone keep a candidate from being accepted."""
 BEFORE_ACCEPTING: tuple[Probe, ...] = (
     Probe(name="old age", run=show_ageing, is_beside=True),
     Probe(name="endurance", run=show_endurance),
-    Probe(name="stalls", run=show_stalls, needs=_needs(CANDIDATE)),
+    STALLS,
     Probe(name="values", run=show_values, needs=_needs(CANDIDATE)),
     Probe(name="state", run=show_state, needs=_needs(CANDIDATE)),
     Probe(name="between the listed sizes", run=show_between, needs=_needs(CANDIDATE)),

@@ -6,8 +6,9 @@ import math
 import time
 
 from layline.campaign.devices.faults import Fault
-from layline.campaign.measure.arm import Given, LiveArm
+from layline.campaign.measure.arm import LiveArm
 from layline.campaign.measure.inputs import draw, draw_by_chance
+from layline.campaign.measure.pair import time_calls
 from layline.campaign.measure.probes.probe import Trial
 from layline.campaign.measure.probes.shown import Shown
 from layline.campaign.measure.stage import Stage
@@ -70,12 +71,6 @@ def _time_in_a_row(on: Trial, shape: Shape, limit_s: float) -> dict[bool, list[f
         for one in (on.trial, on.best):
             costs[one is on.trial].append(time_calls(stage, one, given) / 1e6)
     return costs
-
-
-def time_calls(stage: Stage, arm: LiveArm, given: Given) -> float:
-    """Nanoseconds a call of all passes; outputs are looked at where the right ones are known."""
-    run = arm.run if given.right else arm.run_unchecked
-    return sum(run(step, given).cost_ns for step in stage.operator.passes)
 
 
 def show_values(on: Trial) -> Shown:
