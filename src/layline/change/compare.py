@@ -138,8 +138,11 @@ class Comparer:
         """What became of a name that the tip does not have: all that follows from history and from what is alike."""
         before = start.before
         if before.kind is SymbolKind.SUBMODULE and before.module is not None:
-            home = self._find_module(before.module)
-            return replace(start, kind=DriftKind.MOVED, suggestions=(home,)) if home else start
+            home, commits = self._find_module(before.module)
+            start = replace(start, commits=commits)
+            if home is None:
+                return replace(start, suggestions=tuple(self._find_taken_instead(before.module)))
+            return replace(start, kind=DriftKind.MOVED, suggestions=(home,))
         if before.kind is SymbolKind.IMPORTED_NAME or before.alias_of is not None:
             return self._find_lost_binding(start)
         if before.definition is None or before.module is None:
@@ -241,16 +244,27 @@ class Comparer:
         reason = f"{holder} imports it under its new name; {origin.suggestions[0].reason}"
         return replace(start, suggestions=(Suggestion(local, origin.suggestions[0].score, reason),))
 
-    def _find_module(self, module: str) -> Suggestion | None:
-        """Where a module went: by history where there is one, else by what most of its definitions say."""
+    def _find_module(self, module: str) -> tuple[Suggestion | None, tuple[str, ...]]:
+        """Where a module went, and the commits that moved or removed it: by history where there is one, else by what
+        most of its definitions say.
+        """
         tracer, entry = self.tracer(module), self.pin.index.entries.get(module)
         if tracer is None or entry is None:
-            return self.homes.find_module(module)
-        path = tracer.follow_file(entry.path)
+            return self.homes.find_module(module), ()
+        path, commits = tracer.follow_file(entry.path)
         name = module_name(path, self.pin.index.parts[entry.part].source_roots) if path else None
-        return (
-            Suggestion(name, 0.9, "history: the file moved there") if name in self.tip.index.entries and name else None
-        )
+        is_there = name is not None and name in self.tip.index.entries
+        return Suggestion(name, 0.9, "history: the file moved there") if is_there and name else None, commits
+
+    def _find_taken_instead(self, module: str) -> Iterator[Suggestion]:
+        """No move: what upstream's own code imports since it lost the module."""
+        tracer, entry = self.tracer(module), self.pin.index.entries.get(module)
+        found = tracer.find_taken_instead(entry.path, module) if tracer is not None and entry is not None else None
+        if found is not None and found[0] in self.tip.index.entries:
+            name, number, users = found
+            yield Suggestion(
+                name, 0.5, f"{number} of {users} upstream files that imported the module import it instead"
+            )
 
     def _find_with_users(self, before: Symbol, holder: str | None, last: str) -> Iterator[Suggestion]:
         """Where functions that used an outside name went, if they are found beside the same name there."""
@@ -275,7 +289,7 @@ class Comparer:
         last = start.name.rpartition(".")[2]
         holder = before.bound_in
         if holder is not None and holder not in self.tip.index.entries:
-            home = self._find_module(holder)
+            home, commits = self._find_module(holder)
             if home is not None and self.tip.resolve(f"{home.target}.{last}").exists:
                 moved = Suggestion(f"{home.target}.{last}", home.score, f"its module: {home.reason}")
                 return replace(
@@ -283,6 +297,7 @@ class Comparer:
                     kind=DriftKind.MOVED,
                     suggestions=(moved,),
                     why=(Why(Reason.MODULE_MOVED, holder, home.target),),
+                    commits=commits,
                 )
         gone = () if holder in self.tip.index.entries else (Why(Reason.MODULE_GONE, str(holder)),)
         if before.module is None:
@@ -302,7 +317,7 @@ class Comparer:
                 why=(*gone, *still, *origin.why),
             )
         if origin.new_home is not None:
-            there = self._find_module(holder) if gone and holder is not None else None
+            there = self._find_module(holder)[0] if gone and holder is not None else None
             start = self._with_local_name(start, there.target if there is not None else holder, origin)
             moved_to = Why(Reason.UNBOUND_AND_MOVED, str(holder), last, origin.new_home)
             return replace(

@@ -7,6 +7,7 @@ The object that moved must be *new* where it arrives: a namesake that stood ther
 from __future__ import annotations
 
 import ast
+import re
 from collections import Counter, defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
@@ -30,6 +31,8 @@ from layline.source.index import Index
 
 MOVE = 0.6
 """Scores from here on are a move or a rename; lower ones are only worth a look."""
+NEAR = 0.4
+"""From here on a lower one is named as what may take its place."""
 _WORTH_SHOWING = 0.35
 _CLOSER_LOOK = 40
 _SPELLED_ALIKE = 0.75
@@ -38,6 +41,7 @@ _GROWN = 0.3
 _SAME_TABLE = 0.7
 """A dictionary that shares so many of its keys is the same one under another name."""
 _KINDS = tuple(DefinitionKind)
+_WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,11 +81,15 @@ class Homes:
 
     def _find_alike(self, module: str, definition: Definition) -> Iterator[Suggestion]:
         """Where nothing else is found: a new table of the same module with the same keys; names spelled nearly like it,
-        never a move.
+        or in the same package made of the same words, never a move.
         """
         keys = self._read_keys(self.pin, module, definition)
+        package = module.rpartition(".")[0]
         for item, _ in self._new_definitions(definition.kind):
             if item.module != module:
+                if item.module.rpartition(".")[0] == package and share_words(item.qualname, definition.name):
+                    reason = "a name of the same words, new in the same package since the pin; its body differs"
+                    yield Suggestion(item.dotted, NEAR, reason)
                 continue
             shared = compare_names(keys, self._read_keys(self.tip, module, definition_of(item.row))) if keys else 0.0
             if shared >= _SAME_TABLE:
@@ -183,7 +191,8 @@ class Homes:
         one, two = self._read(self.pin, module, definition), self._read(self.tip, item.module, other)
         body, kept = compare_shingles(one, two), share_kept(one, two)
         same_name = other.name == definition.name
-        is_small = min(one.total(), two.total()) < SMALL
+        # a short text is no evidence against another short one; beside a long body its name alone says nothing
+        is_small = min(one.total(), two.total()) < SMALL and max(one.total(), two.total()) < 4 * SMALL
         if not self._is_new(item):
             return self._merged(item, body) if not is_small and same_name else None
         traits = compare_names(self._traits(self.pin, module, definition), self._traits(self.tip, item.module, other))
@@ -301,6 +310,13 @@ def _score_small(same_name: bool, body: float, traits: float, near: float) -> fl
 def _reason(same_name: bool, body: float, traits: float) -> str:
     name = "same name" if same_name else "another name"
     return f"{name}, new there since the pin; bodies {body:.0%} alike, signature or members {traits:.0%}"
+
+
+def share_words(one: str, two: str) -> bool:
+    """Whether one name is the other with some words more: two words at least, and half of the longer."""
+    first, second = (_WORD.findall(name) for name in (one, two))
+    shared = set(first) & set(second)
+    return len(shared) >= max(2, min(len(first), len(second))) and 2 * len(shared) >= max(len(first), len(second))
 
 
 def needs_more(before: Definition, after: Definition) -> bool:

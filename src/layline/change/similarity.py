@@ -60,6 +60,16 @@ def share_count(shared: int, one: Shingles) -> float:
     return shared / total if total else 1.0
 
 
+def compare_lines(one: str, two: str) -> float:
+    """How much of the larger text is in the other, by lines of code; short texts are alike by chance."""
+    first, second = (
+        Counter(line for text in source.splitlines() if (line := text.strip()) and not line.startswith("#"))
+        for source in (one, two)
+    )
+    larger, smaller = max(first.total(), second.total()), min(first.total(), second.total())
+    return (first & second).total() / larger if smaller >= SMALL else 0.0
+
+
 def compare_names(one: Iterable[str], two: Iterable[str]) -> float:
     first, second = set(one), set(two)
     return len(first & second) / len(first | second) if first | second else 1.0

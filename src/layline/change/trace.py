@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 
+from layline.change.file_trace import TESTS, FileTracer
 from layline.change.similarity import (
     SMALL,
     Shingles,
@@ -26,10 +27,9 @@ from layline.change.similarity import (
 )
 from layline.core.evidence import Skipped
 from layline.git import Repository
-from layline.history.timeline import BlobChange, TimelineCommit, read_timeline
-from layline.source.definitions import Definition, DefinitionKind, Module
-from layline.source.parsing import parse_module, parse_tree
-from layline.source.seen import Asked, Seen
+from layline.history.timeline import BlobChange, TimelineCommit
+from layline.source.definitions import Definition, DefinitionKind
+from layline.source.parsing import parse_tree
 from layline.source.slices import read_definition, slice_definition
 from layline.source.versions import Versions
 from layline.source.walking import walk
@@ -44,9 +44,6 @@ _MERGED = 0.7
 """This much of a definition is found in what it was merged into."""
 _SIBLING = 0.5
 """Definitions that were merged were at least this alike."""
-_TESTS = "tests/"
-_VERSIONS = 128
-"""So many versions of files are remembered: more than one file has between two pins."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,23 +96,14 @@ class _Arrival:
     """How alike the parameter names are."""
 
 
-class Tracer:
-    """Answers about one pair of commits; reads the history once and blobs as they are needed."""
+class Tracer(FileTracer):
+    """Answers about definitions between one pair of commits; reads the history once and blobs as they are needed."""
 
     def __init__(self, repository: Repository, pin: str, tip: str, versions: Versions | None = None) -> None:
-        self.repository = repository
-        self.seen = Seen()
-        self._versions = versions or Versions(repository)
-        self.timeline = read_timeline(repository, pin, tip)
-        self._data = lru_cache(maxsize=_VERSIONS)(repository.read_blob)
-        self._module = lru_cache(maxsize=2048)(self._parse)
+        super().__init__(repository, pin, tip, versions)
         self._tree = lru_cache(maxsize=64)(self._parse_tree)
         self._shingles = lru_cache(maxsize=8192)(self._read_shingles)
         self._definition = lru_cache(maxsize=8192)(self._read_definition)
-
-    def _changes(self, path: str) -> tuple[tuple[int, BlobChange], ...]:
-        self.seen.add(Asked.HISTORY, path)
-        return self.timeline.by_path.get(path, ())
 
     def follow(self, path: str, qualname: str) -> Trail:
         """Where the definition went, commit by commit. Members are followed with their class."""
@@ -132,31 +120,6 @@ class Tracer:
                 return Trail(hops=tuple(hops), lost_in=commit, last=self._shingles(change.before, place.qualname))
             hops.append(hop)
             place, start = hop.arrival, number + 1
-
-    def follow_file(self, path: str) -> str | None:
-        """Where a file went whole (most of its definitions in one new file of the commit that deleted it), hop by
-        hop.
-        """
-        start = 0
-        while True:
-            losses = [(number, change) for number, change in self._changes(path) if number >= start]
-            if not losses or losses[-1][1].after is not None:
-                return path
-            number, change = losses[-1]
-            gone = self._module(change.before)
-            added = [
-                item for item in self.timeline.steps[number].changes if item.before is None and item.after is not None
-            ]
-            ranked = sorted(((self._share(gone, change, item), item.path) for item in added), reverse=True)
-            if not ranked or ranked[0][0] < 0.5:
-                return None
-            path, start = ranked[0][1], number + 1
-
-    def _share(self, gone: Module | None, change: BlobChange, other: BlobChange) -> float:
-        if change.before == other.after:
-            return 1.0
-        there = self._module(other.after)
-        return compare_names(gone.names(), there.names()) if gone is not None and there is not None else 0.0
 
     def find_first(self, path: str, qualname: str, holds: Callable[[Definition | None], bool]) -> str | None:
         """The first commit from which on the claim about the definition at `path` holds without a break up to the
@@ -177,15 +140,6 @@ class Tracer:
             if now is None or (now.fingerprint, now.bases) != (pin.fingerprint, pin.bases):
                 return self.timeline.steps[number].commit
         return None
-
-    def find_first_text(self, path: str, holds: Callable[[str], bool]) -> str | None:
-        """The same for a claim about the text of a file (empty where the file is not there)."""
-        culprit: str | None = None
-        for number, change in reversed(self._changes(path)):
-            if not holds(self.read_text(change.after)):
-                break
-            culprit = self.timeline.steps[number].commit
-        return culprit
 
     def _find_loss(self, place: TracedDefinition, start: int) -> tuple[int, BlobChange] | None:
         """The last time, from step `start` on, that a commit took the definition out of its file."""
@@ -278,7 +232,7 @@ class Tracer:
 
     def _find_new(self, change: BlobChange, gone: Definition) -> Iterator[str]:
         """Qualified names that the change adds to its file and that could be `gone`."""
-        if not self.read_text(change.after) or change.path.startswith(_TESTS):
+        if not self.read_text(change.after) or change.path.startswith(TESTS):
             return
         here, before = self._module(change.after), self._module(change.before)
         for qualname in here.names() if here is not None else ():
@@ -329,19 +283,6 @@ class Tracer:
                 return read_shingles(node)
         return None
 
-    def read_text(self, blob: str | None) -> str:
-        """A version of a file; its bytes are remembered, since one odd character makes a text four times as large."""
-        return "" if blob is None else self._data(blob).decode("utf-8-sig", "replace")
-
-    def _parse(self, blob: str | None) -> Module | None:
-        if blob is None:
-            return None
-        known = self._versions.find(blob)
-        if known is not None:
-            return known
-        found = parse_module("", self.read_text(blob).encode("utf-8", "surrogatepass"))
-        return found if isinstance(found, Module) else None
-
     def _parse_tree(self, blob: str | None) -> ast.Module | None:
         if blob is None:
             return None
@@ -352,7 +293,7 @@ class Tracer:
 def _find_blobs(step: TimelineCommit) -> Iterator[str]:
     """Versions of the files that a commit may have put something into."""
     for change in step.changes:
-        if change.after is not None and not change.path.startswith(_TESTS):
+        if change.after is not None and not change.path.startswith(TESTS):
             yield from (blob for blob in (change.before, change.after) if blob is not None)
 
 
@@ -368,7 +309,9 @@ def _is_move(item: _Arrival, place: TracedDefinition, runner_up: float) -> bool:
     grown = item.alike >= 0.45 and item.kept >= 0.7 and item.size >= 2 * SMALL and item.alike - runner_up >= 0.1
     # what is left in the same file after most of it was cut: nothing new in it, and called in the same way
     shrunk = item.left >= _LEFT and item.traits >= _RENAMED and item.place.path == place.path
-    return item.alike >= _RENAMED or grown or shrunk
+    # in the same file: most of it kept in something larger, and everything else far from it
+    inside = item.kept >= 0.7 and item.alike >= _KEPT and item.alike - runner_up >= 0.2 and item.size >= 2 * SMALL
+    return item.alike >= _RENAMED or grown or shrunk or (inside and item.place.path == place.path)
 
 
 def _is_plausible(found: Definition, gone: Definition) -> bool:

@@ -123,6 +123,7 @@ def judge_effect(patch: Patch, effect: Effect, sides: Sides, fitter: Fitter) -> 
         effect=effect,
         findings=judge(question),
         comparison=question.comparison,
+        commits=question.comparison.commits,
         pin_evidence=_evidence(sides.pin, question.comparison.before),
         tip_evidence=_tip_evidence(sides, question.comparison),
         passed=question.fit.passed if question.fit is not None else None,

@@ -42,6 +42,8 @@ class Drift:
     pin_evidence: Evidence | None = None
     tip_evidence: Evidence | None = None
     culprit: Commit | None = None
+    commits: tuple[str, ...] = ()
+    """The upstream commits that moved its target, and the one that removed it."""
     passed: Passed | None = None
     """Upstream's calls that break our replacement, where they decide."""
     lost: tuple[LostRead, ...] = ()

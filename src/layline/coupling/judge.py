@@ -18,7 +18,7 @@ from layline.coupling.binding_kind import compare_returns
 from layline.coupling.callee import find_callee, find_misfits, find_refusal, find_refused, follow_apply, reaches
 from layline.coupling.model import Consequence, Coupling, State, Touch, is_flag
 from layline.coupling.reading import Place
-from layline.coupling.states import find_gone_state, find_place, find_state, is_class_no_more
+from layline.coupling.states import find_after, find_evidence, find_gone_state, find_state, is_class_no_more
 from layline.coupling.version_guards import Running
 from layline.source import Definition, DefinitionKind
 from layline.source.instances import Instances
@@ -349,7 +349,13 @@ class Judge:
     def _couple(self, items: list[tuple[Place, Verdict]]) -> Coupling:
         place, verdict = items[0]
         lines = (other.location.line for other, _ in items[1:] if other.location.line != place.location.line)
-        pin, tip = self._attribute_evidence(place) if place.instance else self._evidence(place.target, verdict)
+        pin, tip = (
+            self._attribute_evidence(place)
+            if place.instance
+            else find_evidence(self._comparer, place.target, verdict.new_target)
+        )
+        culprit = self._culprit(place, verdict)
+        later, near = find_after(self._comparer, place, culprit) if verdict.state in _GONE else ((), None)
         return Coupling(
             touch=place.touch,
             target=place.target,
@@ -363,7 +369,9 @@ class Judge:
             certain=place.certain,
             pin_evidence=pin,
             tip_evidence=tip,
-            culprit=self._culprit(place, verdict),
+            culprit=culprit,
+            later=later,
+            near=near,
         )
 
     def _culprit(self, place: Place, verdict: Verdict) -> str | None:
@@ -385,13 +393,6 @@ class Judge:
         home = self._comparer.compare(place.imported).after.home
         now = self._instances[1].find(home).get(name) if home is not None else None
         return then.evidence if then else None, now.evidence if now else None
-
-    def _evidence(self, target: str, verdict: Verdict) -> tuple[Evidence | None, Evidence | None]:
-        if is_flag(target):
-            return None, None
-        before = self._comparer.pin.resolve(target)
-        after = self._comparer.tip.resolve(verdict.new_target or target)
-        return find_place(self._comparer.pin, before), find_place(self._comparer.tip, after)
 
 
 def _sum_up(reason: Reason, problems: Iterable[Problem], name: str = "") -> Why:

@@ -77,6 +77,10 @@ class Coupling:
     tip_evidence: Evidence | None = None
     culprit: str | None = None
     """The upstream commit that first took the name away from where we use it."""
+    later: tuple[str, ...] = ()
+    """The commits that moved or removed it after that: who stops in between has to follow again."""
+    near: str | None = None
+    """Of a name that is gone: a new one that may take its place, told as no more than that."""
 
     @property
     def detail(self) -> str:

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from layline.change.homes import NEAR
 from layline.core.drift import DriftKind, Fate
-from layline.coupling.model import State
+from layline.coupling.model import State, is_flag
 from layline.source.definitions import DefinitionKind
 
 if TYPE_CHECKING:
-    from layline.change.compare import Comparison
+    from layline.change.compare import Comparer, Comparison
     from layline.core.evidence import Evidence
+    from layline.coupling.reading import Place
     from layline.source.resolve import Resolver
     from layline.source.symbols import Symbol
 
@@ -41,6 +43,15 @@ def find_gone_state(found: Comparison) -> State:
     return find_state(found.kind)
 
 
+def find_after(comparer: Comparer, place: Place, culprit: str | None) -> tuple[tuple[str, ...], str | None]:
+    """Of a name that is gone: the commits that moved or removed it beside the first, and what may take its place."""
+    if place.instance or is_flag(place.target):
+        return (), None
+    found = comparer.compare(place.target)
+    near = next((one.target for one in found.suggestions if one.score >= NEAR), None)
+    return tuple(one for one in found.commits if one != culprit), None if found.new_home else near
+
+
 def is_class_no_more(found: Comparison) -> bool:
     before, after = found.before.definition, found.after.definition
     if before is None or after is None:
@@ -56,3 +67,11 @@ def find_place(resolver: Resolver, symbol: Symbol) -> Evidence | None:
         return None
     line = symbol.location.line if symbol.location is not None else 1
     return index.evidence(module, (line, line))
+
+
+def find_evidence(comparer: Comparer, target: str, new_target: str | None) -> tuple[Evidence | None, Evidence | None]:
+    """Where the name is bound at pin and tip; flags are told elsewhere."""
+    if is_flag(target):
+        return None, None
+    before, after = comparer.pin.resolve(target), comparer.tip.resolve(new_target or target)
+    return find_place(comparer.pin, before), find_place(comparer.tip, after)

@@ -223,6 +223,32 @@ def test_what_became_of_it(
     assert (kind, home) == expected, detail
 
 
+@pytest.mark.parametrize(
+    ("before", "after", "expected"),
+    [
+        ("ModelConverter", "ModelConfigConverter", "pkg.b.ModelConfigConverter"),
+        ("ModelConverter", "Converter", None),  # one word is no name
+        ("ModelConverter", "ConfigConverter", None),
+        ("read_model", "read_model_file", "pkg.b.read_model_file"),
+    ],
+)
+def test_a_new_name_of_the_same_words_may_take_its_place(
+    tmp_path: Path, before: str, after: str, expected: str | None
+) -> None:
+    def write(name: str, body: str) -> str:
+        return klass(name, function("run", body)) if name[0].isupper() else function(name, body)
+
+    history = History.start(tmp_path / "repo")
+    one = history.commit("pin", {"pkg/__init__.py": "", "pkg/a.py": write(before, LONG)})
+    two = history.commit("tip", {"pkg/a.py": None, "pkg/b.py": write(after, OTHER)})
+    repository = open_repository(history.path)
+    pin, tip = (
+        Resolver(build_index([Part(tree=Tree(repository, commit), packages=("pkg",))])) for commit in (one, two)
+    )
+    found = Comparer(pin, tip).compare(f"pkg.a.{before}")
+    assert (str(found.kind), next((item.target for item in found.suggestions), None)) == ("removed", expected)
+
+
 def test_call_sites_by_meaning_and_methods_by_name(tmp_path: Path) -> None:
     history = History.start(tmp_path / "repo")
     files: dict[str, str | bytes | None] = {

@@ -131,9 +131,31 @@ def test_files_are_followed(history: History) -> None:
     history.commit("pin", {"pkg/m/m.py": f("f") + f("g", OTHER), "pkg/n.py": f("h")})
     history.commit("Flatten", {"pkg/m/m.py": None, "pkg/m.py": f("f") + f("g", OTHER) + f("extra")})
     history.commit("Drop", {"pkg/n.py": None})
-    assert tracer(history).follow_file("pkg/m/m.py") == "pkg/m.py"
-    assert tracer(history).follow_file("pkg/n.py") is None
-    assert tracer(history).follow_file("pkg/untouched.py") == "pkg/untouched.py"
+    long = "".join(f(f"f{number}", BODY.replace("done", f"done{number}")) for number in range(6))
+    history.commit("Add a long file", {"pkg/long.py": long})
+    grown = long + "".join(f"C{number} = {number}\n" for number in range(9))
+    moved = history.commit("Move it, with many more names", {"pkg/long.py": None, "pkg/far/long.py": grown})
+    gone = history.commit("Drop it", {"pkg/far/long.py": None})
+    found = tracer(history)
+    assert found.follow_file("pkg/long.py") == (None, (moved, gone))
+    assert found.follow_file("pkg/m/m.py") == ("pkg/m.py", (history.commits[1],))
+    assert found.follow_file("pkg/n.py") == (None, (history.commits[2],))
+    assert found.follow_file("pkg/untouched.py") == ("pkg/untouched.py", ())
+
+
+def test_what_is_imported_in_place_of_a_deleted_file(history: History) -> None:
+    """By most of the files that imported it; one file is no majority, and tests do not vote."""
+    old = {f"pkg/user{number}.py": "from pkg.old import f\n" for number in range(3)}
+    new = dict.fromkeys(old, "from pkg.new import g\n") | {"pkg/user2.py": "from pkg import other\n"}
+    alone = {"pkg/one.py": "", "pkg/only.py": "import pkg.one\n"}
+    history.commit("pin", {"pkg/old.py": f("f"), "tests/t.py": "import pkg.old\n", **old, **alone})
+    history.commit(
+        "Replace", {"pkg/old.py": None, "pkg/new.py": f("g", OTHER, "(path)"), "tests/t.py": "import pkg.x\n", **new}
+    )
+    history.commit("Drop", {"pkg/one.py": None, "pkg/only.py": "import pkg.new\n"})
+    found = tracer(history)
+    assert found.find_taken_instead("pkg/old.py", "pkg.old") == ("pkg.new", 2, 3)
+    assert found.find_taken_instead("pkg/one.py", "pkg.one") is None
 
 
 def test_first_commit_since_which_a_claim_holds(history: History) -> None:
@@ -172,6 +194,14 @@ def test_a_class_kept_inside_a_larger_one_was_renamed(history: History) -> None:
     merged = klass("GroupedAttention", BODY, OTHER, BODY.replace("total", "other").replace("weight", "size"))
     history.commit("Merge", {"one/model.py": None, "two/model.py": klass("Attention", OTHER), "common.py": merged})
     assert tracer(history).follow("one/model.py", "Attention").end == TracedDefinition("common.py", "GroupedAttention")
+
+
+def test_a_class_that_grew_in_its_own_file_was_renamed(history: History) -> None:
+    """Beside it a stranger is added: nothing else of the commit is near."""
+    grown = klass("Flex", BODY, OTHER, ODD, ODD.replace("seen", "known"), ODD.replace("queue", "pile"))
+    history.commit("pin", {"a.py": klass("FlexWrapper", BODY, OTHER)})
+    history.commit("Rename and extend", {"a.py": klass("Stranger", ODD.replace("queue", "heap")) + grown})
+    assert tracer(history).follow("a.py", "FlexWrapper").end == TracedDefinition("a.py", "Flex")
 
 
 MORE = BODY.replace("total", "other").replace("weight", "size")

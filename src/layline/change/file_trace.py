@@ -1,0 +1,110 @@
+"""Follows whole files through the history between pin and tip: where a file went, what is imported in its place."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from functools import lru_cache
+
+from layline.change.similarity import compare_lines, compare_names
+from layline.git import Repository
+from layline.history.timeline import BlobChange, read_timeline
+from layline.source.definitions import Module
+from layline.source.parsing import parse_module
+from layline.source.seen import Asked, Seen
+from layline.source.versions import Versions
+
+TESTS = "tests/"
+_VERSIONS = 128
+"""So many versions of files are remembered: more than one file has between two pins."""
+
+
+class FileTracer:
+    """The history of one pair of commits, read once; versions of files are read as they are needed."""
+
+    def __init__(self, repository: Repository, pin: str, tip: str, versions: Versions | None = None) -> None:
+        self.repository = repository
+        self.seen = Seen()
+        self._versions = versions or Versions(repository)
+        self.timeline = read_timeline(repository, pin, tip)
+        self._data = lru_cache(maxsize=_VERSIONS)(repository.read_blob)
+        self._module = lru_cache(maxsize=2048)(self._parse)
+
+    def _changes(self, path: str) -> tuple[tuple[int, BlobChange], ...]:
+        self.seen.add(Asked.HISTORY, path)
+        return self.timeline.by_path.get(path, ())
+
+    def follow_file(self, path: str) -> tuple[str | None, tuple[str, ...]]:
+        """Where a file went whole (most of its definitions in one new file of the commit that deleted it), hop by hop;
+        and the commits that moved it, with the one that removed it where it is gone.
+        """
+        start = 0
+        commits: list[str] = []
+        while True:
+            losses = [(number, change) for number, change in self._changes(path) if number >= start]
+            if not losses or losses[-1][1].after is not None:
+                return path, tuple(commits)
+            number, change = losses[-1]
+            step, gone = self.timeline.steps[number], self._module(change.before)
+            commits.append(step.commit)
+            added = [item for item in step.changes if item.before is None and item.after is not None]
+            ranked = sorted(((self._share(gone, change, item), item.path) for item in added), reverse=True)
+            if not ranked or ranked[0][0] < 0.5:
+                return None, tuple(commits)
+            path, start = ranked[0][1], number + 1
+
+    def find_taken_instead(self, path: str, module: str) -> tuple[str, int, int] | None:
+        """What upstream's own files import since the commit that deleted the module at `path`: the module that most of
+        them import in its place, how many do, of how many.
+        """
+        losses = self._changes(path)
+        if not losses or losses[-1][1].after is not None:
+            return None
+        votes: Counter[str] = Counter()
+        users = 0
+        for change in self.timeline.steps[losses[-1][0]].changes:
+            if change.after is None or change.path.startswith(TESTS) or module not in self.read_text(change.before):
+                continue
+            before, after = (_find_imported(self._module(blob)) for blob in (change.before, change.after))
+            if module in before - after:
+                users += 1
+                votes.update(name for name in after - before if name.partition(".")[0] == module.partition(".")[0])
+        (best, number), (_, second) = [*votes.most_common(2), ("", 0), ("", 0)][:2]
+        return (best, number, users) if number > 1 and 2 * number > users and number >= 2 * second else None
+
+    def _share(self, gone: Module | None, change: BlobChange, other: BlobChange) -> float:
+        if change.before == other.after:
+            return 1.0
+        there = self._module(other.after)
+        if gone is None or there is None:
+            return 0.0
+        # names alone miss a file that kept its code and gained definitions: git's rule for renames, code lines alone
+        lines = compare_lines(self.read_text(change.before), self.read_text(other.after))
+        return max(compare_names(gone.names(), there.names()), lines)
+
+    def find_first_text(self, path: str, holds: Callable[[str], bool]) -> str | None:
+        """The same for a claim about the text of a file (empty where the file is not there)."""
+        culprit: str | None = None
+        for number, change in reversed(self._changes(path)):
+            if not holds(self.read_text(change.after)):
+                break
+            culprit = self.timeline.steps[number].commit
+        return culprit
+
+    def read_text(self, blob: str | None) -> str:
+        """A version of a file; its bytes are remembered, since one odd character makes a text four times as large."""
+        return "" if blob is None else self._data(blob).decode("utf-8-sig", "replace")
+
+    def _parse(self, blob: str | None) -> Module | None:
+        if blob is None:
+            return None
+        known = self._versions.find(blob)
+        if known is not None:
+            return known
+        found = parse_module("", self.read_text(blob).encode("utf-8", "surrogatepass"))
+        return found if isinstance(found, Module) else None
+
+
+def _find_imported(module: Module | None) -> set[str]:
+    """The modules that a file imports, or imports something from, as it writes them."""
+    return {one.module for one in module.imports if one.module and not one.level} if module is not None else set()
