@@ -37,7 +37,7 @@ def read_activity(
         ref=short_ref(settings.ref) if settings.ref != "HEAD" else ground.downstream.branch or "HEAD",
         before=ground.before,
         tip=ground.tip,
-        pulls=tuple(build_pull_requests(merged, moving, ground.window, settings.categories)),
+        pulls=tuple(build_pull_requests(ground.downstream, merged, moving, ground.window, settings.categories)),
         direct=tuple(item.commit for item in merged if item.number is None),
         moves=tuple(item for item, _ in counted),
         drifts=tuple(replace(item, bump=bumps.get(item.key)) for item in found if isinstance(item, Drift)),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from layline.config import Category
 from layline.core.patterns import Classes
@@ -12,16 +12,27 @@ from layline.core.patterns import Classes
 _CONVENTIONAL = re.compile(r"\s*([A-Za-z]+)(?:\(([^)]*)\))?!?\s*(?::|/)")
 _FEW_FILES = 10
 """A pull request of more files that moves a pin does so by the way: its title says what it is about."""
+_NEEDS = ("**/*requirements*.txt", "**/*requirements*.in", "**/requirements/**", "**/constraints*.txt", "**/*.lock")
 _BRACKETS = re.compile(r"\s*\[([^\]]+)\]")
 
 
 def judge_category(
-    title: str, paths: tuple[str, ...], categories: tuple[Category, ...], *, moves_pins: bool
+    title: str,
+    paths: tuple[str, ...],
+    categories: tuple[Category, ...],
+    *,
+    moves_pins: bool,
+    changes_comments: Callable[[], bool] = lambda: False,
 ) -> tuple[str, str]:
-    """The category's name and why; the last category takes what no criterion meets."""
+    """The category's name and why; the last category takes what no criterion meets. Whether nothing but comments
+    changed is asked where nothing else decides: then it is what a change of `README.md` would be.
+    """
     found = next(_find_matches(title, paths, categories, moves_pins), None)
     if found is not None:
         return found
+    docs = next((one.name for one in categories if one.paths and _all_match(("README.md",), one.paths)), None)
+    if docs is not None and changes_comments():
+        return docs, "it changes comments alone"
     return (categories[-1].name, "no rule applies") if categories else ("Other", "no categories are configured")
 
 
@@ -29,7 +40,9 @@ def _find_matches(
     title: str, paths: tuple[str, ...], categories: tuple[Category, ...], moves_pins: bool
 ) -> Iterator[tuple[str, str]]:
     words = re.findall(r"[a-z0-9_]+", title.lower())
-    movers = [category for category in categories if category.moves_pins and moves_pins]
+    needs = [category for category in categories if category.moves_pins]
+    yield from ((one.name, "it changes requirements alone") for one in needs if paths and _all_match(paths, _NEEDS))
+    movers = needs if moves_pins and len(paths) <= _FEW_FILES else []
     yield from ((one.name, "it moves a pin and says so") for one in movers if set(words) & set(one.words))
     for prefix in find_prefixes(title):
         yield from (
@@ -39,7 +52,7 @@ def _find_matches(
         )
     for category in categories:
         yield from ((category.name, f"its title says {word!r}") for word in words if word in category.words)
-    yield from ((one.name, "it moves a pin and little else") for one in movers if len(paths) <= _FEW_FILES)
+    yield from ((one.name, "it moves a pin and little else") for one in movers)
     for category in categories:
         if paths and category.paths and _all_match(paths, category.paths):
             yield category.name, f"all its files match {', '.join(category.paths)}"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Set
 from datetime import datetime
+from functools import partial
 from typing import TYPE_CHECKING
 
 from layline.config import Backend, Category
@@ -70,7 +71,11 @@ def _read_one(downstream: Repository, commit: Commit, paths: tuple[str, ...], bo
 
 
 def build_pull_requests(
-    merged: tuple[Merged, ...], moving: Set[str], window: Window, categories: tuple[Category, ...]
+    downstream: Repository,
+    merged: tuple[Merged, ...],
+    moving: Set[str],
+    window: Window,
+    categories: tuple[Category, ...],
 ) -> Iterator[PullRequest]:
     """One per pull request, newest first; `moving` are the commits that moved a pin."""
     told: set[int] = set()
@@ -79,7 +84,13 @@ def build_pull_requests(
             continue
         told.add(item.number)
         moves_pins = item.commit.hash in moving
-        category, reason = judge_category(item.title, item.paths, categories, moves_pins=moves_pins)
+        category, reason = judge_category(
+            item.title,
+            item.paths,
+            categories,
+            moves_pins=moves_pins,
+            changes_comments=partial(changes_comments, downstream, item.commit),
+        )
         yield PullRequest(
             number=item.number,
             title=item.title,
@@ -90,6 +101,19 @@ def build_pull_requests(
             reason=reason,
             files=len(item.paths),
         )
+
+
+def changes_comments(downstream: Repository, commit: Commit) -> bool:
+    """Whether every line that a commit adds or takes away is a comment (`#`) or empty."""
+    if not commit.parents:
+        return False
+    diff = downstream.git("diff", "--unified=0", "--no-ext-diff", "--no-textconv", commit.parents[0], commit.hash)
+    lines = [
+        line[1:].strip()
+        for line in diff.decode("utf-8", "replace").splitlines()
+        if line[:1] in {"+", "-"} and not line.startswith(("+++ ", "--- "))
+    ]
+    return bool(lines) and all(not line or line.startswith("#") for line in lines)
 
 
 def find_moves(downstream: Repository, merged: tuple[Merged, ...], submodules: Set[str]) -> Iterator[PinMove]:

@@ -30,7 +30,7 @@ PRIMUS = Periodic(
     timezone="Asia/Shanghai",
     required=("megatron", "torchtitan", "primus_turbo"),
     categories=(
-        Category(name="Bug Fix", prefixes=("fix", "fixes", "bugfix", "hotfix", "bug")),
+        Category(name="Bug Fix", prefixes=("fix", "fixes", "bugfix", "hotfix", "bug"), words=("bug", "bugs")),
         Category(
             name="Performance Optimization",
             prefixes=("perf", "opt"),
@@ -46,7 +46,7 @@ PRIMUS = Periodic(
             name="CI/Infra",
             prefixes=("ci", "cicd", "build", "infra", "test", "dashboard", "backend-gap", "packaging", "oob"),
             words=("ci", "dockerfile", "dockerfiles", "tests"),
-            paths=(".github/**", "tools/**", "skills/**"),
+            paths=(".github/**",),
         ),
         Category(name="Refactor", prefixes=("refactor", "refact")),
         Category(

@@ -44,11 +44,20 @@ def test_what_a_title_begins_with(title: str, prefixes: list[str]) -> None:
         ("fix(ci): stop twice", (".github/a.yaml",), False, "CI/Infra"),
         ("feat: a new model", ("third_party/engine", "a.py"), True, "Dependencies"),
         ("feat: a new model", tuple(f"{number}.py" for number in range(11)), True, "Other"),
+        ("ci: revert to tide 0.4", ("hooks/requirements-engine.txt",), False, "Dependencies"),
+        ("[Fix] hold tide back", ("requirements.txt", "uv.lock"), False, "Dependencies"),
+        ("ci: bump the base image", tuple(f"{number}.py" for number in range(11)), True, "CI/Infra"),
     ],
 )
 def test_the_first_criterion_decides(title: str, paths: tuple[str, ...], moves_pins: bool, category: str) -> None:
     found, reason = judge_category(title, paths, GENERAL.categories, moves_pins=moves_pins)
     assert (found, bool(reason)) == (category, True)
+
+
+@pytest.mark.parametrize(("title", "expected"), [("Add headers", "Docs"), ("fix: headers", "Bug Fix")])
+def test_comments_alone_are_docs_where_the_title_says_nothing(title: str, expected: str) -> None:
+    found = judge_category(title, ("a.py",), GENERAL.categories, moves_pins=False, changes_comments=lambda: True)
+    assert found[0] == expected
 
 
 def test_the_reason_names_what_decided() -> None:

@@ -7,7 +7,15 @@ import pytest
 from histories import History
 from layline.config import Backend, Pin
 from layline.git import open_repository
-from layline.periodic.merged import find_backend_moves, find_moves, find_submodules, find_variables, read_merged
+from layline.history.commits import read_commit
+from layline.periodic.merged import (
+    changes_comments,
+    find_backend_moves,
+    find_moves,
+    find_submodules,
+    find_variables,
+    read_merged,
+)
 
 A, B = "a" * 40, "b" * 40
 
@@ -115,3 +123,13 @@ def test_merge_requests_of_other_forges_are_read_from_the_body(tmp_path: Path) -
         (8, "A real title"),
         (7, "feat: flat"),
     ]
+
+
+def test_a_change_of_comments_alone_is_seen(tmp_path: Path) -> None:
+    history = History.start(tmp_path / "repo")
+    history.commit("first", {"a.py": "x = 1\n"})
+    history.commit("header", {"a.py": "# from elsewhere\n\nx = 1\n"})
+    history.commit("code", {"a.py": "# from elsewhere\n\nx = 2  # two\n"})
+    downstream = open_repository(history.path)
+    found = [changes_comments(downstream, read_commit(downstream, one)) for one in history.commits]
+    assert found == [False, True, False]
