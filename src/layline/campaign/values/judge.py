@@ -65,13 +65,13 @@ def _refuse(measurement: Measurement, bucket: Bucket | None) -> Verdict | None:
             why = failed[0].reason if failed else measurement.problem
             return Verdict(outcome=Outcome.INCONCLUSIVE, reason=f"No verdict, a control failed: {why}", bucket=measured)
         case Status.BUILD_FAILED | Status.CRASHED | Status.HUNG | Status.REFUSED:
-            reasons = [f"{gate.property}: {gate.reason}" for gate in measurement.failed_gates]
+            reasons = [f"fails “{gate.property}”: {gate.reason}" for gate in measurement.failed_gates]
             return Verdict(outcome=Outcome.ROLLBACK, reason=" ".join(reasons) or measurement.problem, bucket=measured)
         case Status.MEASURED:
             pass
     if measurement.failed_gates:
         gate = measurement.failed_gates[0]
-        return Verdict(outcome=Outcome.ROLLBACK, reason=f"{gate.property}: {gate.reason}", bucket=measured)
+        return Verdict(outcome=Outcome.ROLLBACK, reason=f"fails “{gate.property}”: {gate.reason}", bucket=measured)
     if measured is not None and measured.is_refused:
         why = measurement.state or "declared so"
         return Verdict(

@@ -130,7 +130,7 @@ def test_a_failed_gate_ends_it_whatever_the_times() -> None:
     fast = measured({"s": 9.0})
     refused = replace(fast, status=Status.REFUSED, gates=(gate,))
     verdict = judge(refused)
-    assert (verdict.outcome, verdict.reason) == (Outcome.ROLLBACK, "late-write: went on writing")
+    assert (verdict.outcome, verdict.reason) == (Outcome.ROLLBACK, "fails “late-write”: went on writing")
 
 
 def test_failed_controls_give_no_verdict() -> None:
