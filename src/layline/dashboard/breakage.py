@@ -39,6 +39,10 @@ class Step:
     reason: str
     behind: int
     places: int
+    again: int = 0
+    """Places that an earlier change breaks first."""
+    deletes: str = ""
+    """What the change after it deletes although our configuration names it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -209,13 +213,15 @@ def _read_plan(facts: Iterable[Mapping[str, Any]]) -> Iterator[Step]:
     for fact in facts:
         value = fact.get("value")
         if fact["name"].startswith("plan.") and isinstance(value, Mapping):
-            behind, places = value.get("behind"), value.get("places")
+            behind, places, again = (value.get(name) for name in ("behind", "places", "again"))
             yield Step(
                 commit=str(value.get("commit") or ""),
                 date=str(value.get("date") or ""),
                 reason=str(value.get("reason") or ""),
                 behind=behind if isinstance(behind, int) else 0,
                 places=places if isinstance(places, int) else 0,
+                again=again if isinstance(again, int) else 0,
+                deletes=", ".join(map(str, _list(value.get("deletes")))),
             )
 
 

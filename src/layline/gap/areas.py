@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Set
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from layline.core.patterns import Classes
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
+    from layline.core.revision import Commit
     from layline.history.changes import Diff
 
 OTHER = "other"
@@ -120,6 +121,10 @@ class PackageChange:
     old_path: str | None = None
     is_module: bool = False
     """The folder went, and the tip has a module of its name in its place."""
+    by: Commit | None = None
+    """The commit that deleted the last file of a folder that is gone, or brought the first of one made of older code."""
+    origins: tuple[str, ...] = ()
+    """Of a new folder: the older folders that most of its first files were taken from."""
 
 
 def find_package_changes(pin: Iterable[str], tip: Iterable[str], diff: Diff) -> Iterator[PackageChange]:
@@ -139,13 +144,73 @@ def find_package_changes(pin: Iterable[str], tip: Iterable[str], diff: Diff) -> 
             yield PackageChange(path=path, kind="removed", files=_below(path, before), is_module=module)
 
 
+def name_deletions(
+    packages: Iterable[PackageChange], log: Iterable[Commit], touched: Mapping[str, tuple[str, ...]]
+) -> Iterator[PackageChange]:
+    """The same packages; those that are gone with the newest commit (the log's first) that touched them."""
+    commits = list(log)
+    for one in packages:
+        inside = f"{one.path}/"
+        newest = (commit for commit in commits if any(path.startswith(inside) for path in touched.get(commit.hash, ())))
+        yield replace(one, by=next(newest, None)) if one.kind == "removed" else one
+
+
+def name_origins(
+    packages: Iterable[PackageChange],
+    log: Iterable[Commit],
+    touched: Mapping[str, tuple[str, ...]],
+    read: Callable[[str], Diff],
+) -> Iterator[PackageChange]:
+    """The same packages; new ones with where the commit that brought them (the log's last) took their files from.
+
+    `read` gives what one commit changed, copies told. A name that moved away may leave a forwarding file behind, so
+    that pin and tip show a new folder and no rename.
+    """
+    commits = list(log)[::-1]
+    for one in packages:
+        inside = f"{one.path}/"
+        first = (commit for commit in commits if any(path.startswith(inside) for path in touched.get(commit.hash, ())))
+        by = next(first, None) if one.kind == "added" else None
+        origins = _find_sources(inside, read(by.hash)) if by is not None else ()
+        yield replace(one, by=by, origins=origins) if origins else one
+
+
+def _find_sources(inside: str, diff: Diff) -> tuple[str, ...]:
+    """Folders that gave more than half of the files a commit put below `inside`; the most first."""
+    files = [
+        one
+        for one in diff.files
+        if one.path.startswith(inside) and one.path.endswith(".py") and not one.path.endswith("/__init__.py")
+    ]
+    taken = [one.old_path for one in files if one.old_path is not None and not one.old_path.startswith(inside)]
+    gave = Counter(_folder(path) for path in taken)
+    return tuple(folder for folder, _ in gave.most_common()) if 2 * len(taken) > len(files) else ()
+
+
 def _find_origin(path: str, diff: Diff, gone: Set[str]) -> str | None:
-    """The vanished folder that gave more than half of the files of `path`; small `__init__` files look all alike."""
+    """The vanished folder that gave more than half of the files of `path` (small `__init__` files look all alike), or
+    most of whose own files are there now under the names they had.
+    """
     inside = [
         change for change in diff.files if _folder(change.path) == path and not change.path.endswith("/__init__.py")
     ]
     gave = Counter(_folder(change.old_path) for change in inside if change.old_path).most_common(1)
-    return gave[0][0] if gave and gave[0][0] in gone and gave[0][1] * 2 > len(inside) else None
+    if gave and gave[0][0] in gone and gave[0][1] * 2 > len(inside):
+        return gave[0][0]
+    return next((old for old in _outermost(gone) if _went(old, path, diff)), None)
+
+
+def _went(old: str, path: str, diff: Diff) -> bool:
+    """Whether most files that were below one folder are below the other."""
+    left = [one for one in diff.files if (one.old_path or one.path).startswith(f"{old}/") and one.path.endswith(".py")]
+    moved = [
+        one
+        for one in left
+        if one.old_path is not None
+        and one.path.startswith(f"{path}/")
+        and one.path[len(path) :] == one.old_path[len(old) :]
+    ]
+    return len(moved) > 1 and 2 * len(moved) > len(left)
 
 
 def _below(path: str, packages: Mapping[str, int]) -> int:

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from layline.change.homes import NEAR
 from layline.core.drift import DriftKind
 from layline.core.evidence import Severity
 from layline.core.why import say
@@ -97,6 +98,8 @@ def _say_coupling(one: Coupling) -> tuple[int, str]:
     state = say_state(one.state.value)
     if one.new_target:
         return 0, f"{state}, now {one.new_target}"
+    if one.near:
+        return 1, f"{state}; {one.near} may take its place"
     if one.state in {State.REMOVED, State.UNBOUND} or not one.detail:
         return 2, state
     return 1, f"{state}: {say(one.why[0]) if one.why else one.detail}"
@@ -106,6 +109,8 @@ def _say_patch(row: Drift) -> tuple[int, str]:
     kind = say_kind(row)
     breaking = [one.why for one in row.findings if one.severity is Severity.BREAKS]
     reasons = [why for why in row.reasons if why in breaking] or row.reasons
+    if row.kind is DriftKind.REMOVED and row.suggestion is not None and row.suggestion.score >= NEAR:
+        return 1, f"{kind}; {row.suggestion.target} may take its place"
     alone = row.kind is DriftKind.REMOVED or not reasons
     return (2, kind) if alone else (1, f"{kind}: {say(reasons[0])}")
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
 from layline.coupling.drift_model import find_breaking
@@ -16,42 +16,61 @@ if TYPE_CHECKING:
     from layline.coupling.model import Coupling
 
 
-def find_causes(log: Iterable[Commit], couplings: Iterable[Coupling], patches: Iterable[Drift]) -> tuple[Cause, ...]:
-    """Causes, the weightiest first; the log is newest first. A place whose commit nobody found has no cause."""
+def find_causes(
+    log: Iterable[Commit],
+    couplings: Iterable[Coupling],
+    patches: Iterable[Drift],
+    deleted: Mapping[str, Iterable[str]] | None = None,
+) -> tuple[Cause, ...]:
+    """Changes that break places of ours, the weightiest first; the log is newest first. A place belongs to the first
+    change that breaks it and is told again under the others; one whose commit nobody found has no cause. `deleted`:
+    commits with the packages they delete, of which our configuration speaks.
+    """
     commits, couplings = list(log), list(couplings)
     order = {commit.hash: index for index, commit in enumerate(reversed(commits))}
     numbers = {commit.hash: commit.pull_request for commit in commits}
-    first: dict[str, tuple[int, str]] = {}
-    broken: dict[str, list[str]] = {}
+    by_place: dict[str, set[str]] = {}
+    broken: dict[str, list[str]] = {commit: [] for commit in deleted or {}}
     unknown: dict[str, list[str]] = {}
-    for place, target, culprit in _find_broken(couplings, patches):
-        (unknown.setdefault(place, []) if culprit is None else broken.setdefault(culprit, [])).append(target)
-        if culprit is not None:
-            found = (order.get(culprit, len(order)), culprit)
-            first[place] = min(first.get(place, found), found)
-    grouped: dict[str, list[str]] = {}
-    for place, (_, culprit) in sorted(first.items()):
-        grouped.setdefault(culprit, []).append(place)
-    causes = (
-        Cause(
-            commit=culprit,
-            number=numbers.get(culprit),
-            places=tuple(places),
-            targets=tuple(
-                dict.fromkeys([*broken[culprit], *(name for place in places for name in unknown.get(place, ()))])
-            ),
+    for place, target, found in _find_broken(couplings, patches):
+        known = [*found[:1], *(one for one in found[1:] if order.get(one, -1) > order.get(found[0], len(order)))]
+        by_place.setdefault(place, set()).update(known)
+        for commit in known:
+            broken.setdefault(commit, []).append(target)
+        if not known:
+            unknown.setdefault(place, []).append(target)
+    first = {
+        place: min(found, key=lambda one: (order.get(one, len(order)), one))
+        for place, found in by_place.items()
+        if found
+    }
+    causes = []
+    for commit, targets in broken.items():
+        places = tuple(sorted(place for place, one in first.items() if one == commit))
+        again = tuple(sorted(place for place, found in by_place.items() if commit in found and first[place] != commit))
+        more = (name for place in places for name in unknown.get(place, ()))
+        deletes = tuple((deleted or {}).get(commit, ()))
+        causes.append(
+            Cause(
+                commit=commit,
+                number=numbers.get(commit),
+                places=places,
+                targets=tuple(dict.fromkeys([*targets, *more])),
+                again=again,
+                deletes=deletes,
+            )
         )
-        for culprit, places in grouped.items()
-    )
     return tuple(sorted(causes, key=lambda cause: (-len(cause.places), order.get(cause.commit, len(order)))))
 
 
-def _find_broken(couplings: Iterable[Coupling], patches: Iterable[Drift]) -> Iterable[tuple[str, str, str | None]]:
+def _find_broken(couplings: Iterable[Coupling], patches: Iterable[Drift]) -> Iterable[tuple[str, str, tuple[str, ...]]]:
+    """Each place with the name it uses and the commits that take that away, the first of them first."""
     for one in couplings:
         if one.consequence is Consequence.WILL_BREAK:
-            yield str(one.location), one.target, one.culprit
+            yield str(one.location), one.target, (one.culprit, *one.later) if one.culprit else ()
     for row in find_breaking(patches):
-        yield str(row.location), row.target or row.patch, find_culprit(couplings, row)
+        culprit = find_culprit(couplings, row)
+        yield str(row.location), row.target or row.patch, (culprit, *row.commits) if culprit else ()
 
 
 def find_culprit(couplings: Iterable[Coupling], row: Drift) -> str | None:

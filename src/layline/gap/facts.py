@@ -53,6 +53,8 @@ def _find_plan(gap: Gap) -> Iterator[Fact[Any]]:
             "behind": step.behind,
             "breaks_next": list(step.breaks_next),
             "places": step.places,
+            "again": step.again,
+            "deletes": list(step.deletes),
             "ahead": step.ahead,
         }
         evidence = Evidence(repo=gap.upstream, commit=step.commit)
@@ -115,7 +117,9 @@ def _find_tree(gap: Gap) -> Iterator[Fact[Any]]:
     for one in gap.packages:
         commit = gap.pin.commit.hash if one.kind == "removed" else gap.tip.commit.hash
         evidence = Evidence(repo=gap.upstream, commit=commit, path=one.path)
-        yield Fact(name=f"package.{one.path}", value=[one.kind, one.files, one.old_path], evidence=(evidence,))
+        yield Fact(
+            name=f"package.{one.path}", value=[one.kind, one.files, one.old_path, *one.origins], evidence=(evidence,)
+        )
     for path, line in gap.shims:
         yield Fact(name=f"shim.{path}", value=line, evidence=(_place(gap.upstream, gap.tip.commit.hash, path, line),))
 
@@ -172,6 +176,8 @@ def _find_couplings(gap: Gap) -> Iterator[Fact[Any]]:
             "now": one.new_target,
             "detail": one.detail,
             "since": one.culprit,
+            "later": list(one.later),
+            "near": one.near,
         }
         yield Fact(name=name, value=value, evidence=evidence)
     for stale in gap.stale_keys:

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from datetime import date
+from functools import cache
 from typing import TYPE_CHECKING, TypeAlias
 
 from layline.core.evidence import Skipped, locate_skipped
 from layline.core.policy import recommend
 from layline.core.progress import Progress, silent
 from layline.coupling.pair import Pair
-from layline.gap.areas import area_classes, find_package_changes, measure_areas
+from layline.gap.areas import area_classes, find_package_changes, measure_areas, name_deletions, name_origins
 from layline.gap.causes import find_causes
 from layline.gap.changes import Changes, build_changes, mark_lost
 from layline.gap.churn import measure_churn
@@ -85,8 +86,10 @@ def measure_between(
     ours = {*impact.used_files} | {one.path for row in patches or () for one in row.evidence if one.path}
     places = find_broken_places(impact.couplings, patches or ())
     broken = len(places) if impact.surface is not None else None
-    causes = find_causes(history.log, impact.couplings, patches or ())
-    packages = tuple(find_package_changes(pin.entries, tip.entries, history.diff))
+    changed = find_package_changes(pin.entries, tip.entries, history.diff)
+    packages = tuple(_name_commits(changed, history, upstream))
+    mentions = _find_mentions(pair, packages, tip)
+    causes = find_causes(history.log, impact.couplings, patches or (), _find_deletions(packages, mentions))
     inputs = policy_inputs(history.distance.behind, history.age_days, broken, dependencies.differences)
     return Gap(
         key=key,
@@ -117,11 +120,11 @@ def measure_between(
         stale_keys=impact.stale_keys,
         recommendation=recommend(inputs, workspace.settings.policy),
         plan=build_plan(history.sides[0].commit, history.log, history.releases, causes),
-        causes=causes,
+        causes=tuple(cause for cause in causes if cause.places),
         effort=measure_effort(workspace.tree.read_text, places) if impact.surface is not None else None,
         patches=patches,
         tests=impact.tests,
-        mentions=_find_mentions(pair, packages, tip),
+        mentions=mentions,
         skipped=(*skipped, *impact.skipped, *unread),
     )
 
@@ -132,6 +135,25 @@ def _find_mentions(
     """Packages that upstream deleted and YAML files of ours still name."""
     tree, folders = pair.workspace.tree, (*pair.settings.configs, *list_named(pair))
     return tuple(find_mentions(tree, list_yaml(tree.entries, folders), packages, tip.entries))
+
+
+def _name_commits(packages: Iterable[PackageChange], history: History, upstream: Repository) -> Iterator[PackageChange]:
+    """Packages that are gone or made of older code, with the commits that did it."""
+    read = cache(lambda commit: read_diff(upstream, f"{commit}^", commit, copies=True))
+    gone = name_deletions(packages, history.log, history.touched)
+    return name_origins(gone, history.log, history.touched, read)
+
+
+def _find_deletions(
+    packages: tuple[PackageChange, ...], mentions: tuple[tuple[str, tuple[str, ...]], ...]
+) -> dict[str, list[str]]:
+    """Commits that delete packages of which our configuration speaks, each with these packages."""
+    named = {path for path, _ in mentions}
+    found: dict[str, list[str]] = {}
+    for one in packages:
+        if one.by is not None and one.path in named:
+            found.setdefault(one.by.hash, []).append(one.path)
+    return found
 
 
 def _find_changes(history: History, backend: Backend, ours: set[str], sides: tuple[Tree, Tree]) -> Changes:

@@ -71,7 +71,11 @@ class PlanStep:
     breaks_next: tuple[str, ...] = ()
     """Upstream names of ours that the commit after this step breaks."""
     places: int = 0
-    """Places of our code that it breaks."""
+    """Places of our code that it breaks first."""
+    again: int = 0
+    """Places that an earlier change breaks first, and that it breaks again, by this or another name."""
+    deletes: tuple[str, ...] = ()
+    """Packages that it deletes although our configuration names them."""
     ahead: int = 1
     """Commits from here to the one that breaks them; several where the commits before it are too few to stop for."""
 
@@ -85,7 +89,12 @@ class Cause:
     places: tuple[str, ...]
     """`file:line`, in order."""
     targets: tuple[str, ...]
-    """The upstream names that these places use, in the order of the places."""
+    """The upstream names that it takes away, in the order of the places."""
+    again: tuple[str, ...] = ()
+    """Places that an earlier change breaks first, and that this one breaks too: another name on the line, or the same
+    one where the earlier change had put it."""
+    deletes: tuple[str, ...] = ()
+    """Packages that it deletes although our configuration names them."""
 
     @property
     def name(self) -> str:

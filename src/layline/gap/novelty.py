@@ -15,6 +15,7 @@ from layline.gap.cells import change_link
 
 if TYPE_CHECKING:
     from layline.core.report import Inline
+    from layline.gap.areas import PackageChange
     from layline.gap.changes import UpstreamChange
     from layline.gap.model import Gap
 
@@ -38,6 +39,8 @@ def build_novelties(gap: Gap) -> tuple[Inline, ...]:
     if packages:
         beside = " beside models" if models else ""
         items.append(f"New packages{beside}: {listed(packages, most=3)}.")
+    taken = tell_origins(gap, most=3)
+    items += [taken] if taken else []
     areas = [(area, changes) for area, changes in find_novelties(gap) if area not in _UNTOLD]
     areas.sort(key=lambda pair: pair[0] in _ASIDE)
     items += [_area_item(gap, area, changes) for area, changes in areas[:_MOST_AREAS]]
@@ -58,7 +61,7 @@ def tell_gone(gap: Gap) -> tuple[str, ...]:
         if package.kind != "removed" or not (places or files):
             continue
         if files:
-            deleted.append((len(places) + len(files), _tell_deleted(gap, package.path, len(places), files)))
+            deleted.append((len(places) + len(files), _tell_deleted(gap, package, len(places), files)))
         else:
             dissolved.append(
                 (len(places), f"{package.path} ({len(places)}{', now a module' if package.is_module else ''})")
@@ -74,7 +77,7 @@ def _most_first(pair: tuple[int, str]) -> tuple[int, str]:
     return -pair[0], pair[1]
 
 
-def _tell_deleted(gap: Gap, package: str, places: int, files: tuple[str, ...]) -> str:
+def _tell_deleted(gap: Gap, package: PackageChange, places: int, files: tuple[str, ...]) -> str:
     named = [folder for folder, _ in gap.footprint.beyond]
     folders = Counter(
         next((folder for folder in named if path.startswith(f"{folder}/")), path.rpartition("/")[0]) for path in files
@@ -84,7 +87,9 @@ def _tell_deleted(gap: Gap, package: str, places: int, files: tuple[str, ...]) -
     ]
     ours = [count(places, "place")] if places else []
     ours.append(f"{count(len(files), 'YAML file')} ({listed(where, most=4)})")
-    return f"Upstream deleted {package}, which {listed(ours)} of ours use."
+    by = package.by
+    since = f" ({f'#{by.pull_request}' if by.pull_request else by.hash[:8]}, {by.date})" if by is not None else ""
+    return f"Upstream deleted {package.path}{since}, which {listed(ours)} of ours use."
 
 
 def tell_classes(gap: Gap) -> str | None:
@@ -100,12 +105,30 @@ def tell_classes(gap: Gap) -> str | None:
 def split_packages(gap: Gap) -> tuple[list[str], list[str]]:
     """Packages that the pin did not have, largest first: those that are models by their folder, and the others."""
     added = sorted(
-        (one for one in gap.packages if one.kind == "added" and is_packaged(f"{one.path}/__init__.py")),
+        (
+            one
+            for one in gap.packages
+            if one.kind == "added" and not one.origins and is_packaged(f"{one.path}/__init__.py")
+        ),
         key=lambda one: (-one.files, one.path),
     )
     paths = [one.path for one in added if not one.path.startswith(".")]
     models = [path.rpartition("/")[2] for path in paths if _is_model(path)]
     return models, [path for path in paths if not _is_model(path)]
+
+
+def tell_origins(gap: Gap, most: int) -> str:
+    """New folders whose first files were older ones, the largest first; empty where there are none."""
+    found = [one for one in gap.packages if one.origins and is_packaged(f"{one.path}/__init__.py")]
+    found.sort(key=lambda one: (-one.files, one.path))
+    return f"Grown from older code: {listed([_tell_origin(one) for one in found], most=most)}." if found else ""
+
+
+def _tell_origin(package: PackageChange) -> str:
+    """`up/hybrid (from up/mamba, #24)`."""
+    by = package.by
+    since = f", {f'#{by.pull_request}' if by.pull_request else by.hash[:8]}" if by is not None else ""
+    return f"{package.path} (from {listed(list(package.origins), most=2)}{since})"
 
 
 def _is_model(path: str) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from layline.core.prose import count
 from layline.gap.model import Cause, PlanStep
 from layline.history.tags import is_version
 
@@ -21,8 +22,8 @@ def build_plan(
     *,
     most: int = 30,
 ) -> tuple[PlanStep, ...]:
-    """Stops at releases, before each commit that breaks places of ours, and at the tip; the pin itself is one where the
-    very next commit breaks something.
+    """Stops at releases, before each commit that breaks places of ours, for the first time or again, or deletes what our
+    configuration names, and at the tip; the pin itself is one where the very next commit breaks something.
 
     The log is newest first and follows first parents; when there are too many stops, those before the commits that
     break most stay, and the first of them: no stop may lie behind a break that nobody told.
@@ -35,10 +36,25 @@ def build_plan(
     steps = list(_find_stops([pin, *oldest_first], named, breaking))
     if len(steps) > most:
         first = next((index for index, step in enumerate(steps) if step.places), 0)
-        weightiest = sorted(range(len(steps) - 1), key=lambda index: (index != first, -steps[index].places, -index))
+        weightiest = sorted(range(len(steps) - 1), key=lambda index: (index != first, *weigh(steps[index]), -index))
         keep = sorted([*weightiest[: most - 1], len(steps) - 1])
         steps = [steps[index] for index in keep]
     return tuple(steps)
+
+
+def weigh(step: PlanStep) -> tuple[int, bool, int]:
+    """Sort key: what breaks most for the first time first."""
+    return -step.places, not step.deletes, -step.again
+
+
+def say_breaks(step: PlanStep) -> str:
+    """`breaks 4 places of ours, 3 of them again`; empty where nothing breaks."""
+    if not step.places and not step.again:
+        return ""
+    told = f"breaks {count(step.places + step.again, 'place')} of ours"
+    if not step.again:
+        return told
+    return f"{told}, {step.again} of them again" if step.places else f"{told} again"
 
 
 def _find_stops(
@@ -68,6 +84,8 @@ def _find_stops(
             behind=0 if stays else index,
             breaks_next=cause.targets if cause else (),
             places=len(cause.places) if cause else 0,
+            again=len(cause.again) if cause else 0,
+            deletes=cause.deletes if cause else (),
             ahead=index + 1 if stays else 1,
         )
 

@@ -7,8 +7,9 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from layline.core.prose import listed
-from layline.gap.dependencies import Kind
+from layline.core.prose import listed, verb
+from layline.gap.dependencies import Kind, Rank
+from layline.gap.dependencies.containers import CONTAINER_FILE
 
 if TYPE_CHECKING:
     from layline.core.evidence import Location
@@ -16,9 +17,12 @@ if TYPE_CHECKING:
     from layline.gap.dependencies import Declaration, Difference
 
 _MATRIX = re.compile(r"gpu-arch|cuda|rocm|python-versions?\Z|torch-version")
-_CHANNELS = (("rocm", "ROCm wheels"), ("cu", "CUDA wheels"), ("xpu", "XPU wheels"), ("cpu", "CPU wheels"))
+_CHANNELS = (("rocm", "ROCm"), ("cu", "CUDA"), ("xpu", "XPU"), ("cpu", "CPU"))
+_VARIABLE = re.compile(r"\$\{[^}]*\}|\$\w+")
+_LETTERS = re.compile(r"[A-Za-z]")
 _JOB = "CI job "
-_WHEELS = " wheels"
+IN_CI = " wheels in CI"
+"""What CI installs says what it tests with, not which wheels there are."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,6 +41,8 @@ class PlatformChange:
     """What the tip holds in comments, where all that the pin had is gone."""
     by: Commit | None = None
     """The commit that took it away."""
+    gone_in: tuple[str, ...] = ()
+    """Files that had at the pin what is gone."""
 
     @property
     def is_lost(self) -> bool:
@@ -45,7 +51,7 @@ class PlatformChange:
     @property
     def is_switched_off(self) -> bool:
         """Upstream's CI ran on it and does not any more: all is gone, or left in a comment."""
-        return self.is_lost and not self.keeps and (bool(self.commented) or self.what.endswith(_WHEELS))
+        return self.is_lost and not self.keeps and (bool(self.commented) or self.what.endswith(IN_CI))
 
     def tell_change(self) -> str:
         """`#4002 (2026-07-30)`; the commit where no pull request is named."""
@@ -62,14 +68,17 @@ class PlatformChange:
         if self.is_lost and self.commented:
             idle = "" if set(self.commented) <= set(self.pin) else f": {listed(list(self.commented), most=4)}"
             left = f"only a comment is left{idle}"
-            return f"{self.what}: switched off in upstream's CI{since}, {was} is gone ({left}; ", f"{more})."
+            return f"{self.what}: none{since}, {was} at the pin ({left}; ", f"{more})."
         if self.is_lost:
-            return f"{self.what}: {was} is gone{since} (", f"{'' if self.at_tip else ' at the pin'}{more})."
+            return (
+                f"{self.what}: {was} {verb(len(self.pin), 'is')} gone{since} (",
+                f"{'' if self.at_tip else ' at the pin'}{more}).",
+            )
         one = len(self.pin) == len(self.tip) == 1
         said = (
             (f"{was} → {now}" if one else f"gone {was}; new {now}" if self.keeps else f"from {was} to {now}")
             if self.pin
-            else f"{now} is new"
+            else f"{now} {verb(len(self.tip), 'is')} new"
         )
         return f"{self.what}: {said} (", f"{'' if self.at_tip else ' at the pin'}{more})."
 
@@ -81,7 +90,10 @@ class PlatformChange:
 def find_platform_changes(
     pin: Iterable[Declaration], tip: Iterable[Declaration], commented: Iterable[Declaration] = ()
 ) -> tuple[PlatformChange, ...]:
-    """Over all files of both sides: a value that moved to another file has not changed. Jobs, ROCm, CUDA first."""
+    """Over all files of both sides: a value that moved to another file has not changed. Jobs, ROCm, CUDA first.
+
+    What documents advise is not what CI and packages do: it is told among their differences.
+    """
     before, after, idle = _group(pin), _group(tip), _group(commented)
     found = [
         _add_commented(change, idle.get(name, []), after.get(name, []))
@@ -99,7 +111,7 @@ def find_values(what: str, items: Iterable[Declaration]) -> set[str]:
 def _group(items: Iterable[Declaration]) -> dict[str, list[Declaration]]:
     groups: dict[str, list[Declaration]] = {}
     for item in items:
-        name = _name(item)
+        name = _name(item) if item.rank <= Rank.COMMANDS else None
         if name is not None:
             groups.setdefault(name, []).append(item)
     return groups
@@ -124,6 +136,7 @@ def _compare(name: str, before: list[Declaration], after: list[Declaration]) -> 
         at_pin=gone[0].place if gone else None,
         at_tip=new[0].place if new else None,
         keeps=bool(was & now),
+        gone_in=tuple(dict.fromkeys(item.place.path for item in gone)),
     )
 
 
@@ -139,7 +152,7 @@ def _add_commented(change: PlatformChange, idle: list[Declaration], after: list[
 
 def is_platform(row: Difference) -> bool:
     one = row.now or row.was
-    return one is not None and _name(one) is not None
+    return one is not None and row.rank <= Rank.COMMANDS and _name(one) is not None
 
 
 def _order(what: str) -> int:
@@ -159,11 +172,13 @@ def _name(item: Declaration) -> str | None:
         return f"{_JOB}{item.name}"
     if item.kind is Kind.CHANNEL:
         last = item.name.rpartition("/")[2]
-        return next((label for mark, label in _CHANNELS if last.startswith(mark)), f"wheels of {item.name}")
+        label = next((label for mark, label in _CHANNELS if last.startswith(mark)), item.name)
+        in_ci = item.rank is Rank.COMMANDS and not CONTAINER_FILE.search(item.place.path)
+        return f"{label}{IN_CI if in_ci else ' wheels'}"
     if item.kind is Kind.IMAGE:
-        return "container images"
+        return "container images" if _LETTERS.search(_VARIABLE.sub("", item.spec)) else None
     if item.kind is Kind.SETTING and _MATRIX.search(item.name.lower()):
-        return f"CI {item.name}"
+        return f"CI {item.name.removesuffix('s')}"
     return None
 
 

@@ -10,13 +10,14 @@ from layline.gap import statements
 from layline.gap.breaks import BrokenName, count_touched, find_places, group_broken
 from layline.gap.cells import commit_cell, own_place
 from layline.gap.novelty import build_novelties, tell_gone
+from layline.gap.plan import weigh
 from layline.gap.report_coupling import (
     build_folded_integration,
     build_folded_sources,
     build_integration,
     build_sources,
 )
-from layline.gap.report_overview import build_folded_overview, build_overview
+from layline.gap.report_overview import build_folded_overview, build_overview, say_next
 from layline.gap.report_tree import (
     build_capabilities,
     build_dependencies,
@@ -142,21 +143,21 @@ def _recommendation(gap: Gap) -> Section:
 
 def _tell_plan(gap: Gap) -> str:
     """The stops that weigh most in one sentence, in the order of the way."""
-    breaking = [step for step in gap.plan if step.places and step.behind]
+    breaking = [step for step in gap.plan if step.behind and (step.places or step.again or step.deletes)]
     begin = next((step for step in gap.plan if step.places and not step.behind), None)
     early = _tell_beginning(begin) if begin is not None else ""
     if not breaking:
-        return f"{early} Then the tip." if early else ""
-    weighty = sorted(breaking, key=lambda step: -step.places)[:MOST_STOPS]
+        return f"{early} Then the tip. {statements.JUDGED}" if early else ""
+    weighty = sorted(breaking, key=weigh)[:MOST_STOPS]
     stops = [
-        f"{step.commit[:8]} ({step.date}; the next commit breaks {count(step.places, 'place')})"
+        f"{step.commit[:8]} ({step.date}; the next commit {say_next(gap, step)})"
         for step in breaking
         if step in weighty
     ]
     rest = len(breaking) - len(stops)
     lighter = f" and at {count(rest, 'lighter stop')} of the detailed report" if rest else ""
     begin_with = f"{early} Then stop" if early else "Stop"
-    return f"{begin_with} at {listed(stops)}{lighter}; then the tip. Test at every stop."
+    return f"{begin_with} at {listed(stops)}{lighter}; then the tip. {statements.JUDGED}"
 
 
 def _tell_beginning(step: PlanStep) -> str:

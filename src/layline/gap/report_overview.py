@@ -10,12 +10,13 @@ from layline.gap import statements
 from layline.gap.breaks import count_touched, find_places
 from layline.gap.cells import commit_cell, evidence_cell
 from layline.gap.churn import CODE
+from layline.gap.plan import say_breaks, weigh
 from layline.git import DIFF_RULE
 from layline.history.tags import is_version
 
 if TYPE_CHECKING:
     from layline.core.report import Inline
-    from layline.gap.model import Gap, Side
+    from layline.gap.model import Gap, PlanStep, Side
 
 DATE_RULE = "Dates are committer dates in the committer's own time zone."
 MOST_STEPS = 8
@@ -80,7 +81,7 @@ def _version_impact(gap: Gap) -> str:
     if was is None or now is None:
         return "no version on both sides"
     if was.text == now.text:
-        return "no release to move to yet"
+        return "the declared version did not change"
     named = any(is_version(name) for name, _ in gap.releases)
     return "releases are good stopping points" if named else "no release lies between them on this branch"
 
@@ -112,19 +113,29 @@ def _inputs(gap: Gap) -> str:
 def _plan(gap: Gap) -> Section:
     shown = list(range(len(gap.plan)))
     if len(gap.plan) > MOST_STEPS:
-        weighty = sorted(shown, key=lambda index: (index != len(gap.plan) - 1, -gap.plan[index].places, index))
+        weighty = sorted(shown, key=lambda index: (index != len(gap.plan) - 1, *weigh(gap.plan[index]), index))
         shown = sorted(weighty[:MOST_STEPS])
     rest = len(gap.plan) - len(shown)
     text = statements.plan_sentence(gap) + (f" {rest} lighter steps stand in the appendix." if rest else "")
     return Section(title="Upgrade plan", blocks=(Paragraph(text), Bullets(_steps(gap, shown))))
 
 
+def say_next(gap: Gap, step: PlanStep) -> str:
+    """What the commit after a stop does to us; empty where nothing."""
+    files = {path for package, named in gap.mentions if package in step.deletes for path in named}
+    named = f", named in {count(len(files), 'YAML file')} of ours"
+    deletes = f"deletes {listed(list(step.deletes))}{named}" if step.deletes else ""
+    told = [part for part in (say_breaks(step), deletes) if part]
+    return listed(told) if told else ""
+
+
 def _steps(gap: Gap, shown: list[int]) -> tuple[Inline, ...]:
     items: list[Inline] = []
     for step in (gap.plan[index] for index in shown):
         where = f"{step.date}, {count(step.behind, 'commit')} after the pin" if step.behind else step.date
-        breaks = f", which breaks {count(step.places, 'place')} of ours" if step.places else ""
-        text: list[str | Cell] = [commit_cell(gap.upstream, step.commit), f" ({where}): {step.reason}{breaks}."]
+        told = say_next(gap, step)
+        which = f", which {told}" if told else ""
+        text: list[str | Cell] = [commit_cell(gap.upstream, step.commit), f" ({where}): {step.reason}{which}."]
         if step.breaks_next:
             text.append(f" To go past it, fix: {listed(list(step.breaks_next), most=3)}.")
         items.append(tuple(text))

@@ -12,7 +12,7 @@ from layline.gap import statements
 from layline.gap.cells import change_link, place_cell, requirement_text
 from layline.gap.dependencies import Rank
 from layline.gap.dependencies.compare import Move
-from layline.gap.novelty import tell_classes
+from layline.gap.novelty import tell_classes, tell_origins
 
 if TYPE_CHECKING:
     from layline.core.report import Block, Inline
@@ -217,11 +217,14 @@ def _packages(gap: Gap) -> Section:
     items: list[Inline] = []
     for kind, verb in (("added", "New"), ("renamed", "Renamed"), ("removed", "Gone")):
         named = [one for one in gap.packages if one.kind == kind and statements.is_package_folder(one.path)]
+        named = [one for one in named if not one.origins]
         if not named:
             continue
         named.sort(key=lambda one: (-one.files, one.path))
         shown = [f"{one.old_path} → {one.path}" if one.old_path else f"{one.path} ({one.files})" for one in named]
         items.append(f"{verb}: {listed(shown, most=10)}.")
+    taken = tell_origins(gap, most=10)
+    items += [taken] if taken else []
     text = "Folders of Python files that only one side has, with the number of files."
     classes = tell_classes(gap)
     items += [classes] if classes else []

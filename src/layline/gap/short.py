@@ -16,13 +16,11 @@ from layline.gap import statements
 from layline.gap.breaks import find_places
 from layline.gap.cells import commit_cell
 from layline.gap.novelty import NUMBERS, build_novelties, tell_gone
+from layline.gap.platform import IN_CI
 
 if TYPE_CHECKING:
     from layline.core.report import Block, Inline
     from layline.gap.model import Cause, Gap
-
-
-_JUDGED = "We compared only pin and tip; breaks that exist only in between are not listed, so test at every stop."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,16 +54,16 @@ def tell_switched_off(gap: Gap) -> list[Inline]:
     """Platforms that upstream's CI no longer runs on, with the change that switched them off."""
     found: list[Inline] = []
     for change in gap.dependencies.platform:
-        if change.is_switched_off and change.by is not None and change.what.endswith(" wheels"):
+        if change.is_switched_off and change.by is not None and change.what.endswith(IN_CI):
             name = f"#{change.by.pull_request}" if change.by.pull_request else change.by.hash[:8]
             link = Cell(name, evidence=Evidence(repo=gap.upstream, commit=change.by.hash))
-            platform = change.what.removesuffix(" wheels")
+            platform = change.what.removesuffix(IN_CI)
             said = shorten(NUMBERS.sub("", change.by.subject), 90)
             found.append(
                 (
                     f"Upstream switched {platform} off in its CI: ",
                     link,
-                    f" ({change.by.date}, “{said}”); the tip is not tested on {platform} there.",
+                    f" ({change.by.date}, “{said}”); no CI job of the tip installs {platform} wheels.",
                 )
             )
     return found
@@ -132,12 +130,17 @@ def _causes(gap: Gap, total: int) -> str:
     if not gap.causes:
         return ""
     first, rest = gap.causes[:3], gap.causes[3:]
+    again = sum(1 for step in gap.plan if step.again)
     named = [f"{cause.name} {len(cause.places)}" for cause in first[1:]]
-    parts = [listed([f"{first[0].name} breaks {len(first[0].places)} of the {total}", *named])]
+    first_of = "is the first to break" if again else "breaks"
+    parts = [listed([f"{first[0].name} {first_of} {len(first[0].places)} of the {total}", *named])]
     others = sum(len(cause.places) for cause in rest)
     parts += [f"{count(len(rest), 'other change')} {verb(len(rest), 'breaks')} {others} more"] if rest else []
     unknown = total - sum(len(cause.places) for cause in gap.causes)
-    parts += [f"which change breaks the remaining {unknown} was not found"] if unknown > 0 else []
+    parts += [f"what breaks the remaining {unknown} was not found"] if unknown > 0 else []
+    if again:
+        who = f"{count(again, 'change')} {verb(again, 'breaks')}"
+        parts.append(f"on the way {who} some of them again (see the upgrade plan)")
     return f" {'; '.join(parts)}."
 
 
@@ -168,12 +171,12 @@ def _first_step(gap: Gap) -> str:
     if step.behind == 0 and step.ahead > 1:
         return (
             f"No stop before the first break brings anything: commit {step.ahead} after the pin breaks "
-            f"{count(step.places, 'place')}. {_JUDGED}"
+            f"{count(step.places, 'place')}. {statements.JUDGED}"
         )
     if step.behind == 0:
-        return f"The first commit after the pin breaks {count(step.places, 'place')}. {_JUDGED}"
+        return f"The first commit after the pin breaks {count(step.places, 'place')}. {statements.JUDGED}"
     return (
         f"None of these places breaks before {step.commit[:12]} ({step.date}, {count(step.behind, 'commit')} after the "
         "pin); "
-        f"the commit after it breaks {count(step.places, 'place')}. {_JUDGED}"
+        f"the commit after it breaks {count(step.places, 'place')}. {statements.JUDGED}"
     )

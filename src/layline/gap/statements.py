@@ -16,7 +16,7 @@ from layline.gap.cells import place_cell, plain_text
 from layline.gap.dependencies import Kind, Rank
 from layline.gap.dependencies.compare import Move
 from layline.gap.novelty import build_novelties
-from layline.gap.platform import PlatformChange, is_platform
+from layline.gap.platform import IN_CI, PlatformChange, is_platform
 from layline.history.tags import is_version
 
 if TYPE_CHECKING:
@@ -26,6 +26,9 @@ if TYPE_CHECKING:
     from layline.coupling.model import Coupling
     from layline.gap.dependencies import Difference
     from layline.gap.model import Gap
+
+
+JUDGED = "Only pin and tip were compared: test at every stop, since breaks that exist only in between are not listed."
 
 
 def headline(gap: Gap) -> str:
@@ -116,8 +119,8 @@ def dependency_sentence(gap: Gap) -> str:
     python = [row for row in metadata if row.kind is Kind.PYTHON]
     runtime = [row for row in metadata if _is_need(row)]
     rest = len(metadata) - len(python) - len(runtime)
-    kinds = [f"{len(runtime)} at run time"] if runtime else []
-    kinds += [f"{rest} of extras, builds and groups"] if rest else []
+    kinds = [f"{len(runtime) if rest else 'all'} at run time"] if runtime else []
+    kinds += [f"{rest if runtime else 'all'} of extras, builds and groups"] if rest else []
     parts = [f"{count(len(runtime) + rest, 'requirement')} ({listed(kinds)})"] if kinds else []
     parts += [f"the range of Python{f' ({len(python)} files)' if len(python) > 1 else ''}"] if python else []
     return f"The package metadata differs in {listed(parts)}."
@@ -170,10 +173,9 @@ def plan_sentence(gap: Gap) -> str:
     told = sum(step.places for step in gap.plan)
     total = gap.recommendation.inputs.will_break or 0
     releases = "releases and " if gap.releases and any(is_version(name) for name, _ in gap.releases) else ""
-    text = (
-        f"Stops are {releases}the last commits before changes that break a place of ours. Only pin and tip were "
-        "compared, so test at every stop."
-    )
+    text = f"Stops are {releases}the last commits before changes that break a place of ours. {JUDGED}"
+    if any(step.again for step in gap.plan):
+        text += " “Again” are places that an earlier change breaks first, by the same or another name."
     rest = total - told
     return f"{text} For {rest} of the {count(total, 'place')} the change was not found." if total and rest > 0 else text
 
@@ -284,6 +286,8 @@ def difference_item(gap: Gap, row: Difference) -> Inline:
     side = gap.tip if row.now else gap.pin
     place: str | Cell = place_cell(gap.upstream, side.commit.hash, one.place) if one else row.file
     changes = ", ".join(change.value for change in row.changes)
+    if row.was and row.now and row.was.scope != row.now.scope and row.rank is Rank.METADATA:
+        scope = f" ({row.was.scope} → {row.now.scope})"
     was = row.was.spec or "any version" if row.was else None
     now = row.now.spec or "any version" if row.now else None
     match was, now:
@@ -292,7 +296,8 @@ def difference_item(gap: Gap, row: Difference) -> Inline:
         case str(), None:
             return f"{row.name} {was}{scope}: {changes} (", place, " at the pin)."
         case _:
-            return f"{row.name}{scope}: {was} → {now}, {changes} (", place, ")."
+            versions = f" {now}{scope}: " if was == now else f"{scope}: {was} → {now}, "
+            return f"{row.name}{versions}{changes} (", place, ")."
 
 
 def coupling_sentence(coupling: Coupling) -> str:
@@ -340,7 +345,7 @@ def is_runtime(row: Difference) -> bool:
 
 def _find_platforms(gap: Gap) -> list[PlatformChange]:
     """Without rows of a CI matrix and images that only repeat which wheels are installed."""
-    wheels = any(change.what.endswith(" wheels") for change in gap.dependencies.platform)
+    wheels = any(change.what.endswith(IN_CI) for change in gap.dependencies.platform)
     repeat = ("CI gpu-arch", "container images")
     return [one for one in gap.dependencies.platform if not (wheels and one.what.startswith(repeat))]
 

@@ -25,12 +25,18 @@ Read = Callable[[str, str], list["Declaration"]]
 def name_switches(
     changes: Iterable[PlatformChange], log: Iterable[Commit], touched: Mapping[str, tuple[str, ...]], read: Read
 ) -> Iterator[PlatformChange]:
-    """The same changes; those that took something away with the commit that did."""
+    """The same changes; those that took something away with the commit that did: of several files, in the last."""
     commits = list(log)
+    order = {one.hash: number for number, one in enumerate(commits)}
     for change in changes:
-        path = place.path if change.is_lost and (place := change.at_tip or change.at_pin) else None
-        found = path and find_switch(change, path, [one for one in commits if path in touched.get(one.hash, ())], read)
-        yield replace(change, by=found) if found else change
+        found = [
+            switch
+            for path in (change.gone_in if change.is_lost else ())
+            if (
+                switch := find_switch(change, path, [one for one in commits if path in touched.get(one.hash, ())], read)
+            )
+        ]
+        yield replace(change, by=min(found, key=lambda one: order[one.hash])) if found else change
 
 
 def find_switch(change: PlatformChange, path: str, commits: list[Commit], read: Read) -> Commit | None:

@@ -19,9 +19,9 @@ class FileChange:
 
     path: str
     old_path: str | None
-    """Another path than `path` for a rename, None otherwise."""
+    """Another path than `path` for a rename or a copy, None otherwise."""
     status: str
-    """A added, D deleted, M modified, R renamed, T type changed."""
+    """A added, C copied (where asked for), D deleted, M modified, R renamed, T type changed."""
     insertions: int
     deletions: int
     binary: bool = False
@@ -42,9 +42,12 @@ class Diff:
         return sum(change.deletions for change in self.files)
 
 
-def read_diff(repository: Repository, old: str, new: str) -> Diff:
-    """Both trees compared file by file; `git diff --shortstat` with DIFF_SETTINGS gives the same totals."""
-    out = repository.git("diff", "--raw", "--numstat", "-z", "--abbrev=40", *DIFF_SETTINGS, old, new)
+def read_diff(repository: Repository, old: str, new: str, *, copies: bool = False) -> Diff:
+    """Both trees compared file by file; `git diff --shortstat` with DIFF_SETTINGS gives the same totals. With `copies`,
+    a new file may come from one that stays.
+    """
+    asked = ("--find-copies=50%",) if copies else ()
+    out = repository.git("diff", "--raw", "--numstat", "-z", "--abbrev=40", *DIFF_SETTINGS, *asked, old, new)
     return Diff(tuple(_parse(out.decode("utf-8", "surrogateescape"))))
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -11,18 +12,20 @@ from histories import History
 from layline.core.evidence import Location
 from layline.core.revision import Commit
 from layline.coupling.model import Consequence, Coupling, State, Touch
-from layline.gap.areas import find_package_changes
+from layline.gap.areas import find_package_changes, name_deletions, name_origins
 from layline.gap.causes import find_causes
 from layline.gap.dependencies.model import Declaration, Kind, Rank
-from layline.gap.dependencies.workflows import find_commented
+from layline.gap.dependencies.workflows import find_commented, find_workflow_declarations
 from layline.gap.effort import find_lines, measure_effort
 from layline.gap.own_files import find_lost_imports, find_mentions, list_yaml
+from layline.gap.plan import build_plan, say_breaks
 from layline.gap.platform import find_platform_changes
 from layline.gap.reach import find_beyond
 from layline.gap.switched_off import name_switches, open_reader
 from layline.git import open_repository
-from layline.history.changes import Diff
-from layline.history.commits import read_commit
+from layline.history.changes import Diff, read_diff
+from layline.history.commits import read_commit, read_log
+from layline.history.touched import read_touched_files
 from layline.source import Part, Tree, build_index
 from layline.source.resolve import Resolver
 
@@ -35,7 +38,7 @@ def commit(number: int) -> Commit:
 LOG = [commit(number) for number in range(9, 0, -1)]
 
 
-def broken(line: int, target: str, culprit: int | None) -> Coupling:
+def broken(line: int, target: str, culprit: int | None, *later: int) -> Coupling:
     return Coupling(
         touch=Touch.IMPORT,
         target=target,
@@ -43,6 +46,7 @@ def broken(line: int, target: str, culprit: int | None) -> Coupling:
         state=State.REMOVED,
         consequence=Consequence.WILL_BREAK,
         culprit=f"{culprit:040x}" if culprit else None,
+        later=tuple(f"{number:040x}" for number in later),
     )
 
 
@@ -52,6 +56,22 @@ def test_a_place_belongs_to_the_first_change_that_breaks_it() -> None:
     assert [(cause.name, cause.places) for cause in found] == [("#2", ("a.py:1",)), ("#7", ("a.py:2",))]
     # up.f stands on the same line and goes with a later change
     assert [cause.targets for cause in found] == [("up.h",), ("up.f", "up.g")]
+    assert [cause.again for cause in found] == [(), ("a.py:1",)]
+
+
+def test_a_plan_stops_before_every_change_that_breaks_a_place_again_or_deletes_what_we_name() -> None:
+    """`up.f` moves in 3 and goes in 7; `up.g` stands on the same line and goes in 5; what came before 3 broke nothing."""
+    rows = [broken(1, "up.f", 3, 2, 7), broken(1, "up.g", 5), broken(2, "up.h", 5)]
+    causes = find_causes(LOG, rows, [], {f"{8:040x}": ["up/boat"]})
+    steps = build_plan(commit(1), LOG[:-1], [], causes)
+    told = [(int(step.commit, 16), say_breaks(step), step.breaks_next, step.deletes) for step in steps]
+    assert told == [
+        (2, "breaks 1 place of ours", ("up.f",), ()),
+        (4, "breaks 2 places of ours, 1 of them again", ("up.g", "up.h"), ()),
+        (6, "breaks 1 place of ours again", ("up.f",), ()),
+        (7, "", (), ("up/boat",)),
+        (9, "", (), ()),
+    ]
 
 
 @pytest.mark.parametrize(
@@ -97,9 +117,30 @@ def test_platforms_come_first_and_what_left_ci_is_told() -> None:
     said = [change.sentence() for change in find_platform_changes(pin, tip)]
     assert said == [
         "CI job integration: on → switched off (.github/workflows/ci.yaml:9).",
-        "ROCm wheels: nightly/rocm7.1 is gone (.github/workflows/ci.yaml:3 at the pin).",
-        "CUDA wheels: nightly/cu126 → nightly/cu130 (.github/workflows/ci.yaml:4).",
+        "ROCm wheels in CI: nightly/rocm7.1 is gone (.github/workflows/ci.yaml:3 at the pin).",
+        "CUDA wheels in CI: nightly/cu126 → nightly/cu130 (.github/workflows/ci.yaml:4).",
         "CI gpu-arch-type: rocm is gone (.github/workflows/ci.yaml:5 at the pin).",
+    ]
+
+
+def test_what_documents_advise_and_what_containers_hold_is_not_what_ci_installs() -> None:
+    channel = "download.pytorch.org/whl test/cu"
+    readme = replace(declared(channel, "test/cu130", Kind.CHANNEL, path="README.md"), rank=Rank.README)
+    container = declared(channel, "test/cu129", Kind.CHANNEL, path="docker/Dockerfile")
+    said = [change.sentence() for change in find_platform_changes((), (readme, container))]
+    assert said == ["CUDA wheels: test/cu129 is new (docker/Dockerfile:1)."]
+
+
+def test_an_image_that_is_still_built_is_not_gone() -> None:
+    """CI no longer tests in it, and still builds it under another key."""
+    tests = 'jobs:\n  a:\n    with:\n      docker-image: one-rocm\n      python-versions: \'["3.10", "3.11"]\'\n'
+    builds = "jobs:\n  b:\n    strategy:\n      matrix:\n        include:\n          - docker-image-name: one-rocm\n"
+    pin = [one for one in find_workflow_declarations("a.yml", tests) if isinstance(one, Declaration)]
+    tip = [one for one in find_workflow_declarations("b.yml", builds) if isinstance(one, Declaration)]
+    tip.append(declared("python-version", "3.11", Kind.SETTING))
+    pin.append(declared("image", "${CI_IMAGE}:${CI_PIPELINE_ID}", Kind.IMAGE))  # a variable names no image
+    assert [change.sentence() for change in find_platform_changes(pin, tip)] == [
+        "CI python-version: 3.10 is gone (a.yml:5 at the pin)."
     ]
 
 
@@ -128,8 +169,8 @@ jobs:
     )
     told = find_platform_changes(pin, (), tuple(find_commented(".github/workflows/ci.yaml", text)))
     assert [change.sentence() for change in told] == [
-        "ROCm wheels: switched off in upstream's CI, nightly/rocm7.1 is gone (only a comment is left: nightly/rocm7.2; .github/workflows/ci.yaml:8).",
-        "CI gpu-arch-type: switched off in upstream's CI, rocm is gone (only a comment is left; .github/workflows/ci.yaml:7).",
+        "ROCm wheels in CI: none, nightly/rocm7.1 at the pin (only a comment is left: nightly/rocm7.2; .github/workflows/ci.yaml:8).",
+        "CI gpu-arch-type: none, rocm at the pin (only a comment is left; .github/workflows/ci.yaml:7).",
     ]
 
 
@@ -149,6 +190,36 @@ def test_folders_called_like_the_backend_are_found_beyond_the_configured_one() -
     )
 
 
+def test_packages_are_told_with_the_commits_that_deleted_them_or_made_them_of_older_code(tmp_path: Path) -> None:
+    """`hybrid` is `mamba` under another name, of which forwarding files stay; `new` is new."""
+    history = History.start(tmp_path / "up")
+    old = {
+        f"up/mamba/mamba_{name}.py": "".join(f"{name}_{n} = {n}\n" for n in range(20)) for name in ("model", "block")
+    }
+    pin = history.commit("pin", {**old, "up/gone/a.py": "a = 1\n", "up/gone/b.py": "b = 1\n"})
+    files = {path.replace("mamba", "hybrid"): text + "more = 1\n" for path, text in old.items()}
+    files |= dict.fromkeys(old, "from up.hybrid import *\n")
+    commits = [history.commit("Rename (#1)", {**files, "up/hybrid/__init__.py": ""})]
+    commits.append(history.commit("Add (#2)", {"up/new/a.py": "x = 1\n", "up/gone/a.py": None}))
+    commits.append(history.commit("Delete (#3)", {"up/hybrid/new.py": "z = 1\n", "up/gone/b.py": None}))
+    upstream = open_repository(history.path)
+    entries = [Tree(upstream, one).entries for one in (pin, commits[-1])]
+    log, touched = list(read_log(upstream, pin, commits[-1])), read_touched_files(upstream, pin, commits[-1])
+    changes = find_package_changes(*entries, read_diff(upstream, pin, commits[-1]))
+    found = name_origins(
+        name_deletions(changes, log, touched),
+        log,
+        touched,
+        lambda one: read_diff(upstream, f"{one}^", one, copies=True),
+    )
+    told = {one.path: (one.kind, one.origins, one.by.pull_request if one.by else None) for one in found}
+    assert told == {
+        "up/hybrid": ("added", ("up/mamba",), 1),
+        "up/new": ("added", (), None),
+        "up/gone": ("removed", (), 3),
+    }
+
+
 WORKFLOW = """\
 jobs:
   set:
@@ -160,23 +231,25 @@ jobs:
 
 
 def test_the_change_that_switched_a_platform_off_is_named(tmp_path: Path) -> None:
-    history, path = History.start(tmp_path / "up"), ".github/workflows/ci.yaml"
-    pin = history.commit("pin", {path: WORKFLOW})
+    """Two files install it; it is off since the second stopped."""
+    history, path, more = History.start(tmp_path / "up"), ".github/workflows/ci.yaml", ".github/workflows/more.yaml"
+    pin = history.commit("pin", {path: WORKFLOW, more: WORKFLOW})
     newer = WORKFLOW.replace("rocm7.1", "rocm7.2")
     off = newer.replace(
         '"index-url": "https://download.pytorch.org/whl/nightly/rocm',
         '# "index-url": "https://download.pytorch.org/whl/nightly/rocm',
     )
     commits = [history.commit("Move (#1)", {path: newer}), history.commit("Switch off (#2)", {path: off})]
-    commits.append(history.commit("Later (#3)", {path: off + "# end\n"}))
+    commits += [history.commit("Off too (#3)", {more: off}), history.commit("Later (#4)", {path: off + "# end\n"})]
     upstream = open_repository(history.path)
     read = open_reader(upstream)
     log = [read_commit(upstream, one) for one in reversed(commits)]
-    changes = find_platform_changes(read(pin, path), read(commits[-1], path), find_commented(path, off))
-    (found,) = name_switches(changes, log, dict.fromkeys(commits, (path,)), read)
+    sides = [[one for name in (path, more) for one in read(commit, name)] for commit in (pin, commits[-1])]
+    changes = find_platform_changes(*sides, find_commented(path, off))
+    (found,) = name_switches(changes, log, dict.fromkeys(commits, (path, more)), read)
     assert found.by is not None
-    assert (found.what, found.by.pull_request) == ("ROCm wheels", 2)
-    assert found.sentence().startswith("ROCm wheels: switched off in upstream's CI since #2 (")
+    assert (found.what, found.by.pull_request) == ("ROCm wheels in CI", 3)
+    assert found.sentence().startswith("ROCm wheels in CI: none since #3 (")
 
 
 def test_imports_of_tests_and_yaml_values_that_name_what_is_gone(tmp_path: Path) -> None:

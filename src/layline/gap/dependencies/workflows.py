@@ -19,8 +19,7 @@ _MAX_BYTES = 1_000_000
 _SCRIPT_KEYS = frozenset({"run", "script", "before_script", "after_script", "command"})
 _VALUE_KEYS = re.compile(
     r"^(?:python[-_]?versions?|torch[-_]?versions?|cuda[-_]?versions?|rocm[-_]?versions?|gpu-arch-version"
-    r"|gpu-arch-type|"
-    r"docker[-_]?image|container[-_]?image|image)$"
+    r"|gpu-arch-type|(?:[a-z]+[-_])?image(?:[-_]?name)?|dockerimage)$"
 )
 _MATRIX_LINE = re.compile(
     r'\s*"(gpu-arch-type|gpu-arch-version|docker-image|torch-version|python-version)":\s*"([^"$]+)"'
