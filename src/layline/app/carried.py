@@ -18,11 +18,11 @@ from layline.executors.parcels import FILE, LACKS, PARCELS
 from layline.git import Repository, open_repository
 from layline.git.bundle import digest_refs, read_bundle, read_head, write_bundle
 from layline.git.repository import uses_sha256
+from layline.project.cache import CARRIED
 from layline.source.cache import cache_directory
 from layline.workspace.open import Workspace
 
 RECEIVE = f"{__name__}:receive"
-FOLDER = "carried"
 _UNUSED_S = 7 * 24 * 3600
 """What nobody asked for in a week is deleted when something new comes."""
 
@@ -89,7 +89,7 @@ def receive(job: Plain) -> Plain:
     """On another machine: which repositories it lacks, or unpack one that was sent."""
     if FILE not in job:
         return {LACKS: [number for number, about in enumerate(job[PARCELS]) if _look_up(about) is None]}
-    folder = cache_directory() / FOLDER
+    folder = cache_directory() / CARRIED
     try:
         _forget_old(folder)
         with _alone(folder / f"{job['id']}.lock"):  # nodes of one machine share it
@@ -113,7 +113,7 @@ def find_place(about: Plain) -> Path:
 
 
 def _look_up(about: Plain) -> Path | None:
-    sent = cache_directory() / FOLDER / str(about["id"])
+    sent = cache_directory() / CARRIED / str(about["id"])
     if sent.is_dir():
         with suppress(OSError):
             sent.touch()

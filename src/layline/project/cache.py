@@ -6,15 +6,29 @@ from pathlib import Path
 
 from layline.source.cache import FILE_NAME
 
+CARRIED = "carried"
+"""The folder of repositories that came with somebody's questions."""
+
 
 def find_files(folder: Path) -> list[Path]:
     """The database, its companions, and files that were set aside because they could not be read."""
     return sorted(path for path in folder.glob(f"{Path(FILE_NAME).stem}.*") if path.is_file())
 
 
-def measure(path: Path) -> int:
+def find_carried(folder: Path) -> list[Path]:
+    """Repositories that came from other machines, and what holds their places."""
     try:
-        return path.stat().st_size
+        return sorted((folder / CARRIED).iterdir())
+    except OSError:
+        return []
+
+
+def measure(path: Path) -> int:
+    """Bytes of a file, or of all below a folder."""
+    try:
+        if path.is_dir():
+            return sum(measure(one) for one in path.iterdir())
+        return path.lstat().st_size
     except OSError:
         return 0
 
