@@ -45,6 +45,7 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> History:
         "target": None,
         "branch": "auto",
         "max_iterations": None,
+        "shapes": (),
     }
     with inside(history.path):
         campaign_new(define_target("softmax_cpu", None, **chosen), now=now)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from layline.campaign.elsewhere import BenchElsewhere
 from layline.campaign.ledger.ledger import Ledger
 from layline.campaign.ledger.replay import fold
 from layline.campaign.ledger.rules import NOTES, check_termination
@@ -38,6 +39,8 @@ from layline.git.write import open_work_tree
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from layline.executors import Executor
+
 
 def campaign_new(manifest: Manifest, *, draft: Path | None = None, now: Callable[[], str] = clock) -> Answer:
     """PREPARE_ENVIRONMENT: branch, folder, manifest, frozen hashes."""
@@ -67,10 +70,14 @@ def campaign_new(manifest: Manifest, *, draft: Path | None = None, now: Callable
 
 
 def campaign_baseline(
-    chosen: str | None = None, *, now: Callable[[], str] = clock, progress: Callable[[str], None] = quiet
+    chosen: str | None = None,
+    *,
+    now: Callable[[], str] = clock,
+    progress: Callable[[str], None] = quiet,
+    executor: Executor | None = None,
 ) -> Answer:
     """BASELINE: full validation, score vector, representative shapes, rollback root."""
-    with write_campaign(chosen, now=now, progress=progress) as campaign:
+    with write_campaign(chosen, now=now, progress=progress, executor=executor) as campaign:
         state = campaign.state
         if state.baseline is not None:
             raise ConfigError(
@@ -106,9 +113,10 @@ def campaign_round(
     stop_by: float | None = None,
     now: Callable[[], str] = clock,
     progress: Callable[[str], None] = quiet,
+    executor: Executor | None = None,
 ) -> Answer:
     """VALIDATE the edit in the work tree: gates, measure, judge, accept (commit) or roll back."""
-    with write_campaign(chosen, now=now, progress=progress) as campaign:
+    with write_campaign(chosen, now=now, progress=progress, executor=executor) as campaign:
         campaign.stop_by = stop_by
         check_ready(campaign)
         check_proposal(campaign, proposal, again=again)
@@ -144,20 +152,30 @@ def campaign_status(chosen: str | None = None) -> Answer:
 
 
 def campaign_resume(
-    chosen: str | None = None, *, now: Callable[[], str] = clock, progress: Callable[[str], None] = quiet
+    chosen: str | None = None,
+    *,
+    now: Callable[[], str] = clock,
+    progress: Callable[[str], None] = quiet,
+    executor: Executor | None = None,
 ) -> Answer:
     """Continue where a crash, a full disk or a failed measurement stopped; nothing happens twice."""
-    with write_campaign(chosen, now=now, progress=progress) as campaign:
+    with write_campaign(chosen, now=now, progress=progress, executor=executor) as campaign:
         if campaign.state.open_round is not None:
             return _finish(campaign)
         return answer_status(campaign.state, campaign.place)
 
 
 def campaign_move(
-    chosen: str | None = None, *, now: Callable[[], str] = clock, progress: Callable[[str], None] = quiet
+    chosen: str | None = None,
+    *,
+    now: Callable[[], str] = clock,
+    progress: Callable[[str], None] = quiet,
+    executor: Executor | None = None,
 ) -> Answer:
-    """Take the campaign to this kind of machine: the best is measured here before anything else."""
-    with write_campaign(chosen, now=now, progress=progress) as campaign:
+    """Take the campaign to this kind of machine, or the executor's: the best is measured there before anything else."""
+    with write_campaign(chosen, now=now, progress=progress, executor=executor) as campaign:
+        if isinstance(campaign.bench, BenchElsewhere):
+            campaign.bench.turn()
         move(campaign)
         return answer_status(campaign.state, campaign.place)
 

@@ -35,6 +35,8 @@ from layline.render.sheet import Sheet
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from layline.executors import Executor
+
 
 def campaign_verify(chosen: str | None = None) -> Answer:
     """Ledger chain, derived files, commits, verdicts judged again, the working kernel."""
@@ -63,12 +65,16 @@ def campaign_log(chosen: str | None = None) -> Answer:
 
 
 def campaign_report(
-    chosen: str | None = None, *, now: Callable[[], str] = clock, progress: Callable[[str], None] = quiet
+    chosen: str | None = None,
+    *,
+    now: Callable[[], str] = clock,
+    progress: Callable[[str], None] = quiet,
+    executor: Executor | None = None,
 ) -> Answer:
     """REPORT: baseline against best in one run, then the whole story; before the end, the story so far."""
     campaign = read_campaign(chosen)
     if campaign.state.phase in (Phase.REPORT, Phase.REPORTED):
-        with write_campaign(chosen, now=now, progress=progress) as campaign:
+        with write_campaign(chosen, now=now, progress=progress, executor=executor) as campaign:
             progress("measuring baseline against best on every shape, head-to-head")
             record_head_to_head(campaign)
             progress("measuring what the machine allows")

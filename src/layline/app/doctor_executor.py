@@ -39,7 +39,7 @@ def doctor_executor(words: str) -> Answer:
         "executor": words,
         "code": digest_code(),
         "machines": [_encode(one) for one in machines],
-        "silent": [{"host": one.host, "node": one.node, "why": one.why} for one in silent],
+        "silent": [{"host": one.host, "node": one.node, "why": one.why, "hint": one.hint} for one in silent],
         "kinds": kinds,
     }
     report = Report(title=title, sections=(Section(title="", blocks=(*notes, table)),))
@@ -65,7 +65,7 @@ def _say_machines(machines: Sequence[Machine], silent: Sequence[Silent]) -> str:
 def _find_notes(machines: Sequence[Machine], silent: Sequence[Silent], kinds: Sequence[str]) -> Iterator[str]:
     """What a person should know before measuring there, the worst first."""
     for one in silent:
-        yield f"{one.host} does not answer: {one.why}. Install Layline there, the same as here."
+        yield f"{one.host} cannot be used: {one.why}. {one.hint}"
     other = sorted({one.host for one in machines if one.code != digest_code()})
     if other:
         yield f"Another version of Layline runs on {', '.join(other)}: install the same everywhere."

@@ -7,9 +7,11 @@ import secrets
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol
 
+from layline.campaign.values.measurement import Measurement
+
 if TYPE_CHECKING:
     from layline.campaign.ledger.snapshot import KernelFiles
-    from layline.campaign.values.measurement import Bucket, Measurement
+    from layline.campaign.values.measurement import Bucket
     from layline.campaign.values.verdict import Verdict
 
 
@@ -56,6 +58,9 @@ class Bench(Protocol):
 
     def machine(self) -> str:
         """The kind of machine this is: what its times may be compared with."""
+
+    def place(self) -> dict[str, str]:
+        """What an attempt notes of the machine beside its kind; nothing where it is this one."""
 
     def measure(self, trial: Trial) -> Measured:
         """Both kernels, interleaved in process pairs; a broken candidate is a value, not an error."""

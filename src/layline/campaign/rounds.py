@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from layline import codec
 from layline.campaign.bench import Trial
@@ -23,6 +23,7 @@ from layline.campaign.values.measurement import Status
 from layline.campaign.values.statistics import spend_campaign
 from layline.campaign.workspace import copy_files, find_kernel_root, integrate, is_workspace
 from layline.errors import BenchError, ConfigError
+from layline.executors import Lost
 from layline.git.write import Identity
 
 if TYPE_CHECKING:
@@ -219,17 +220,24 @@ def _measure(campaign: Campaign, item: Round, level: Level) -> None:
         stop_by=campaign.stop_by,
     )
     if item.number > 1:  # on the disk before the first call: a run that is cut short has been drawn, too
-        drawn = {"machine": campaign.bench.machine(), "seed_commitment": trial.commitment}
+        drawn = {"machine": campaign.bench.machine(), **campaign.bench.place(), "seed_commitment": trial.commitment}
         campaign.record("attempted", round=item.number, level=level.value, alpha=trial.alpha, **drawn)
-    measured = campaign.bench.measure(trial)
+    try:
+        measured = campaign.bench.measure(trial)
+    except Lost as lost:
+        _leave_open(campaign, item, lost.message)
     problem = _find_problem(state, item, measured)
     if problem is not None:
-        campaign.record("unmeasured", round=item.number, reason=problem)
-        raise BenchError(
-            f"Round {item.number} could not be measured: {problem}",
-            hint="The round stays open: `layline campaign resume` measures it again.",
-        )
+        _leave_open(campaign, item, problem)
     campaign.record("measured", round=item.number, level=level.value, **encode_measured(measured))
+
+
+def _leave_open(campaign: Campaign, item: Round, problem: str) -> NoReturn:
+    campaign.record("unmeasured", round=item.number, reason=problem)
+    raise BenchError(
+        f"Round {item.number} could not be measured: {problem}",
+        hint="The round stays open: `layline campaign resume` measures it again.",
+    )
 
 
 def encode_measured(measured: Measured) -> dict[str, Any]:

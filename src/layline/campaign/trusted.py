@@ -6,8 +6,9 @@ from __future__ import annotations
 
 import hashlib
 import inspect
+import time
 from contextlib import nullcontext
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,6 +16,7 @@ from layline.campaign.bench import Measured
 from layline.campaign.devices.gpu_condition import read_accelerator
 from layline.campaign.devices.gpu_lock import hold_first
 from layline.campaign.measure.accelerator import plan_device
+from layline.campaign.measure.analysis import Analysis, analyze
 from layline.campaign.measure.request import Request
 from layline.campaign.measure.run import measure_baseline, measure_pair
 from layline.campaign.operators.find import find_operator
@@ -35,6 +37,22 @@ if TYPE_CHECKING:
     from layline.campaign.values.measurement import Bucket, Measurement
     from layline.campaign.values.operator import Operator, Shape
     from layline.campaign.values.verdict import Verdict
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asked:
+    """A measuring run in plain values, so that any machine of its kind can make it."""
+
+    labels: tuple[str, ...]
+    best: Snapshot
+    candidate: Snapshot | None
+    start: Snapshot
+    alpha: float
+    min_effect: float
+    core_shapes: tuple[str, ...]
+    seed: str
+    left_s: float | None
+    """Seconds after which the next look is the last; two machines share no clock."""
 
 
 class TrustedBench:
@@ -61,33 +79,30 @@ class TrustedBench:
 
     def measure(self, trial: Trial) -> Measured:
         with hold_first() if self.operator.is_on_device else nullcontext():
-            return self._measure(trial)
+            return run_trial(self.operator, self.ask(trial), self._progress)
 
-    def _measure(self, trial: Trial) -> Measured:
-        shapes = tuple(shape for shape in self.operator.shapes if shape.label in trial.labels)
-        plan = choose_plan(self.operator, trial.alpha, self.manifest.min_effect)
-        request = Request(
-            operator=self.operator,
-            shapes=shapes,
+    def ask(self, trial: Trial) -> Asked:
+        return Asked(
+            labels=trial.labels,
             best=to_snapshot(trial.best),
-            plan=replace(plan, core_shapes=self.manifest.core_shapes),
             candidate=to_snapshot(trial.candidate) if trial.candidate else None,
             start=to_snapshot(trial.start),
-            stop_by=trial.stop_by,
-            seed=trial.seed,
+            alpha=trial.alpha,
+            min_effect=self.manifest.min_effect,
+            core_shapes=self.manifest.core_shapes,
+            seed=trial.seed.hex(),
+            left_s=None if trial.stop_by is None else trial.stop_by - time.monotonic(),
         )
-        if trial.candidate is None:
-            measurement = measure_baseline(request, progress=self._progress)
-            return Measured(measurement=measurement, csv=build_csv(self.operator, measurement, Arm.BEST))
-        measurement = measure_pair(request, progress=self._progress)
-        return Measured(
-            measurement=measurement,
-            csv=build_csv(self.operator, measurement, Arm.CANDIDATE),
-            best_csv=build_csv(self.operator, measurement, Arm.BEST),
-        )
+
+    def analyze(self, kernel: Snapshot | None, shape: Shape) -> Analysis:
+        """What the machine allows and, of a kernel, what its counters say on one shape."""
+        return analyze(self.operator, kernel, shape)
 
     def judge(self, measurement: Measurement, bucket: Bucket | None) -> Verdict:
         return judge(measurement, bucket=bucket, weight_share=self.manifest.weight_share)
+
+    def place(self) -> dict[str, str]:
+        return {}
 
     def frozen(self) -> dict[str, str]:
         """The operator's definition: what is fed, checked and counted; starting kernels may come and go.
@@ -103,6 +118,30 @@ class TrustedBench:
         """The operator's files as text, for the ledger; none where it ships in another form."""
         files = self._file.sources if self._file is not None else ()
         return {name: data.decode("utf-8", "replace") for name, data in files}
+
+
+def run_trial(operator: Operator, asked: Asked, progress: Callable[[str], None]) -> Measured:
+    """The run itself, on the machine this is."""
+    plan = choose_plan(operator, asked.alpha, asked.min_effect)
+    request = Request(
+        operator=operator,
+        shapes=tuple(shape for shape in operator.shapes if shape.label in asked.labels),
+        best=asked.best,
+        plan=replace(plan, core_shapes=asked.core_shapes),
+        candidate=asked.candidate,
+        start=asked.start,
+        stop_by=None if asked.left_s is None else time.monotonic() + asked.left_s,
+        seed=bytes.fromhex(asked.seed),
+    )
+    if asked.candidate is None:
+        measurement = measure_baseline(request, progress=progress)
+        return Measured(measurement=measurement, csv=build_csv(operator, measurement, Arm.BEST))
+    measurement = measure_pair(request, progress=progress)
+    return Measured(
+        measurement=measurement,
+        csv=build_csv(operator, measurement, Arm.CANDIDATE),
+        best_csv=build_csv(operator, measurement, Arm.BEST),
+    )
 
 
 def choose_plan(operator: Operator, alpha: float, min_effect: float) -> Plan:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from layline.cli.group import group
-from layline.cli.show import Function, deliver, format_option, show
+from layline.cli.show import Function, deliver, executor_option, format_option, show
 from layline.errors import Error
 
 if TYPE_CHECKING:
@@ -295,14 +295,17 @@ def log(chosen: str | None, format_: str, output: Path | None) -> int:
 
 
 @campaign.command()
+@executor_option
 @recording
 @format_option("text", "json", "md", "html", "pdf")
-def report(chosen: str | None, format_: str, output: Path | None) -> int:
+def report(executor: str | None, chosen: str | None, format_: str, output: Path | None) -> int:
     """Write the final report: baseline against best, in one run."""
     from layline.app.campaign_end import campaign_report, render_report
+    from layline.executors import open_wanted
     from layline.files import write_named
 
-    answer = campaign_report(chosen, progress=tell_progress)
+    with open_wanted(executor) as opened:
+        answer = campaign_report(chosen, progress=tell_progress, executor=opened)
     if format_ not in ("html", "pdf"):
         return show(answer, format_, output)
     if output is None:

@@ -86,13 +86,17 @@ def run(
 
 
 @campaign.command()
+@executor_option
 @recording
 @format_option("text", "json", "md")
-def move(chosen: str | None, format_: str, output: Path | None) -> int:
+def move(executor: str | None, chosen: str | None, format_: str, output: Path | None) -> int:
     """Go on with this campaign on another kind of machine.
 
-    Measures the best kernel here first; rounds are refused until then.
+    Measures the best kernel there first; rounds are refused until then.
     """
     from layline.app.campaign import campaign_move
+    from layline.executors import open_wanted
 
-    return show(campaign_move(chosen, progress=tell_progress), format_, output)
+    with open_wanted(executor) as opened:
+        answer = campaign_move(chosen, progress=tell_progress, executor=opened)
+    return show(answer, format_, output)

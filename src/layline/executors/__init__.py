@@ -11,7 +11,7 @@ A job and its answer are plain JSON. Workers write nothing: what is to be kept c
 
 from layline.executors.dispatch import Answered, Attempt, Event, Gone, Pool, Raised, Tally, dispatch
 from layline.executors.machine import Machine, Silent, digest_code, read_machine
-from layline.executors.open import Executor, open_executor
+from layline.executors.open import Executor, open_executor, open_wanted
 from layline.executors.parcels import Parcel
 from layline.executors.values import Lost, Plain
 
@@ -32,5 +32,6 @@ __all__ = [
     "digest_code",
     "dispatch",
     "open_executor",
+    "open_wanted",
     "read_machine",
 ]

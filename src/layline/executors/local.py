@@ -7,7 +7,7 @@ import queue
 import subprocess
 import sys
 import threading
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import IO
@@ -58,15 +58,18 @@ class LocalExecutor:
 
     def screen(
         self, name: str, jobs: Sequence[Plain], kind: str, note: Callable[[Attempt], None] = lambda _: None
-    ) -> Iterator[tuple[int, Plain]]:
+    ) -> Generator[tuple[int, Plain]]:
         here = read_machine()
         if not here.count(kind):
             raise ConfigError(f"No machine here is a {kind}; this one is a {here.kind}.")
-        return dispatch(jobs, _Processes(self, name), tally=self.tally, note=note)
+        try:
+            yield from dispatch(jobs, _Processes(self, name), tally=self.tally, note=note)
+        finally:
+            self.close()  # an accelerator is held by its process
 
     def measure(self, name: str, job: Plain, on: Machine, limit_s: float) -> Plain:
         """At most once, in a process of its own."""
-        if on.kind != read_machine().kind:
+        if not read_machine().count(on.kind):
             raise ConfigError(f"This machine is no {on.kind}.")
         self.tally.attempts += 1
         worker = self._start()

@@ -7,7 +7,7 @@ import os
 import platform
 import shutil
 import subprocess
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
 
@@ -42,6 +42,10 @@ class Machine:
         """How many of a kind are here: accelerators of this product, or one, if it is the processor."""
         return sum(name_product(line) == kind for line in self.accelerators) or int(kind == self.processor)
 
+    def only(self, kind: str) -> Machine:
+        """The same machine for work of one kind: its accelerators of this product, none where it is the processor."""
+        return replace(self, accelerators=tuple(line for line in self.accelerators if name_product(line) == kind))
+
 
 def name_product(line: str) -> str:
     """The product in what an accelerator says of itself."""
@@ -55,6 +59,7 @@ class Silent:
     host: str
     node: str
     why: str
+    hint: str
 
 
 def read_machine(node: str = "") -> Machine:

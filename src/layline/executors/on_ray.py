@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import dataclasses
 import logging
 import os
 import tempfile
 import time
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Sequence
+from contextlib import suppress
 from typing import Any
 
 from layline.core.environment import install_extra
@@ -16,14 +16,15 @@ from layline.errors import ConfigError
 from layline.executors.calls import ANSWER, HINT, MESSAGE, call, call_same
 from layline.executors.capacity import Capacity
 from layline.executors.dispatch import Answered, Attempt, Event, Gone, Raised, Tally, collect, dispatch
-from layline.executors.machine import Machine, Silent, digest_code, read_machine
+from layline.executors.machine import Machine, Silent, digest_code
 from layline.executors.parcels import FILE, LACKS, PARCELS, Parcel, read_blocks
+from layline.executors.silence import NO_TIME, Reason, ask_unknown, find_reason
 from layline.executors.values import Lost, Plain
 
 HERE = "local"
 """The address by which Ray starts a cluster of its own on this machine."""
-_AHEAD = 2
-"""Jobs that are on their way for each core of the cluster."""
+_AHEAD = 1
+"""Jobs on their way for each core of the cluster; with more, others would wait behind them."""
 _START_S = 120.0
 _HINT = "`ray start --head` begins one. Ray and Python must be the same everywhere, and RAY_AUTH_MODE and its token."
 _LOOK_S = 10.0
@@ -79,7 +80,8 @@ class RayExecutor:
         while.
         """
         nodes = [node for node in self._ray.nodes() if node["Alive"]]
-        asked = [self._ask(_describe, node["NodeID"]).remote(node["NodeID"]) for node in nodes]
+        describe = ask_unknown()
+        asked = [self._ask(describe, node["NodeID"]).remote(node["NodeID"]) for node in nodes]
         heard = (self._hear(node, one) for node, one in zip(nodes, asked, strict=True))
         return tuple(one for one in heard if one is not None)
 
@@ -91,10 +93,16 @@ class RayExecutor:
         errors = self._ray.exceptions
         try:
             said = self._ray.get(asked, timeout=_START_S)
+            reason = find_reason(said)
         except (errors.NodeDiedError, errors.WorkerCrashedError, errors.TaskUnschedulableError):
             return None
+        except errors.GetTimeoutError:
+            reason = Reason(f"no answer within {_START_S:.0f} s", NO_TIME)
         except (errors.RayError, ImportError) as error:
-            return Silent(host=str(node.get("NodeManagerHostname", "")), node=node["NodeID"], why=_short(error))
+            reason = Reason(_short(error), "`ray logs` on that node may say more.")
+        if reason is not None:
+            host = str(node.get("NodeManagerHostname", ""))
+            return Silent(host=host, node=node["NodeID"], why=reason.why, hint=reason.hint)
         return Machine(**{**said, "accelerators": tuple(said["accelerators"])})
 
     def check(self) -> tuple[Machine, ...]:
@@ -102,9 +110,7 @@ class RayExecutor:
         found = self.look()
         silent = next((one for one in found if isinstance(one, Silent)), None)
         if silent is not None:
-            raise ConfigError(
-                f"{silent.host} does not answer: {silent.why}.", hint="Install Layline there, the same as here."
-            )
+            raise ConfigError(f"{silent.host} cannot be used: {silent.why}.", hint=silent.hint)
         machines = tuple(one for one in found if isinstance(one, Machine))
         other = sorted({one.host for one in machines if one.code != digest_code()})
         if other:
@@ -144,22 +150,28 @@ class RayExecutor:
 
     def screen(
         self, name: str, jobs: Sequence[Plain], kind: str, note: Callable[[Attempt], None] = lambda _: None
-    ) -> Iterator[tuple[int, Plain]]:
+    ) -> Generator[tuple[int, Plain]]:
         """Only on machines of one kind: times of two kinds are never compared."""
         fitting = [one for one in self.check() if one.count(kind)]
         if not fitting:
             raise ConfigError(f"No machine of the cluster is a {kind}.")
-        return dispatch(jobs, _OnKind(self, name, fitting, kind), tally=self.tally, note=note)
+        pool = _OnKind(self, name, fitting, kind)
+        try:
+            yield from dispatch(jobs, pool, tally=self.tally, note=note)
+        finally:
+            pool.drop()
 
     def measure(self, name: str, job: Plain, on: Machine, limit_s: float) -> Plain:
-        """One call of one actor, which Ray neither restarts nor asks again; an answer after the limit is dropped."""
+        """One call of one actor, which Ray neither restarts nor asks again; an answer after the limit is dropped.
+
+        Others may use the machine first: the limit begins when it is this job's turn.
+        """
         ray = self._ray
+        options = self._reserve(on)
         self.tally.attempts += 1
-        options: dict[str, Any] = {"max_restarts": 0, "max_task_retries": 0, "scheduling_strategy": self._at(on.node)}
-        if on.accelerators and self._count("GPU"):
-            options["num_gpus"] = 1
-        actor = ray.remote(_Measurer).options(num_cpus=1, **options).remote()
+        actor = ray.remote(_Measurer).options(max_restarts=0, max_task_retries=0, **options).remote()
         try:
+            ray.get(actor.__ray_ready__.remote())
             return self._open(name, ray.get(actor.measure.remote(name, job, digest_code()), timeout=limit_s))
         except ray.exceptions.GetTimeoutError:
             self.tally.lost += 1
@@ -169,6 +181,16 @@ class RayExecutor:
             raise Lost(name, _short(error)) from None
         finally:
             ray.kill(actor)
+
+    def _reserve(self, on: Machine) -> dict[str, Any]:
+        """What a measuring run takes of its node: a core, and an accelerator where it is one that is measured."""
+        has = {what: self._count_by_node(what).get(on.node, 0) for what in ("CPU", "GPU")}
+        if on.accelerators and not has["GPU"]:
+            raise ConfigError(
+                f"{on.host} does not offer its {on.kind} to Ray.", hint="Start Ray there with --num-gpus."
+            )
+        gpus = {"num_gpus": 1} if on.accelerators else {}
+        return {"num_cpus": min(1, has["CPU"]), **gpus, "scheduling_strategy": self._at(on.node)}
 
     def close(self) -> None:
         if self._own:
@@ -197,11 +219,9 @@ class _Measurer:
     """Runs on a node; one actor for each call."""
 
     def measure(self, name: str, job: Plain, code: str) -> Plain:
+        with suppress(OSError):  # not everybody may: Ray's workers give way to all others
+            os.setpriority(os.PRIO_PROCESS, 0, 0)
         return call_same(name, job, code)
-
-
-def _describe(node: str) -> Plain:
-    return dataclasses.asdict(read_machine(node))
 
 
 def _receive(receiver: str, about: Plain, blocks: Sequence[Any]) -> Plain:
@@ -252,6 +272,11 @@ class _Tasks:
 
     def _free(self, node: str, *, is_lost: bool) -> None:
         """A node has answered, or lost what it was asked."""
+
+    def drop(self) -> None:
+        """Nobody waits for these any more: others may have their machines."""
+        for ref in self._running:
+            self._ray.cancel(ref, force=True)
 
 
 class _Anywhere(_Tasks):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Protocol
 
@@ -35,8 +35,8 @@ class Executor(Protocol):
 
     def screen(
         self, name: str, jobs: Sequence[Plain], kind: str, note: Callable[[Attempt], None] = ...
-    ) -> Iterator[tuple[int, Plain]]:
-        """Job number and answer, as they come, from machines of one kind."""
+    ) -> Generator[tuple[int, Plain]]:
+        """Job number and answer, as they come, from machines of one kind; closed early, nobody works on."""
         ...
 
     def measure(self, name: str, job: Plain, on: Machine, limit_s: float) -> Plain:
@@ -54,6 +54,16 @@ def open_executor(words: str) -> Iterator[Executor]:
         yield executor
     finally:
         executor.close()
+
+
+@contextmanager
+def open_wanted(words: str | None) -> Iterator[Executor | None]:
+    """None where nobody asked for one."""
+    if words is None:
+        yield None
+        return
+    with open_executor(words) as executor:
+        yield executor
 
 
 def _choose(words: str) -> Executor:

@@ -58,6 +58,7 @@ class SilentMachine(TypedDict):
     host: str
     node: str
     why: str
+    hint: str
 
 
 class DoctorExecutor(TypedDict):

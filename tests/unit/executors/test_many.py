@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 
 from commands import layline
-from layline.app.carried import FOLDER, Load, receive
+from layline.app.cache import cache_clear, cache_info
+from layline.app.carried import Load, receive
 from layline.app.doctor_executor import doctor_executor
 from layline.app.many import _address, answer, ask_matrix
 from layline.app.over_time import patches_matrix
@@ -18,6 +19,8 @@ from layline.core.report import Paragraph
 from layline.errors import ConfigError
 from layline.executors import Lost, Machine, Plain, Silent, read_machine
 from layline.executors.local import LocalExecutor
+from layline.executors.silence import ask_unknown, find_reason
+from layline.project.cache import CARRIED
 from layline.source.cache import FILE_NAME, Cache, collect_rows, read_contents, store_rows
 from upgrading import Files, Project, make_project
 
@@ -173,7 +176,10 @@ def test_a_repository_that_was_sent_answers_like_the_original(
     assert receive({"parcels": list(hidden.values())}) == {"lacks": []}
     assert find_results(answer(blind)) == find_results(here) != []
     assert not (tmp_path / "node" / FILE_NAME).exists()
-    assert len([one for one in (tmp_path / "node" / FOLDER).iterdir() if one.is_dir()]) == 2
+    (row,) = cache_info().data["contents"]
+    assert (row["what"], row["rows"], row["bytes"] > 0) == (CARRIED, 2, True)
+    assert cache_clear().data["freed_bytes"] >= row["bytes"]
+    assert list((tmp_path / "node").iterdir()) == []
 
 
 def test_a_fleet_is_one_page(project: Project, tmp_path: Path) -> None:
@@ -241,9 +247,9 @@ DOCTOR: list[tuple[str, list[Machine | Silent], str, str]] = [
     ),
     (
         "one without Layline",
-        [read_machine("a"), Silent(host="bare", node="b", why="No module named 'layline'")],
+        [read_machine("a"), Silent(host="bare", node="b", why="Layline is not installed there", hint="Install it.")],
         "1 of 2 machines answer (local): 1 kind.",
-        "bare does not answer: No module named 'layline'.",
+        "bare cannot be used: Layline is not installed there. Install it.",
     ),
     (
         "other power limits",
@@ -265,4 +271,26 @@ def test_doctor_says_what_cannot_be_compared(
     assert note in " ".join(
         str(block.text) for block in found.report.sections[0].blocks if isinstance(block, Paragraph)
     )
-    assert found.needs_person == ("version" in note or "answer" in note)
+    assert found.needs_person == ("version" in note or "cannot be used" in note)
+
+
+@pytest.mark.parametrize(
+    ("error", "why"),
+    [
+        (ModuleNotFoundError("No module named 'layline'", name="layline"), "Layline is not installed there"),
+        (ImportError("cannot import name 'x'", name="layline.executors.machine"), "another version of Layline"),
+        (ModuleNotFoundError("No module named 'pydantic'", name="pydantic"), "does not start there (No module named"),
+        (OSError("no /proc"), "cannot say what it is (OSError: no /proc)"),
+    ],
+)
+def test_a_node_says_why_it_cannot_be_used(monkeypatch: pytest.MonkeyPatch, error: Exception, why: str) -> None:
+    def fail(_: str) -> Machine:
+        raise error
+
+    describe = ask_unknown()
+    assert find_reason(describe("a")) is None
+    monkeypatch.setattr("layline.executors.machine.read_machine", fail)
+    reason = find_reason(describe("a"))
+    assert reason is not None
+    assert why in reason.why
+    assert reason.hint.endswith(".")

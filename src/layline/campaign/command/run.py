@@ -80,6 +80,9 @@ class CommandBench:
         """The processor: which accelerator the commands use is theirs to know."""
         return name_processor()
 
+    def place(self) -> dict[str, str]:
+        return {}
+
     def frozen(self) -> dict[str, str]:
         """Every file of the tree that the commands name, by its hash; the kernel itself is what may change."""
         words = [word for text in self._commands() for word in shlex.split(text)]

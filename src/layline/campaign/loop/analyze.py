@@ -4,11 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from layline.campaign.devices.gpu_roof import choose_rate
-from layline.campaign.devices.gpu_roof import measure_ceilings as measure_device_ceilings
-from layline.campaign.devices.roof import Ceilings, measure_ceilings
-from layline.campaign.measure.counters import measure_counters
-from layline.campaign.operators.tensors import find_device
 from layline.campaign.session.open import read_campaign, write_campaign
 from layline.campaign.session.places import clock, quiet
 from layline.campaign.trusted import TrustedBench, choose_shapes, to_snapshot
@@ -17,18 +12,22 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from layline.campaign.rounds import Campaign
-    from layline.campaign.values.operator import Operator
+    from layline.executors import Executor
 
 
 def campaign_analyze(
-    chosen: str | None = None, *, now: Callable[[], str] = clock, progress: Callable[[str], None] = quiet
+    chosen: str | None = None,
+    *,
+    now: Callable[[], str] = clock,
+    progress: Callable[[str], None] = quiet,
+    executor: Executor | None = None,
 ) -> None:
     """Measure ceilings and counters for the best kernel, unless that was done; a command's campaign has no operator to
     count by.
     """
     if not _is_due(read_campaign(chosen)):
         return
-    with write_campaign(chosen, now=now) as campaign:
+    with write_campaign(chosen, now=now, executor=executor) as campaign:
         if _is_due(campaign):
             progress("measuring what the machine allows")
             record_analysis(campaign)
@@ -39,10 +38,10 @@ def record_analysis(campaign: Campaign) -> None:
     if not isinstance(campaign.bench, TrustedBench):
         return
     state, operator = campaign.state, campaign.bench.operator
-    roof = find_ceilings(operator)
     shapes = [shape for shape in choose_shapes(operator, state.manifest) if shape.label in state.representative]
     largest = max(shapes or operator.shapes, key=lambda shape: sum(step.flops(shape) for step in operator.passes))
-    counted = measure_counters(operator, to_snapshot(state.kernel(state.best.kernel)), largest)
+    found = campaign.bench.analyze(to_snapshot(state.kernel(state.best.kernel)), largest)
+    roof, counted = found.ceilings, found.counted
     missing = (*(() if roof else ("no ceilings: there is no C compiler",)), *counted.missing)
     campaign.record(
         "analyzed",
@@ -60,11 +59,3 @@ def _is_due(campaign: Campaign) -> bool:
     if not isinstance(campaign.bench, TrustedBench) or state.baseline is None:
         return False
     return state.analysis is None or state.analysis.get("best") != state.best.number
-
-
-def find_ceilings(operator: Operator) -> Ceilings | None:
-    """Of one core, or of the device the operator is for."""
-    if not operator.is_on_device:
-        return measure_ceilings()
-    found = measure_device_ceilings(find_device())
-    return Ceilings(flops_per_s=choose_rate(operator, found), bytes_per_s=found.copy_bytes_per_s)

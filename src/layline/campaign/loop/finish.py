@@ -11,11 +11,10 @@ from layline.campaign.devices.roof import find_points
 from layline.campaign.folder.report import find_headline
 from layline.campaign.folder.transfer_check import attribute
 from layline.campaign.ledger.state import Level, Phase, Settled
-from layline.campaign.loop.analyze import find_ceilings
 from layline.campaign.loop.begin import find_dirt
 from layline.campaign.measure.accelerator import has_device
 from layline.campaign.measure.gpu.train import REPLACED, train
-from layline.campaign.rounds import Campaign, check_frozen, encode_measured
+from layline.campaign.rounds import Campaign, check_frozen, check_machine, encode_measured
 from layline.campaign.told.status import encode_shared
 from layline.campaign.trusted import TrustedBench, to_snapshot
 from layline.campaign.values.measurement import Arm, Status
@@ -38,6 +37,7 @@ def record_head_to_head(campaign: Campaign) -> None:
     if state.head_to_head is not None or state.best.number == 1:
         return
     check_frozen(campaign)
+    check_machine(campaign)
     start, best = state.kernel(state.rounds[0].kernel), state.kernel(state.best.kernel)
     trial = Trial(best=start, candidate=best, start=start, labels=campaign.bench.labels, alpha=0.01)
     measured = campaign.bench.measure(trial)
@@ -56,7 +56,7 @@ def record_roof(campaign: Campaign) -> None:
     run = state.head_to_head[0] if state.head_to_head else None
     if state.ceilings is not None or run is None or not isinstance(campaign.bench, TrustedBench):
         return
-    found = find_ceilings(campaign.bench.operator)
+    found = campaign.bench.analyze(None, campaign.bench.operator.shapes[0]).ceilings
     if found is None:
         return
     legs = ((Arm.BEST, "start"), (Arm.CANDIDATE, "best"))

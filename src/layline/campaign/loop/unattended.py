@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
@@ -24,13 +25,13 @@ from layline.campaign.told.brief import brief_campaign
 from layline.campaign.trusted import TrustedBench, choose_shapes
 from layline.core.report import Answer, Paragraph, Report, Section, Table
 from layline.errors import BenchError, ConfigError
+from layline.executors import Executor, Lost, open_wanted
 from layline.executors.machine import read_accelerators
 from layline.executors.processor import name_processor
 
 if TYPE_CHECKING:
     from layline.campaign import answers
 
-_SEARCH = "`--executor` and `--parallel` go with `--proposer search`."
 DECLINES = 5
 """Answers without a usable proposal in a row after which the loop ends."""
 
@@ -66,6 +67,8 @@ class Loop:
     limits: Limits
     now: Callable[[], str]
     progress: Callable[[str], None]
+    executor: Executor | None = None
+    """Who looks at kernels and measures; None: this process."""
     started: float = field(default_factory=time.monotonic)
     declined: list[tuple[int, str]] = field(default_factory=list)
     streak: int = 0
@@ -87,9 +90,14 @@ class Loop:
 
 def run_unattended(loop: Loop, proposer: str, passed: tuple[str, ...], executor: str | None) -> Answer:
     """Propose, validate, accept or roll back, until the target, the limits or the proposer's ideas are reached."""
+    with open_wanted(executor) as loop.executor:
+        return _run(loop, proposer, passed)
+
+
+def _run(loop: Loop, proposer: str, passed: tuple[str, ...]) -> Answer:
     _begin(loop)
     before = len(loop.state().rounds)
-    chosen_proposer = _choose(proposer, loop, passed, executor)
+    chosen_proposer = _choose(proposer, loop, passed)
     last = None if loop.limits.rounds is None else before + loop.limits.rounds
     left_s = None if loop.stop_by is None else loop.stop_by - time.monotonic()
     with tell_allowed(read_campaign(loop.chosen).ledger.folder, budget_s=left_s, last_round=last):
@@ -100,7 +108,8 @@ def run_unattended(loop: Loop, proposer: str, passed: tuple[str, ...], executor:
 
 def _run_rounds(loop: Loop, chosen_proposer: Proposer, before: int) -> None:
     while _goes_on(loop, before):
-        campaign_analyze(loop.chosen, now=loop.now, progress=loop.progress)
+        with suppress(Lost):  # it is measured before the next round, then
+            campaign_analyze(loop.chosen, now=loop.now, progress=loop.progress, executor=loop.executor)
         loop.progress(f"asking {chosen_proposer.name} for round {len(loop.state().rounds) + 1}")
         brief = replace(brief_campaign(read_campaign(loop.chosen)), time_limit_s=loop.limits.time_limit_s)
         answer = chosen_proposer.propose(brief)
@@ -116,20 +125,22 @@ def _run_rounds(loop: Loop, chosen_proposer: Proposer, before: int) -> None:
 def _begin(loop: Loop) -> None:
     """Finish what an earlier run left open; measure the baseline where there is none."""
     if loop.state().open_round is not None:
-        loop.steps.resume(loop.chosen, now=loop.now, progress=loop.progress)
+        _resume(loop)
     if loop.state().baseline is None:
-        loop.steps.baseline(loop.chosen, now=loop.now, progress=loop.progress)
+        loop.steps.baseline(loop.chosen, now=loop.now, progress=loop.progress, executor=loop.executor)
 
 
-def _choose(proposer: str, loop: Loop, passed: tuple[str, ...], executor: str | None) -> Proposer:
+def _resume(loop: Loop) -> None:
+    loop.steps.resume(loop.chosen, now=loop.now, progress=loop.progress, executor=loop.executor)
+
+
+def _choose(proposer: str, loop: Loop, passed: tuple[str, ...]) -> Proposer:
     kind, _, command = proposer.partition(":")
     if kind == "command" and command.strip():
-        if executor is not None:
-            raise ConfigError("A program proposes one kernel at a time: there is nothing to spread.", hint=_SEARCH)
         return Command(command, loop.steps.describe, passed)
     if proposer != "search":
         raise ConfigError(f"There is no proposer {proposer!r}.", hint="`search`, or `command:PROGRAM ARGUMENTS`.")
-    bench = read_campaign(loop.chosen).bench
+    bench = read_campaign(loop.chosen, executor=loop.executor).bench
     if not isinstance(bench, TrustedBench):
         raise ConfigError(
             "The search needs an operator definition.", hint="Begin the campaign with --operator, or use `command:…`."
@@ -137,10 +148,10 @@ def _choose(proposer: str, loop: Loop, passed: tuple[str, ...], executor: str | 
     state, operator = loop.state(), bench.operator
     shapes = tuple(shape for shape in choose_shapes(operator, state.manifest) if shape.label in state.representative)
     search = Search(operator, shapes, loop.has_time, is_timed=loop.stop_by is not None)
-    return search if executor is None else replace(search, look=_spread(loop, bench, executor))
+    return search if loop.executor is None else replace(search, look=_spread(loop, bench, loop.executor))
 
 
-def _spread(loop: Loop, bench: TrustedBench, executor: str) -> Shards:
+def _spread(loop: Loop, bench: TrustedBench, executor: Executor) -> Shards:
     """Candidates are looked at on many machines; each attempt is in the record before it goes out.
 
     An attempt costs one durable line; the folder is derived again when all have answered.
@@ -160,10 +171,12 @@ def _spread(loop: Loop, bench: TrustedBench, executor: str) -> Shards:
             campaign.record(kind, round=number, **data)
         number = 0
 
-    is_on_device = bench.operator.is_on_device and bool(read_accelerators())  # else it is a rehearsal on the host
+    kind = bench.machine()
+    is_had = any(one.count(kind) for one in executor.machines())
+    is_rehearsal = bench.operator.is_on_device and not is_had and not read_accelerators()
     return Shards(
         executor=executor,
-        kind=bench.machine() if is_on_device else name_processor(),
+        kind=name_processor() if is_rehearsal else kind,
         name=bench.manifest.operator or "",
         sources=tuple(bench.sources.items()),
         note=note,
@@ -223,14 +236,16 @@ def _validate(loop: Loop, proposer: Proposer, proposed: Proposed, brief: Brief) 
         level=Level.QUICK,
     )
     try:
-        loop.steps.round(said, loop.chosen, stop_by=loop.stop_by, now=loop.now, progress=loop.progress)
+        loop.steps.round(
+            said, loop.chosen, stop_by=loop.stop_by, now=loop.now, progress=loop.progress, executor=loop.executor
+        )
     except ConfigError as error:
         _put_back(loop)
         _decline(loop, proposer, Declined(reason=error.message))
         return
     except BenchError:
         # a control failed or the machine was busy: the round is open, once more is fair, then it is the user's turn
-        loop.steps.resume(loop.chosen, now=loop.now, progress=loop.progress)
+        _resume(loop)
     loop.streak = 0
 
 

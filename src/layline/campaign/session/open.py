@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from layline.campaign.command.run import CommandBench
+from layline.campaign.elsewhere import BenchElsewhere
 from layline.campaign.ledger.ledger import FILE_NAME, Ledger
 from layline.campaign.ledger.replay import fold
 from layline.campaign.ledger.state import Phase
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 
     from layline.campaign.bench import Bench
     from layline.campaign.values.manifest import Manifest
+    from layline.executors import Executor
 
 
 def find_folder(tree: WorkTree, chosen: str | None) -> Path:
@@ -65,15 +67,23 @@ def choose_bench(
     return TrustedBench(manifest, progress, root)
 
 
-def read_campaign(chosen: str | None, progress: Callable[[str], None] = quiet) -> Campaign:
+def read_campaign(
+    chosen: str | None, progress: Callable[[str], None] = quiet, executor: Executor | None = None
+) -> Campaign:
     """A campaign to look at; nothing is written and no lock is taken."""
     tree = open_work_tree(Path.cwd())
-    return _open(tree, find_folder(tree, chosen), progress)
+    campaign = _open(tree, find_folder(tree, chosen), progress)
+    _take_elsewhere(campaign, executor)
+    return campaign
 
 
 @contextmanager
 def write_campaign(
-    chosen: str | None, *, now: Callable[[], str] = clock, progress: Callable[[str], None] = quiet
+    chosen: str | None,
+    *,
+    now: Callable[[], str] = clock,
+    progress: Callable[[str], None] = quiet,
+    executor: Executor | None = None,
 ) -> Iterator[Campaign]:
     """A campaign to work on: locked, mended, prepared; its folder is derived however the work ends."""
     tree = open_work_tree(Path.cwd())
@@ -81,6 +91,7 @@ def write_campaign(
     with ledger.lock(), tell_live(ledger.folder, progress) as tell:
         mend(ledger, now)
         campaign = _open(tree, ledger.folder, tell, ledger, now)
+        _take_elsewhere(campaign, executor)
         prepare(campaign)
         try:
             yield campaign
@@ -88,6 +99,17 @@ def write_campaign(
             publish(campaign)
             raise
         publish(campaign)
+
+
+def _take_elsewhere(campaign: Campaign, executor: Executor | None) -> None:
+    """Measure on a machine that the executor has, of the campaign's own kind."""
+    if executor is None:
+        return
+    if not isinstance(campaign.bench, TrustedBench):
+        raise ConfigError(
+            "This campaign measures with your own command, in your tree: it does not travel.", hint="Use no executor."
+        )
+    campaign.bench = BenchElsewhere(campaign.bench, executor, campaign.state.machine)
 
 
 def follow(chosen: str | None, *, pause_s: float = PAUSE_S) -> Iterator[str]:

@@ -13,6 +13,7 @@ from layline.campaign.operators.find import find_operator
 from layline.campaign.proposers.screened import TODAY, Screened
 from layline.campaign.proposers.shards import SIZE, Shards, _carry, _compare, screen_shard
 from layline.campaign.values.operator import Snapshot
+from layline.executors import open_executor
 from layline.executors.processor import name_processor
 
 
@@ -46,22 +47,22 @@ def test_every_kernel_is_looked_at_and_every_attempt_noted_before(where: str) ->
     naive = dict(operator.starts)["naive"]
     texts = {TODAY: naive, "same": f"{naive}\nint u;\n"} | {f"broken {number}": "int" for number in range(SIZE)}
     notes: list[tuple[str, dict[str, Any]]] = []
-    shards = Shards(
-        executor=where,
-        kind=name_processor(),
-        name="gemm",
-        sources=(),
-        note=lambda kind, data: notes.append((kind, data)),
-    )
     snapshots = {name: Snapshot(files=(("k.c", text),)) for name, text in texts.items()}
-    looked = {item.name: item for item in shards(operator, operator.shapes[:1], snapshots)}
+    with open_executor(where) as executor:
+        shards = Shards(
+            executor=executor,
+            kind=name_processor(),
+            name="gemm",
+            sources=(),
+            note=lambda kind, data: notes.append((kind, data)),
+        )
+        looked = {item.name: item for item in shards(operator, operator.shapes[:1], snapshots)}
     assert looked.keys() == texts.keys()
     assert {name for name, item in looked.items() if item.score is not None} == {TODAY, "same"}
-    assert [kind for kind, _ in notes] == ["screening", "screening", "screened"]
-    assert sorted(name for kind, data in notes if kind == "screening" for name in data["kernels"]) == sorted(
-        texts.keys() - {TODAY}
-    )
-    assert (notes[-1][1]["answered"], notes[-1][1]["lost"], notes[-1][1]["why"]) == (2, 0, "")
+    kinds = ["screening", "screening", "screened"]
+    assert [kind for kind, _ in notes] in (kinds, [*kinds, "screening", "screened"]), "one more where `same` was faster"
+    assert sorted(name for _, data in notes[:2] for name in data["kernels"]) == sorted(texts.keys() - {TODAY})
+    assert (notes[2][1]["answered"], notes[2][1]["lost"], notes[2][1]["why"]) == (2, 0, "")
 
 
 def test_an_operator_of_ones_own_travels_with_what_it_imports(tmp_path: Path) -> None:
