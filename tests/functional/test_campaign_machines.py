@@ -39,5 +39,5 @@ def test_every_attempt_is_in_the_ledger_before_its_answer(tmp_path: Path, where:
     assert sum(data["attempts"] for data in ends) == len(sent) > 1
     assert {data["round"] for data in sent} == {2}
     assert told[-1][0] == "attempted", "the verdict's own run comes after all looking"
-    assert {"machine", "seed_commitment", "alpha"} <= told[-1][1].keys()
+    assert {"machine", "host", "seed_commitment", "alpha"} <= told[-1][1].keys()
     assert layline("campaign", "verify", cwd=tmp_path).code == 0

@@ -81,8 +81,8 @@ class BenchElsewhere(TrustedBench):
         self._progress(f"measuring on {on.host}")
         try:
             return self._executor.measure(name, {**named, **job}, on, LIMIT_S)
-        except Lost:
-            raise
+        except Lost as lost:
+            raise Lost(f"The run on {on.host}", lost.why) from None
         except ConfigError as error:  # what the run itself raised there
             raise BenchError(error.message, hint=error.hint) from None
 

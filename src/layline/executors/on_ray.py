@@ -178,7 +178,7 @@ class RayExecutor:
             raise Lost(name, f"no answer within {limit_s:g} s") from None
         except ray.exceptions.RayError as error:
             self.tally.lost += 1
-            raise Lost(name, _short(error)) from None
+            raise Lost(name, self.explain(error)) from None
         finally:
             ray.kill(actor)
 
@@ -195,6 +195,14 @@ class RayExecutor:
     def close(self) -> None:
         if self._own:
             self._ray.shutdown()
+
+    def explain(self, error: Exception) -> str:
+        """Why an attempt was lost, without the addresses in Ray's own words."""
+        errors = self._ray.exceptions
+        gone = (errors.NodeDiedError, errors.WorkerCrashedError, errors.ActorDiedError, errors.ActorUnavailableError)
+        if isinstance(error, errors.OutOfMemoryError):
+            return "Ray ended its process: the node is short of memory"
+        return "its process or its node died" if isinstance(error, gone) else _short(error)
 
     def _count(self, what: str) -> int:
         return int(self._ray.cluster_resources().get(what, 0))
@@ -264,7 +272,7 @@ class _Tasks:
             reply = self._ray.get(ref)
         except self._ray.exceptions.RayError as error:
             self._free(node, is_lost=True)
-            return Gone(attempt, _short(error))
+            return Gone(attempt, self._executor.explain(error))
         self._free(node, is_lost=False)
         if ANSWER in reply:
             return Answered(attempt, reply[ANSWER])

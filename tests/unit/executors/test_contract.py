@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import subprocess
 import sys
 import threading
 import time
@@ -109,6 +110,19 @@ def test_a_job_too_many_waits_for_room(executor: Executor, tmp_path: Path) -> No
     assert executor.tally.attempts == room + 2
 
 
+def test_what_nobody_waits_for_gives_its_machine_back(executor: Executor, tmp_path: Path) -> None:
+    room = {"local": 2, "ray": 3}[executor.name]
+    kind = executor.machines()[0].kind
+    log = str(tmp_path / "log")
+    asked = [{"number": number, "seconds": 300 if number else 0, "log": log} for number in range(room)]
+    looking = executor.screen(f"{TRIAL}rest", asked, kind)
+    assert next(looking)[0] == 0
+    looking.close()
+    began = time.monotonic()
+    assert len(list(executor.screen(f"{TRIAL}greet", jobs(room), kind))) == room
+    assert time.monotonic() - began < 200
+
+
 def test_another_version_of_the_code_is_refused(executor: Executor, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("layline.executors.local.digest_code", lambda: "other")
     monkeypatch.setattr("layline.executors.on_ray.digest_code", lambda: "other")
@@ -153,6 +167,35 @@ def test_a_file_travels_once_to_each_node_that_lacks_it(cluster: Any, tmp_path: 
     assert made == [1]
     assert [len(line.split()) for line in (tmp_path / "kept").read_text().splitlines()] == [2, 2, 2]
     assert {line.split()[0] for line in (tmp_path / "kept").read_text().splitlines()} == {str(256 * 4096)}
+
+
+OTHER = f"""import sys
+from layline.executors import open_executor
+with open_executor(f"ray:{{sys.argv[1]}}") as opened:
+    opened.map("{TRIAL}rest", [{{"number": number, "seconds": 2, "log": sys.argv[2]}} for number in range(300)])
+"""
+
+
+@pytest.mark.slow
+def test_two_commands_share_a_cluster(cluster: Any, tmp_path: Path) -> None:
+    """One has far more to do than there are cores; the other waits for one of its jobs at most."""
+    log = tmp_path / "log"
+    other = subprocess.Popen([sys.executable, "-c", OTHER, cluster.address, str(log)])
+    try:
+        while not log.exists() or len(log.read_text().splitlines()) < 6:
+            assert other.poll() is None
+            time.sleep(0.2)
+        with open_executor(f"ray:{cluster.address}") as opened:
+            machine = opened.machines()[0]
+            before = len(log.read_text().splitlines())
+            assert len(list(opened.screen(f"{TRIAL}greet", jobs(3), machine.kind))) == 3
+            assert opened.measure(f"{TRIAL}greet", {"number": 5}, machine, 30)["number"] == 5
+            assert len(log.read_text().splitlines()) - before < 150
+            assert (opened.tally.attempts, opened.tally.lost) == (4, 0)
+        assert other.poll() is None, "it goes on"
+    finally:
+        other.kill()
+        other.wait()
 
 
 @pytest.mark.slow
