@@ -6,6 +6,7 @@ import gc
 import os
 from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import settings
@@ -13,11 +14,31 @@ from hypothesis import settings
 from layline.cli import progress
 from layline.sample import Sample, write_sample
 
+if TYPE_CHECKING:
+    from xdist.scheduler import LoadFileScheduling
+
 settings.register_profile("any load", deadline=None)
 settings.load_profile("any load")
 gc.set_threshold(
     200_000, 20, 50
 )  # syntax trees are many objects without cycles; `layline` itself looks for them as seldom
+
+
+_TOGETHER = {"tests/browser/": "browser", "tests/unit/mcp/": "mcp", "tests/functional/test_mcp.py": "mcp"}
+"""Files that begin so are run by one worker: what they start or import is dear, and needed once."""
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: object) -> LoadFileScheduling:
+    """File by file, and some files together."""
+    from xdist.scheduler import LoadFileScheduling
+
+    class Scheduling(LoadFileScheduling):
+        def _split_scope(self, nodeid: str) -> str:
+            together = (scope for start, scope in _TOGETHER.items() if nodeid.startswith(start))
+            return next(together, super()._split_scope(nodeid))
+
+    return Scheduling(config, log)
 
 
 def pytest_collection_finish() -> None:

@@ -23,7 +23,7 @@ class History:
     def start(cls, path: Path) -> History:
         path.mkdir(parents=True)
         history = cls(path)
-        history.git("init", "-q", "-b", "main")
+        history.git("init", "-q", "--template=", "-b", "main")
         return history
 
     def git(self, *arguments: str, at: int | None = None, stdin: bytes | None = None) -> str:

@@ -38,45 +38,37 @@ def test_the_four_files_are_written_and_a_second_run_changes_no_byte(tmp_path: P
     assert read_all(tmp_path) == before
 
 
-@pytest.mark.parametrize(
-    ("umask", "surroundings"),
-    [
-        (0o022, {"TZ": "Asia/Tokyo", "LC_ALL": "C", "PYTHONHASHSEED": "1"}),
-        (
-            0o077,
-            {
-                "TZ": "America/New_York",
-                "LC_ALL": "C.UTF-8",
-                "LANG": "de_DE.UTF-8",
-                "PYTHONHASHSEED": "2",
-                "USER": "x",
-                "HOME": "/nowhere",
-                "COLUMNS": "40",
-            },
-        ),
-    ],
-)
-def test_place_cache_umask_zone_and_locale_change_no_byte(
-    tmp_path: Path, umask: int, surroundings: dict[str, str]
-) -> None:
+FAR = {"TZ": "Asia/Tokyo", "LC_ALL": "C", "PYTHONHASHSEED": "1"}
+FARTHER = {
+    "TZ": "America/New_York",
+    "LC_ALL": "C.UTF-8",
+    "LANG": "de_DE.UTF-8",
+    "PYTHONHASHSEED": "2",
+    "USER": "x",
+    "HOME": "/nowhere",
+    "COLUMNS": "40",
+}
+
+
+def test_place_cache_umask_zone_and_locale_change_no_byte(tmp_path: Path) -> None:
+    """Cold in one place of the world, from its cache in another."""
     plain, other = tmp_path / "plain", tmp_path / "another place" / "deeper"
     for root in (plain, other):
         root.mkdir(parents=True)
         make_layered(root)
     assert report(plain).code == 0
-    before = os.umask(umask)
-    try:
-        env = {**surroundings, "LAYLINE_CACHE": str(tmp_path / "cold")}
-        first = layline("gap", "report", "keel", "--date", "2026-01-05", cwd=other, env=env)
-        cold = {name: (other / name).read_bytes() for name in FILES}
+    expected = {name: (plain / name).read_bytes() for name in FILES}
+    for umask, surroundings in ((0o077, FARTHER), (0o022, FAR)):
+        before = os.umask(umask)
+        try:
+            env = {**surroundings, "LAYLINE_CACHE": str(tmp_path / "cold")}
+            done = layline("gap", "report", "keel", "--date", "2026-01-05", cwd=other, env=env)
+        finally:
+            os.umask(before)
+        assert done.code == 0, done.err
+        assert {name: (other / name).read_bytes() for name in FILES} == expected
         for name in FILES:
             (other / name).unlink()
-        second = layline("gap", "report", "keel", "--date", "2026-01-05", cwd=other, env=env)
-    finally:
-        os.umask(before)
-    assert (first.code, second.code) == (0, 0), first.err + second.err
-    assert cold == {name: (plain / name).read_bytes() for name in FILES}
-    assert cold == {name: (other / name).read_bytes() for name in FILES}
 
 
 def test_sections_stand_in_the_published_order(tmp_path: Path) -> None:
