@@ -10,6 +10,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 
+from layline.change.shims import read_only_call
 from layline.change.signatures import compare_signatures, returns_another
 from layline.change.trace import Tracer
 from layline.core.drift import DriftKind
@@ -174,7 +175,9 @@ def _find_leaving(row: Drift, sides: Sides) -> str | None:
     shimmed = next((one.why.name for one in row.findings if one.why.reason is Reason.ONLY_CALLS), "")
     if shimmed:
         called = shimmed.rpartition(".")[2]
-        return tracer.find_first_text(path, lambda text: called in (slice_definition(text, qualname) or ""))
+        return tracer.find_first_text(
+            path, lambda text: read_only_call(slice_definition(text, qualname) or "") == called
+        )
     return tracer.find_first(path, qualname, lambda now: now is None)
 
 

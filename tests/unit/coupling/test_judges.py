@@ -43,10 +43,13 @@ def judge(
     condition: Condition | None = None,
     style: Style = Style.BINDING_REPLACEMENT,
     more: dict[str, str] | None = None,
+    between: dict[str, str] | None = None,
 ) -> Drift:
     """The row of one effect that puts the first definition of our file in the place of `target`."""
     upstream = History.start(tmp_path / "up")
     pin = upstream.commit("pin", {"keel/__init__.py": "", **before})
+    if between is not None:
+        upstream.commit("between", between)
     tip = upstream.commit("tip", {"keel/other.py": "", **after})
     downstream = History.start(tmp_path / "down")
     commit = downstream.commit("ours", {"harbour/patch.py": ours, **(more or {})})
@@ -162,7 +165,9 @@ def test_who_took_a_name_away_is_told_also_where_nothing_breaks(tmp_path: Path) 
 def test_a_shim_has_moved_and_who_made_it_is_told(tmp_path: Path) -> None:
     shim = f"{RUN.replace('run', 'walk')}\n\ndef run(x):\n    return walk(x)\n"
     long = BODY.replace("return total", "print(total, x)\n    print(x, total, step)\n    return [total, x, step]")
-    row = judge(tmp_path, {"keel/run.py": f"def run(x):\n{long}"}, {"keel/run.py": shim.replace(BODY, long)})
+    mentions = {"keel/run.py": f"def run(x):\n    # walk(x) will do this\n{long}"}
+    before, after = {"keel/run.py": f"def run(x):\n{long}"}, {"keel/run.py": shim.replace(BODY, long)}
+    row = judge(tmp_path, before, after, between=mentions)
     assert (row.kind, row.severity) == ("moved", "look")
     assert "only-calls" in codes(row)
     assert row.culprit is not None
