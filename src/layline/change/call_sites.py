@@ -14,6 +14,7 @@ from layline.git import Blob
 from layline.source.definitions import ROW_FIRST, ROW_KIND, ROW_LAST, ROW_QUALNAME, DefinitionKind, Module
 from layline.source.excerpts import parse_around
 from layline.source.fingerprint import dotted_text
+from layline.source.instances import Instances
 from layline.source.resolve import Resolver
 from layline.source.seen import Asked, Read
 from layline.source.shift import SHARED
@@ -94,17 +95,18 @@ def _receiver(tree: ast.Module, call: ast.Call, holder: Module | None, offset: i
     """
     match call.func:
         case ast.Attribute(value=ast.Name(id="self")):
-            line = call.lineno + offset
-            around = (
-                [one for one in holder.rows if one[ROW_KIND] == _CLASS and one[ROW_FIRST] <= line <= one[ROW_LAST]]
-                if holder
-                else []
-            )
-            return str(max(around, key=lambda row: row[ROW_FIRST])[ROW_QUALNAME]) if around else None
+            return _find_class(holder, call.lineno + offset)
         case ast.Attribute(value=ast.Name(id=name)):
             kinds = {kind for function in _find_functions(tree, call) for kind in _find_kinds(function, name)}
             return kinds.pop() if len(kinds) == 1 else None  # several makers: only a run knows
     return None
+
+
+def _find_class(holder: Module | None, line: int) -> str | None:
+    """The innermost class around a line."""
+    rows = holder.rows if holder is not None else ()
+    around = [one for one in rows if one[ROW_KIND] == _CLASS and one[ROW_FIRST] <= line <= one[ROW_LAST]]
+    return str(max(around, key=lambda row: row[ROW_FIRST])[ROW_QUALNAME]) if around else None
 
 
 def _find_functions(tree: ast.Module, call: ast.Call) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef]:
@@ -139,6 +141,7 @@ class _Wanted:
 
     def __init__(self, resolver: Resolver, names: Iterable[str]) -> None:
         self._resolver = resolver
+        self._instances = Instances(resolver)
         self.reads: dict[str, set[Read]] = {name: set() for name in sorted(set(names))}
         """What the calls of each name depend on."""
         self.homes = {name: self._resolve(name) for name in self.reads}
@@ -192,8 +195,10 @@ class _Wanted:
                 match node:
                     case ast.Call(func=ast.Name(id=last) | ast.Attribute(attr=last)) if last in words or last in own:
                         klass = _receiver(tree, node, holder, offset)
-                        for dotted in (*words.get(last, ()), *(own.get(last, ()) if klass else ())):
-                            certain = self._is_call_of(module, node, dotted, klass)
+                        held = self._find_held(module, node, holder, offset)
+                        for dotted in (*words.get(last, ()), *(own.get(last, ()) if klass or held else ())):
+                            certain = held is not None and self._has_method(held, dotted)
+                            certain = certain or self._is_call_of(module, node, dotted, klass)
                             if certain is not None:
                                 yield (
                                     dotted,
@@ -202,9 +207,27 @@ class _Wanted:
                                         location=Location(path, node.lineno + offset),
                                         shape=read_call(node),
                                         certain=certain,
-                                        on_self=(dotted_text(node.func) or "").startswith("self."),
+                                        on_self=(dotted_text(node.func) or "").rpartition(".")[0] == "self",
                                     ),
                                 )
+
+    def _find_held(self, module: str, call: ast.Call, holder: Module | None, offset: int) -> str | None:
+        """The class of what the methods of a class keep under a name: `self.router.route(…)`."""
+        match call.func:
+            case ast.Attribute(value=ast.Attribute(value=ast.Name(id="self"), attr=name)):
+                around = _find_class(holder, call.lineno + offset)
+                home = self._resolver.resolve_in(module, around).home if around is not None else None
+                held = self._instances.find(home).get(name) if home is not None else None
+                return held.kind if held is not None else None
+        return None
+
+    def _has_method(self, owner: str, dotted: str) -> bool:
+        """Whether objects of a class have this very method."""
+        wanted = self.homes[dotted]
+        return (
+            wanted.home is not None
+            and self._resolver.resolve(f"{owner}.{dotted.rpartition('.')[2]}").home == wanted.home
+        )
 
     def has_alias(self, module: str) -> bool:
         holder = self._resolver.index.module(module)

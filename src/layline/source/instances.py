@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Collection, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from layline.core.evidence import Evidence
 from layline.source.definitions import DefinitionKind
@@ -27,7 +27,7 @@ class Attribute:
     """Dotted name of the class whose method sets it."""
     evidence: Evidence
     kind: str | None = None
-    """Dotted name of the class it holds, where an annotation or a constructor tells."""
+    """Dotted name of the class it holds, where an annotation or a constructor tells; None where they disagree."""
 
 
 class Instances:
@@ -77,14 +77,18 @@ class Instances:
             return {}
         node = self._resolver.index.read_node(symbol.module, symbol.definition)
         found: dict[str, Attribute] = {}
+        several: set[str] = set()
         for method in node.body if isinstance(node, ast.ClassDef) else ():
             if isinstance(method, ast.FunctionDef | ast.AsyncFunctionDef) and method.args.args:
                 for name, line, held in _find_set(method):
                     kind = self._class_named(symbol.module, held)
                     evidence = self._resolver.index.evidence(symbol.module, (line, line))
-                    if name not in found or (found[name].kind is None and kind is not None):
+                    known = found[name].kind if name in found else None
+                    if known is not None and kind is not None and known != kind:
+                        several.add(name)
+                    if name not in found or (known is None and kind is not None):
                         found[name] = Attribute(owner=home, evidence=evidence, kind=kind)
-        return found
+        return {name: replace(one, kind=None) if name in several else one for name, one in found.items()}
 
     def _class_named(self, module: str, text: str | None) -> str | None:
         if not text or not all(part.isidentifier() for part in text.split(".")):

@@ -273,3 +273,27 @@ def test_call_sites_by_meaning_and_methods_by_name(tmp_path: Path) -> None:
         "pkg.a.C.shared": [(7, 0, False)],
         "pkg.a.f": [(3, 1, True), (4, 1, True), (10, 0, True), (2, 2, True)],
     }
+
+
+HELD = [
+    # (what it shows, how `__init__` of the class that calls fills the attribute, whether the call is certain)
+    ("made there", "self.part = Part()", True),
+    ("annotated", "self.part: Part = part", True),
+    ("an annotated parameter", "self.part = given", True),
+    ("none at first", "self.part = None\n        self.part = Part()", True),
+    ("two classes", "self.part = Part()\n        if part:\n            self.part = Other()", False),
+    ("nothing tells", "self.part = part", False),
+    ("of another class", "self.part = Other()", False),
+]
+
+
+@pytest.mark.parametrize(("fill", "certain"), [row[1:] for row in HELD], ids=[row[0] for row in HELD])
+def test_calls_of_what_an_object_holds(tmp_path: Path, fill: str, certain: bool) -> None:
+    history = History.start(tmp_path / "repo")
+    text = "class Part:\n    def step(self, x): ...\nclass Other:\n    def step(self, x): ...\n"
+    user = f"class User:\n    def __init__(self, part, given: Part):\n        {fill}\n"
+    files: dict[str, str | bytes | None] = {"pkg/a.py": f"{text}{user}    def go(self):\n        self.part.step(1)\n"}
+    commit = history.commit("all", files)
+    resolver = Resolver(build_index([Part(tree=Tree(open_repository(history.path), commit), packages=("pkg",))]))
+    (site,) = find_call_sites(resolver, ["pkg.a.Part.step"])["pkg.a.Part.step"]
+    assert (site.certain, site.on_self) == (certain, False)
