@@ -197,8 +197,8 @@ class _Wanted:
                         klass = _receiver(tree, node, holder, offset)
                         held = self._find_held(module, node, holder, offset)
                         for dotted in (*words.get(last, ()), *(own.get(last, ()) if klass or held else ())):
-                            certain = held is not None and self._has_method(held, dotted)
-                            certain = certain or self._is_call_of(module, node, dotted, klass)
+                            sure = held is not None and self._has_method(held, dotted)
+                            certain = sure or self._is_call_of(module, node, dotted, klass)
                             if certain is not None:
                                 yield (
                                     dotted,

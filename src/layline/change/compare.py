@@ -22,7 +22,7 @@ from layline.core.drift import DriftKind, Fate
 from layline.core.finding import Suggestion
 from layline.core.why import Reason, Why
 from layline.source.definitions import Definition, DefinitionKind
-from layline.source.names import module_name
+from layline.source.names import is_within, module_name, parents
 from layline.source.resolve import Resolver
 from layline.source.seen import Read, Seen
 from layline.source.slices import binds
@@ -148,7 +148,7 @@ class Comparer:
         if before.definition is None or before.module is None:
             return start
         if before.definition.owner:
-            return self._find_lost_member(start, before.module, before.definition)
+            return self._find_unbound_class(start) or self._find_lost_member(start, before.module, before.definition)
         trail = self._trail(before.module, before.definition)
         start = replace(start, commits=_commits(trail))
         followed = self._follow(before.module, trail)
@@ -164,9 +164,12 @@ class Comparer:
         """The first commit since which the module where a lost name was found does not have it: what broke its
         users.
         """
-        holder = found.before.bound_in or found.before.module
+        near = found.before.bound_in or found.before.module or ""
+        # a member of a class that a module imports is bound where the class stands, and lost where it is imported
+        holders = (near,) if is_within(found.name, near) else parents(found.name)
+        holder = next((name for name in holders if name in self.pin.index.entries), None)
         tracer = self.tracer(holder) if holder is not None else None
-        if tracer is None or holder is None or not f"{found.name}.".startswith(f"{holder}."):
+        if tracer is None or holder is None or holder == found.name:
             return None
         rest = found.name[len(holder) + 1 :]
         return tracer.find_first_text(self.pin.index.entries[holder].path, lambda text: not binds(text, rest))
@@ -282,6 +285,18 @@ class Comparer:
             there = f"{home.rpartition('.')[0]}.{last}" if home is not None else None
             if there is not None and self.tip.resolve(there).home == before.home:
                 yield Suggestion(there, 0.8, f"{item.name}, which uses it, is {home} now")
+
+    def _find_unbound_class(self, start: Comparison) -> Comparison | None:
+        """A member of a class that the module only imported, and imports no longer."""
+        owner, _, member = start.name.rpartition(".")
+        if self.pin.resolve(owner).kind is not SymbolKind.IMPORTED_NAME:
+            return None
+        found = self.compare(owner)
+        if found.kind is not DriftKind.BINDING_LOST:
+            return None
+        there = (replace(one, target=f"{one.target}.{member}") for one in found.suggestions)
+        known = tuple(one for one in there if self.tip.resolve(one.target).exists)
+        return replace(start, kind=found.kind, suggestions=known, why=found.why, commits=found.commits)
 
     def _find_lost_binding(self, start: Comparison) -> Comparison:
         """A name that a module imported: either the module moved, or it only stopped importing the name."""

@@ -34,13 +34,9 @@ def find_shimmed(before: Symbol, after: Symbol, pin: Resolver, tip: Resolver) ->
     return there.home
 
 
-def read_only_call(cut: str) -> str | None:
-    """The last name of what the function in this text only calls; None where it does anything else."""
-    try:
-        node = ast.parse(f"if 1:\n{cut}\n" if cut[:1].isspace() else cut).body[-1]
-    except (SyntaxError, ValueError):
-        return None
-    called = _find_call(node.body[-1] if isinstance(node, ast.If) else node)
+def name_only_call(node: ast.stmt | None) -> str | None:
+    """The last name of what a function only calls; None where it does anything else."""
+    called = _find_call(node) if node is not None else None
     return ast.unparse(called).rpartition(".")[2] if called is not None else None
 
 

@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 
-from layline.change.shims import read_only_call
+from layline.change.shims import name_only_call
 from layline.change.signatures import compare_signatures, returns_another
 from layline.change.trace import Tracer
 from layline.core.drift import DriftKind
@@ -18,6 +18,7 @@ from layline.core.evidence import Severity
 from layline.core.finding import Finding
 from layline.core.patch import Style
 from layline.core.why import Reason, Why
+from layline.coupling.binding_kind import find_arities
 from layline.coupling.drift_model import LOST, Drift, Sides
 from layline.coupling.row_parts import Passed
 from layline.git import Repository
@@ -26,7 +27,7 @@ from layline.history.timeline import Timeline, read_timeline
 from layline.source import DefinitionKind, Module, parse_module
 from layline.source.names import parents
 from layline.source.seen import Read
-from layline.source.slices import read_signature, slice_definition
+from layline.source.slices import read_node, read_signature, slice_definition
 from layline.source.usage import mentions
 
 _LONGEST = 4000
@@ -49,7 +50,8 @@ def find_hashes(rows: Iterable[Drift], sides: Sides) -> Iterator[str | None]:
     for row in rows:
         anchors = row.effect.anchors if row.effect is not None else ()
         # all that it depends on: of two rows about one target the first must not decide for the other
-        key = (row.target, row.kind, anchors, row.problems, row.style, row.lost, row.passed, row.has(Reason.BYPASSED))
+        what = (row.kind, row.style, row.has(Reason.BYPASSED), _find_broken(row))
+        key = (row.target, *what, anchors, row.problems, row.lost, row.passed)
         find = partial(_find_culprit, row, sides)
         yield sides.comparer.seen.remember(known, key, find) if _asks_for_work(row) else None
 
@@ -71,10 +73,15 @@ def _find_culprit(row: Drift, sides: Sides) -> str | None:
     comparison = row.comparison
     if comparison is None or row.dead_today:
         return None
-    fits = row.kind is DriftKind.UNCHANGED or row.style is Style.FUNCTION_WRAPPING
+    broken = _find_broken(row)
+    fits = row.kind is DriftKind.UNCHANGED or row.style is Style.FUNCTION_WRAPPING or broken == {Reason.MISREADS}
     if row.lost and len(row.lost) == len(row.problems) and row.kind not in LOST and fits:
         # the target fits: what our replacement reads is what asks for work
-        return next((found for item in row.lost if (found := sides.reader.find_culprit(item)) is not None), None)
+        lost = sorted(row.lost, key=lambda item: not item.certain)
+        return next((found for item in lost if (found := sides.reader.find_culprit(item)) is not None), None)
+    returns = broken == {Reason.MISRETURNS} or (row.kind is DriftKind.BODY_CHANGED and not broken)
+    if returns and (found := _find_returning(row, sides)) is not None:
+        return found
     if row.has(Reason.BYPASSED):
         return _find_emptying(row, sides)
     match row.kind:
@@ -84,10 +91,31 @@ def _find_culprit(row: Drift, sides: Sides) -> str | None:
         case DriftKind.MOVED if comparison.after.exists:
             return _find_leaving(row, sides)
         case DriftKind.BINDING_LOST | DriftKind.MOVED | DriftKind.RENAMED | DriftKind.REMOVED:
-            return _find_unbinding(row, sides)
+            return sides.comparer.find_loss(comparison)
         case DriftKind.ANCHOR_LOST:
             return _find_anchor_loss(row, sides)
     return _find_change(row, sides)
+
+
+def _find_broken(row: Drift) -> frozenset[Reason]:
+    """Why it breaks: who changed something else besides is not to blame."""
+    return frozenset(one.why.reason for one in row.findings if one.severity is Severity.BREAKS)
+
+
+def _find_returning(row: Drift, sides: Sides) -> str | None:
+    """Since when it does not return as many values as at the pin."""
+    before = row.comparison.before if row.comparison is not None else None
+    place = _place(before.module if before is not None else None, sides)
+    counts = next((one.why.counts for one in row.findings if one.why.reason is Reason.RETURN_COUNT), ())
+    if place is None or before is None or before.definition is None or not counts:
+        return None
+    (tracer, path), qualname = place, before.definition.qualname
+
+    def returns_another_count(text: str) -> bool:
+        node = read_node(text, qualname)
+        return node is not None and set(find_arities(node)) != {counts[0]}
+
+    return tracer.find_first_text(path, returns_another_count)
 
 
 def _find_change(row: Drift, sides: Sides) -> str | None:
@@ -175,21 +203,8 @@ def _find_leaving(row: Drift, sides: Sides) -> str | None:
     shimmed = next((one.why.name for one in row.findings if one.why.reason is Reason.ONLY_CALLS), "")
     if shimmed:
         called = shimmed.rpartition(".")[2]
-        return tracer.find_first_text(
-            path, lambda text: read_only_call(slice_definition(text, qualname) or "") == called
-        )
+        return tracer.find_first_text(path, lambda text: name_only_call(read_node(text, qualname)) == called)
     return tracer.find_first(path, qualname, lambda now: now is None)
-
-
-def _find_unbinding(row: Drift, sides: Sides) -> str | None:
-    """Since when the module that bound the name no longer does."""
-    before = row.comparison.before if row.comparison is not None else None
-    place = _place(before.bound_in if before is not None else None, sides)
-    if place is None or row.target is None:
-        return None
-    tracer, path = place
-    name = row.target.rpartition(".")[2]
-    return tracer.find_first_text(path, lambda text: not _binds(text, name))
 
 
 def _find_emptying(row: Drift, sides: Sides) -> str | None:
@@ -201,15 +216,6 @@ def _find_emptying(row: Drift, sides: Sides) -> str | None:
     tracer, path = place
     name = row.target.rpartition(".")[2]
     return tracer.find_first_text(path, lambda text: not mentions(text.encode("utf-8", "surrogatepass"), name))
-
-
-def _binds(text: str, name: str) -> bool:
-    if name not in text:
-        return False
-    module = parse_module("", text.encode("utf-8", "surrogatepass"))
-    if not isinstance(module, Module):
-        return True  # a version that cannot be parsed proves nothing
-    return name in module.bound_imports or bool(module.find(name)) or "*" in module.bound_imports
 
 
 def _find_anchor_loss(row: Drift, sides: Sides) -> str | None:

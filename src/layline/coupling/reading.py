@@ -294,6 +294,7 @@ class Finder:
                     location=location,
                     guarded=read.guarded,
                     imported=(holder or "") if plain else "",
+                    certain=kind != "claim",
                 )
 
     def _find_held(self, entry: ModuleEntry, read: FieldRead) -> Iterator[Place]:

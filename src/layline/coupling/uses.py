@@ -15,7 +15,7 @@ from layline.source import parse_tree
 from layline.source.fingerprint import text_of
 from layline.source.walking import find_children, walk
 
-ANALYSER = f"uses-7-py{sys.version_info[0]}.{sys.version_info[1]}"
+ANALYSER = f"uses-8-py{sys.version_info[0]}.{sys.version_info[1]}"
 """Part of the cache key: raise the number whenever the rows change."""
 _LAUNCH = frozenset({"num_warps", "num_stages", "num_ctas", "maxnreg", "warmup", "grid", "stream"})
 """What a kernel's launcher takes itself: `kernel[grid](x, num_warps=4)`."""
@@ -49,7 +49,8 @@ class FieldRead:
     line: int
     scope: str
     origin: str
-    """`type:T` (annotated or constructed), `call:f` (returned by f), `name:args`, or `self:config` (an attribute)."""
+    """`type:T` (annotated or constructed), `claim:T` (annotated, but what it is put onto decides), `call:f` (returned
+    by f), `name:args`, or `self:config` (an attribute)."""
     attributes: str
     guarded: bool
 
@@ -104,6 +105,7 @@ class _Walker:
         self.reads: list[list[Any]] = []
         self.guarded_imports: list[int] = []
         self._aliases = frozenset(_find_aliases(tree))
+        self._claims = frozenset(_find_claims(tree))
         self._scope: list[str] = []
         self._guards = 0
         self._variables: list[dict[str, str]] = [{}]
@@ -171,7 +173,8 @@ class _Walker:
         inside = dict(self._variables[-1])  # a nested function sees the variables around it
         for argument in (*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs):
             if argument.annotation is not None:
-                inside[argument.arg] = f"type:{_type_text(argument.annotation)}"
+                claimed = not self._scope and (node.name, argument.arg) in self._claims
+                inside[argument.arg] = f"{'claim' if claimed else 'type'}:{_type_text(argument.annotation)}"
             else:
                 inside[argument.arg] = f"name:{argument.arg}"
         self._variables.append(inside)
@@ -260,6 +263,23 @@ def _find_aliases(tree: ast.Module) -> Iterator[str]:
         if node.__class__ in _IMPORTS:
             for item in node.names:  # type: ignore[attr-defined]
                 yield item.asname or item.name.partition(".")[0]
+
+
+def _find_claims(tree: ast.Module) -> Iterator[tuple[str, str]]:
+    """Parameters of the functions of a module that hold the object of a class which only the line that installs a
+    function tells: `self` of a function outside classes, and what it is handed to.
+    """
+    functions = {node.name: node for node in tree.body if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)}
+    for function in functions.values():
+        if not function.args.args or function.args.args[0].arg != "self":
+            continue
+        yield function.name, "self"
+        for node in walk(function):
+            match node:
+                case ast.Call(func=ast.Name(id=name), args=given) if name in functions:
+                    for taken, value in zip(functions[name].args.args, given, strict=False):
+                        if isinstance(value, ast.Name) and value.id == "self":
+                            yield name, taken.arg
 
 
 def _catches(handler: ast.ExceptHandler) -> bool:

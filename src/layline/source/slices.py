@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import ast
 import re
 from collections.abc import Iterator
 from functools import lru_cache
 
 from layline.source.definitions import Definition, Module
-from layline.source.parsing import parse_module
+from layline.source.parsing import parse_module, parse_tree
 
 _QUOTES = ('"""', "'''")
 _STAR = re.compile(r"import[\s\\]*\*")
@@ -81,10 +82,21 @@ def _cut_head(cut: str) -> str | None:
 
 @lru_cache(maxsize=4096)
 def _parse_slice(cut: str, name: str) -> Definition | None:
-    # a block may be indented as it likes: under an `if` the slice needs no dedenting, which would change its strings
-    text = f"if 1:\n{cut}\n" if cut[:1].isspace() else cut
-    module = parse_module("", text.encode("utf-8", "surrogatepass"))
+    module = parse_module("", _stand_alone(cut).encode("utf-8", "surrogatepass"))
     return module.best(name) if isinstance(module, Module) else None
+
+
+def read_node(text: str, qualname: str) -> ast.stmt | None:
+    """The last definition of the name as a syntax tree, parsed from its slice alone."""
+    cut = slice_definition(text, qualname)
+    tree = parse_tree("", _stand_alone(cut).encode("utf-8", "surrogatepass")) if cut is not None else None
+    node = tree.body[-1] if isinstance(tree, ast.Module) and tree.body else None
+    return node.body[-1] if isinstance(node, ast.If) else node
+
+
+def _stand_alone(cut: str) -> str:
+    """A block may be indented as it likes: under an `if` it needs no dedenting, which would change its strings."""
+    return f"if 1:\n{cut}\n" if cut[:1].isspace() else cut
 
 
 @lru_cache(maxsize=1024)

@@ -390,6 +390,30 @@ def test_config_fields_of_annotated_variables(tmp_path: Path) -> None:
     ]
 
 
+CLAIMS = [
+    # (what it shows, our function, what becomes of its read)
+    ("an annotated parameter", "def go(config: RunConfig):\n    return config.steps\n", "will break"),
+    ("what it is put onto decides", "def go(self: RunConfig):\n    return self.steps\n", "may break"),
+    (
+        "and of what it is handed to",
+        "def go(self: RunConfig):\n    return read(self)\n\ndef read(config: RunConfig):\n    return config.steps\n",
+        "may break",
+    ),
+    (
+        "a method is where it is",
+        "class Ours:\n    def go(self, config: RunConfig):\n        return config.steps\n",
+        "will break",
+    ),
+]
+
+
+@pytest.mark.parametrize(("ours", "consequence"), [row[1:] for row in CLAIMS], ids=[row[0] for row in CLAIMS])
+def test_an_annotation_is_a_claim_where_a_line_elsewhere_decides(tmp_path: Path, ours: str, consequence: str) -> None:
+    after: dict[str, str | None] = {"keel/config.py": CONFIG.replace("steps", "rounds")}
+    found = couple(tmp_path, f"from keel.config import RunConfig\n\n{ours}", {"keel/config.py": CONFIG}, after)
+    assert [one.consequence.value for one in found if one.touch.value == "reads the config field"] == [consequence]
+
+
 def test_a_member_that_another_base_gives_is_not_gone(tmp_path: Path) -> None:
     ours = "from keel.words import Words\n\ndef go(words: Words):\n    return words.add\n"
     before = "class Special:\n    def add(self): ...\n\nclass Words(Special):\n    def cut(self): ...\n"

@@ -49,7 +49,7 @@ def judge(
     upstream = History.start(tmp_path / "up")
     pin = upstream.commit("pin", {"keel/__init__.py": "", **before})
     if between is not None:
-        upstream.commit("between", between)
+        upstream.commit("between", {**between})
     tip = upstream.commit("tip", {"keel/other.py": "", **after})
     downstream = History.start(tmp_path / "down")
     commit = downstream.commit("ours", {"harbour/patch.py": ours, **(more or {})})
@@ -167,11 +167,52 @@ def test_a_shim_has_moved_and_who_made_it_is_told(tmp_path: Path) -> None:
     long = BODY.replace("return total", "print(total, x)\n    print(x, total, step)\n    return [total, x, step]")
     mentions = {"keel/run.py": f"def run(x):\n    # walk(x) will do this\n{long}"}
     before, after = {"keel/run.py": f"def run(x):\n{long}"}, {"keel/run.py": shim.replace(BODY, long)}
-    row = judge(tmp_path, before, after, between=mentions)
+    row = judge(tmp_path, before, {**after}, between=mentions)
     assert (row.kind, row.severity) == ("moved", "look")
     assert "only-calls" in codes(row)
     assert row.culprit is not None
     assert row.culprit.subject == "tip"
+
+
+def hold(attribute: str, body: str, head: str = "x") -> str:
+    return f"class Run:\n    def __init__(self):\n        self.{attribute} = 1\n    def go(self, {head}):\n        {body}\n"
+
+
+READS = "def ours(self, x, y=1):\n    return self.speed * x\n\nimport keel.run\nkeel.run.Run.go = ours\n"
+GIVES = "def ours(self, x, y=1):\n    return x, 1\n\nimport keel.run\nkeel.run.Run.go = ours\n"
+BLAMED = [
+    # (what it shows, ours, upstream at the pin, one commit later, at the tip: to blame is the tip)
+    (
+        "what we read",
+        READS,
+        hold("speed", "print(x)"),
+        hold("speed", "print(x)", "x, y=1"),
+        hold("pace", "print(x)", "x, y=1"),
+    ),
+    ("what we return", GIVES, hold("a", "return x, 1"), hold("a", "return 1, x"), hold("a", "return 1, x, 2")),
+]
+
+
+@pytest.mark.parametrize(("ours", "pin", "later", "tip"), [row[1:] for row in BLAMED], ids=[row[0] for row in BLAMED])
+def test_who_made_it_break_is_told_and_not_who_changed_it_first(
+    tmp_path: Path, ours: str, pin: str, later: str, tip: str
+) -> None:
+    files = [{"keel/run.py": text} for text in (pin, later, tip)]
+    row = judge(tmp_path, files[0], {**files[2]}, ours=ours, target="keel.run.Run.go", between=files[1])
+    assert (row.severity, row.culprit and row.culprit.subject) == ("breaks", "tip"), row.detail
+
+
+def test_a_member_of_a_class_that_is_no_longer_imported(tmp_path: Path) -> None:
+    base = "class Base:\n    def go(self, x):\n        return x\n"
+    before = {"keel/base.py": base, "keel/run.py": "from keel.base import Base\n"}
+    between = {"keel/base.py": base.replace("return x", "return [x]")}
+    after = {"keel/run.py": "class Own:\n    def go(self, x):\n        return x\n"}
+    row = judge(tmp_path, before, {**after}, target="keel.run.Base.go", between=between)
+    assert (row.kind, row.severity) == ("binding-lost", "breaks")
+    assert row.culprit is not None
+    assert row.culprit.subject == "tip"
+    assert row.suggestion is not None
+    assert row.suggestion.target == "keel.base.Base.go"
 
 
 LACKS_DASH = negate(Condition(kind=ConditionKind.NAME, text="keel.run.dash"))
