@@ -6,7 +6,7 @@ keys here, and decided at a ref by `coupling.decide`.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
@@ -168,6 +168,14 @@ def tell(condition: Condition | None, told: Condition) -> Condition | None:
 def find_told(condition: Condition | None) -> Condition:
     """What a person is shown of it."""
     return ALWAYS if condition is None else condition if condition.told is None else condition.told
+
+
+def keep_callers(condition: Condition | None, keep: Callable[[Condition], bool]) -> Condition | None:
+    """The condition without what it tells of callers that do not count: another way leads to the line without it."""
+    told = find_told(condition)
+    parts = told.parts if told.kind is ConditionKind.ALL else (told,)
+    kept = [part for part in parts if part.kind is not ConditionKind.CALLER or keep(part)]
+    return condition if len(kept) == len(parts) else tell(condition, combine(ConditionKind.ALL, kept))
 
 
 def find_keys(condition: Condition | None) -> tuple[str, ...]:

@@ -22,7 +22,7 @@ _BEHAVES = frozenset(["forward", "__call__", "__class__", "generate"])
 """Attributes of other objects that hold behaviour, whatever is put there."""
 _SHORT = 14
 """A helper this short is read for what it returns."""
-_WRITERS = frozenset({"exec", "apply_patch", "wrap_function_wrapper", "wrap_object", "_w", "_wrap", "wrap"})
+_WRITERS = frozenset({"exec", "patch", "apply_patch", "wrap_function_wrapper", "wrap_object", "_w", "_wrap", "wrap"})
 _SPOKEN = frozenset(["meta_path", "when_imported", "mock", "getsource", "patch_to", "MethodType", "__subclasses__"])
 """Names that stand in code which may change something."""
 _SPOKEN_FIRST = ("wrap_", "register_patch")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from layline.core.condition import ALWAYS, NEVER, Condition, ConditionKind, need_version, say, tell
+from layline.core.condition import ALWAYS, NEVER, Condition, ConditionKind, keep_callers, need_version, say, tell
 from layline.core.patch import Guard
 from layline.patches.guards.show import show_condition, show_guard
 
@@ -46,3 +46,19 @@ def test_a_condition_is_shown(condition: Condition | None, text: str) -> None:
 
 def test_a_guard_that_asks_nothing_is_always_on() -> None:
     assert show_guard(Guard()) == "always"
+
+
+CALLED_BY_GO, CALLED_BY_RUN = (join(ConditionKind.CALLER, part, text=who) for part, who in ((A, "go"), (C, "run")))
+KEPT = [
+    # (what one way to a line asks, what is left where only `run` decides)
+    (CALLED_BY_GO, ""),
+    (join(ALL, B, CALLED_BY_GO), "b == 1"),
+    (tell(A, join(ALL, B, CALLED_BY_GO, CALLED_BY_RUN)), "b == 1; and in the caller run: c"),
+    (join(ALL, A, join(ConditionKind.HELPER, C, text="put")), "a; and in put: c"),
+    (None, ""),
+]
+
+
+@pytest.mark.parametrize(("asked", "text"), KEPT, ids=[text or "nothing" for _, text in KEPT])
+def test_what_a_caller_asks_that_does_not_count_is_not_told(asked: Condition | None, text: str) -> None:
+    assert show_condition(keep_callers(asked, lambda part: part == CALLED_BY_RUN)) == text

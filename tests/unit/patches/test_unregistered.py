@@ -459,6 +459,33 @@ def test_what_a_caller_decides_is_not_lost_among_its_checks(tmp_path: Path, show
     assert show_condition(item.effect.when) == when
 
 
+PUT = (
+    "from unittest.mock import patch\ndef g(): ...\ndef h(): ...\ndef go():\n    path = 'up.a.f'\n"
+    "    patcher = patch(path, g if up.v > 1 else h)\n    patcher.start()\n"
+)
+WAYS = [
+    # (what it shows, who calls, when it applies)
+    ("one caller", "class W:\n    def __new__(cls, a):\n        if a:\n            go()\n", "in the caller __new__: a"),
+    (
+        "another asks nothing",
+        "class W:\n    def __new__(cls, a):\n        if a:\n            go()\ndef two():\n    go()\n",
+        "",
+    ),
+    (
+        "another asks for something else",
+        "class W:\n    def __new__(cls, a):\n        if a:\n            go()\ndef two(b):\n    if b:\n        go()\n",
+        "",
+    ),
+]
+
+
+@pytest.mark.parametrize(("callers", "when"), [row[1:] for row in WAYS], ids=[row[0] for row in WAYS])
+def test_what_one_of_several_callers_asks_does_not_decide(tmp_path: Path, callers: str, when: str) -> None:
+    files = {"own/boot.py": f"import up\n{PUT}", "own/work.py": f"from own.boot import go\n{callers}"}
+    found = read_files(tmp_path, files).unregistered
+    assert [show_condition(one.effect.when) for one in found] == [when]
+
+
 def test_a_method_put_on_an_object_is_told_in_the_title_of_its_page(tmp_path: Path) -> None:
     source = "def g(self): pass\ndef go(model):\n    model.forward = g.__get__(model)\n"
     (item,) = read_files(tmp_path, {"own/boot.py": source}).unregistered

@@ -7,7 +7,7 @@ from dataclasses import replace
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from layline.core.condition import ALWAYS, Condition, ConditionKind, asks_about, combine, find_told, tell
+from layline.core.condition import ALWAYS, Condition, ConditionKind, asks_about, combine, find_told, keep_callers, tell
 from layline.core.patch import Effect, Moment, Unregistered
 from layline.interpreter.line_tests import find_body, find_chain, read_caller_tests
 
@@ -19,11 +19,14 @@ if TYPE_CHECKING:
 def find_callers(items: list[Unregistered], known: dict[str, Callers], modules: Modules) -> list[Unregistered]:
     """Add what calls the function around each effect; of a single caller, also what it asks before it calls."""
     asked = {within: _find_only_condition(callers, modules) for within, callers in known.items()}
+    shared = {within: _find_shared(callers, modules) for within, callers in known.items()}
     later = {within for within, callers in known.items() if callers.sites and all(map(_runs_later, callers.sites))}
     return [
         replace(
             item,
-            effect=_add_condition(_put_off(item.effect, later=item.within in later), asked[item.within]),
+            effect=_add_condition(
+                _keep_shared(_put_off(item.effect, later=item.within in later), shared[item.within]), asked[item.within]
+            ),
             called_from=known[item.within].places,
             unknown_callers=known[item.within].unknown,
         )
@@ -38,6 +41,25 @@ def _find_only_condition(callers: Callers, modules: Modules) -> Condition | None
     site = callers.sites[0]
     if site.use is None and not callers.is_function:
         return _find_import_gate(site, modules)
+    return _find_asked(site, modules)
+
+
+def _find_shared(callers: Callers, modules: Modules) -> frozenset[Condition] | None:
+    """What all callers of a function ask, where there are several; None where one alone is known."""
+    calls = [site for site in callers.sites if site.use is not None and site.use.is_call]
+    asked = [frozenset(found.parts) if (found := _find_asked(site, modules)) else frozenset() for site in calls]
+    return frozenset.intersection(*asked) if len(asked) > 1 else None
+
+
+def _keep_shared(effect: Effect, shared: frozenset[Condition] | None) -> Effect:
+    """What one of several callers asks does not decide: the others lead to the line without it."""
+    if shared is None:
+        return effect
+    return replace(effect, when=keep_callers(effect.when, lambda part: shared.issuperset(part.parts)))
+
+
+def _find_asked(site: Site, modules: Modules) -> Condition | None:
+    """What a call is asked before it happens; None where nothing is."""
     if site.use is None or not site.use.is_call or isinstance(site.use.place.node, ast.ClassDef | ast.Lambda):
         return None
     module = modules.find(modules.names_by_path.get(site.path, ""))

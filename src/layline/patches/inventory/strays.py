@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
+from layline.core.condition import find_told, keep_callers
 from layline.core.evidence import Skipped
 from layline.core.patch import Fate, Unregistered
 from layline.interpreter.prefilter import find_helpers, is_worth_following, may_write
@@ -115,7 +117,9 @@ def find_unregistered(
 
 
 def _keep_best(items: Iterable[Unregistered]) -> Iterable[Unregistered]:
+    """Of several ways to one effect the one that is told best, with what all of their callers ask."""
     found: dict[tuple[object, ...], Unregistered] = {}
+    ways: dict[tuple[object, ...], list[Unregistered]] = defaultdict(list)
     for item in items:
         effect = item.effect
         key = (
@@ -126,9 +130,16 @@ def _keep_best(items: Iterable[Unregistered]) -> Iterable[Unregistered]:
             effect.helper,
             effect.called_at,
         )
+        ways[key].append(item)
         if key not in found or weigh(item) < weigh(found[key]):
             found[key] = item
-    return found.values()
+    return [_keep_shared(item, ways[key]) for key, item in found.items()]
+
+
+def _keep_shared(item: Unregistered, ways: list[Unregistered]) -> Unregistered:
+    asked = [set(find_told(way.effect.when).walk()) for way in ways]
+    when = keep_callers(item.effect.when, lambda part: all(part in one for one in asked))
+    return replace(item, effect=replace(item.effect, when=when))
 
 
 def _find_called(path: str, units: Units) -> frozenset[str]:
