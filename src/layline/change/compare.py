@@ -169,7 +169,7 @@ class Comparer:
         holders = (near,) if is_within(found.name, near) else parents(found.name)
         holder = next((name for name in holders if name in self.pin.index.entries), None)
         tracer = self.tracer(holder) if holder is not None else None
-        if tracer is None or holder is None or holder == found.name:
+        if tracer is None or holder is None:
             return None
         rest = found.name[len(holder) + 1 :]
         return tracer.find_first_text(self.pin.index.entries[holder].path, lambda text: not binds(text, rest))

@@ -48,7 +48,7 @@ class Upstreams:
         suggestion = self.suggest(symbol) if symbol.kind is SymbolKind.ABSENT else None
         is_field = symbol.definition is not None and symbol.definition.kind is DefinitionKind.FIELD
         kind = TargetKind.UNKNOWN if self._may_be_inherited(symbol) else _KINDS[symbol.kind]
-        return Known(kind, symbol.alias_of, suggestion, is_field)
+        return Known(kind, symbol.alias_of or symbol.reached_as, suggestion, is_field)
 
     def _may_be_inherited(self, symbol: Symbol) -> bool:
         """A member of a class of upstream that only a class of another package may have."""

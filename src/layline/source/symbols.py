@@ -70,6 +70,12 @@ class Symbol:
             return self.inside or self.home
         return None
 
+    @property
+    def reached_as(self) -> str | None:
+        """Where a member is defined that is reached through a class which the module only imports."""
+        is_reached = self.kind is SymbolKind.DEFINITION and self.home != self.name
+        return self.home if is_reached and self.inherited_from is None and not self.is_implicit else None
+
 
 @dataclass(frozen=True, slots=True)
 class Thing:

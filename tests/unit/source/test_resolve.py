@@ -155,6 +155,19 @@ def test_where_a_name_is_bound_and_where_it_lives(resolver: Resolver) -> None:
     assert resolver.index.evidence("pkg.impl", found.definition.lines).lines == (3, 3)
 
 
+REACHED = [
+    ("pkg.classes.Base.forward", None),
+    ("pkg.classes.Maker.go", "pkg.impl.Maker.go"),
+    ("pkg.classes.Child.forward", None),
+    ("pkg.f", None),
+]
+
+
+@pytest.mark.parametrize(("name", "home"), REACHED)
+def test_a_member_of_an_imported_class_is_that_of_its_home(resolver: Resolver, name: str, home: str | None) -> None:
+    assert resolver.resolve(name).reached_as == home
+
+
 def test_inheritance_names_the_base(resolver: Resolver) -> None:
     assert resolver.resolve("pkg.classes.Child.forward").inherited_from == "pkg.classes.Base"
 
