@@ -373,6 +373,10 @@ def _last_line(test: LineTest) -> int:
     return max((test.node.lineno if test.node is not None else 0, *(_last_line(part) for part in test.parts)))
 
 
+_TELLS_NOTHING = (ast.Constant, ast.List, ast.Dict, ast.Set)
+"""What a name is at first: a list that is asked for is filled in between."""
+
+
 def _find_assigned(body: list[ast.stmt], before: int) -> dict[str, str]:
     """Names that a block assigns exactly once, ahead of a line, with what from."""
     found: dict[str, list[str]] = {}
@@ -382,7 +386,7 @@ def _find_assigned(body: list[ast.stmt], before: int) -> dict[str, str]:
                 case ast.Global(names=names) | ast.Nonlocal(names=names):
                     found.update((name, ["", ""]) for name in names)
                 case ast.Assign(targets=[ast.Name(id=name)], value=value):
-                    is_plain = isinstance(value, ast.Constant) or node.lineno > before
+                    is_plain = isinstance(value, _TELLS_NOTHING) or node.lineno > before
                     found.setdefault(name, []).extend(["", ""] if is_plain else [ast.unparse(value)])
                 case ast.Name(id=name, ctx=ast.Store()):
                     found.setdefault(name, [])

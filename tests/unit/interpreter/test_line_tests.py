@@ -40,6 +40,7 @@ GATES: list[tuple[str, str | None]] = [
     ("while go:\n    HERE", "go"),
     ("match a:\n    case 1:\n        HERE", "a matches 1"),
     ("if True:\n    HERE", None),
+    ("hits = []\nhits.append(x)\nif hits:\n    HERE", "hits"),
     ("use = env.get('A') == '1'\nif use:\n    HERE", "use (= env.get('A') == '1')"),
     ("global done\nif done:\n    return\ndone = True\nHERE", "not done"),
     ("with x:\n    if y:\n        return\nHERE", "not y"),
