@@ -102,7 +102,7 @@ PATCHES: tuple[ExpectedPatch, ...] = (
         file="core/phase_patches.py",
         priority=20,
         effects=(
-            _effect(_BIND, "keel.core.constituents.phase", "body-changed", culprit=67),
+            _effect(_BIND, "keel.core.constituents.phase", "body-changed", culprit=58),
             _effect(_BIND, "keel.core.data.gauge.phase"),
             _effect(_BIND, "keel.core.model.harmonic.phase", new_address="keel.core.layers.harmonic.phase", culprit=58),
         ),
