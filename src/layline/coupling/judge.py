@@ -355,7 +355,8 @@ class Judge:
             else find_evidence(self._comparer, place.target, verdict.new_target)
         )
         culprit = self._culprit(place, verdict)
-        later, near = find_after(self._comparer, place, culprit) if verdict.state in _GONE else ((), None)
+        is_gone = verdict.state in _GONE and not place.instance
+        later, near = find_after(self._comparer, place.target, culprit) if is_gone else ((), None)
         return Coupling(
             touch=place.touch,
             target=place.target,

@@ -12,7 +12,6 @@ from layline.source.definitions import DefinitionKind
 if TYPE_CHECKING:
     from layline.change.compare import Comparer, Comparison
     from layline.core.evidence import Evidence
-    from layline.coupling.reading import Place
     from layline.source.resolve import Resolver
     from layline.source.symbols import Symbol
 
@@ -43,11 +42,11 @@ def find_gone_state(found: Comparison) -> State:
     return find_state(found.kind)
 
 
-def find_after(comparer: Comparer, place: Place, culprit: str | None) -> tuple[tuple[str, ...], str | None]:
+def find_after(comparer: Comparer, target: str, culprit: str | None) -> tuple[tuple[str, ...], str | None]:
     """Of a name that is gone: the commits that moved or removed it beside the first, and what may take its place."""
-    if place.instance or is_flag(place.target):
+    if is_flag(target):
         return (), None
-    found = comparer.compare(place.target)
+    found = comparer.compare(target)
     near = next((one.target for one in found.suggestions if one.score >= NEAR), None)
     return tuple(one for one in found.commits if one != culprit), None if found.new_home else near
 
