@@ -68,8 +68,11 @@ def test_a_package_is_added_only_if_its_folder_was_absent() -> None:
     tip = [*(f"up/torchft/{name}" for name in ("__init__.py", "manager.py", "deep/utils.py", "a.py", "b.py", "c.py"))]
     tip += ["up/new/a.py", "examples/bert/run.py", "up/experts/x.py", "up/experts/y.py", "up/experts/__init__.py"]
     renames = (change("up/experts/x.py", "R", old="up/moe/x.py"), change("up/experts/y.py", "R", old="up/moe/y.py"))
-    renames += tuple(change(one, "R", old=one.replace("torchft", "parts/ft")) for one in tip[:3])
-    found = [(one.kind, one.old_path, one.path, one.files) for one in find_package_changes(pin, tip, Diff(renames))]
+    parts = tuple(change(one, "R", old=one.replace("torchft", "parts/ft")) for one in tip[:3])
+    found = [
+        (one.kind, one.old_path, one.path, one.files)
+        for one in find_package_changes(pin, tip, Diff((*renames, *parts)))
+    ]
     assert found == [
         ("renamed", "up/moe", "up/experts", 3),
         ("added", None, "up/new", 1),

@@ -203,9 +203,9 @@ def test_packages_are_told_with_the_commits_that_deleted_them_or_made_them_of_ol
     commits.append(history.commit("Add (#2)", {"up/new/a.py": "x = 1\n", "up/gone/a.py": None}))
     commits.append(history.commit("Delete (#3)", {"up/hybrid/new.py": "z = 1\n", "up/gone/b.py": None}))
     upstream = open_repository(history.path)
-    entries = [Tree(upstream, one).entries for one in (pin, commits[-1])]
+    before, after = (Tree(upstream, one).entries for one in (pin, commits[-1]))
     log, touched = list(read_log(upstream, pin, commits[-1])), read_touched_files(upstream, pin, commits[-1])
-    changes = find_package_changes(*entries, read_diff(upstream, pin, commits[-1]))
+    changes = find_package_changes(before, after, read_diff(upstream, pin, commits[-1]))
     found = name_origins(
         name_deletions(changes, log, touched),
         log,
@@ -244,8 +244,8 @@ def test_the_change_that_switched_a_platform_off_is_named(tmp_path: Path) -> Non
     upstream = open_repository(history.path)
     read = open_reader(upstream)
     log = [read_commit(upstream, one) for one in reversed(commits)]
-    sides = [[one for name in (path, more) for one in read(commit, name)] for commit in (pin, commits[-1])]
-    changes = find_platform_changes(*sides, find_commented(path, off))
+    before, after = ([one for name in (path, more) for one in read(commit, name)] for commit in (pin, commits[-1]))
+    changes = find_platform_changes(before, after, find_commented(path, off))
     (found,) = name_switches(changes, log, dict.fromkeys(commits, (path, more)), read)
     assert found.by is not None
     assert (found.what, found.by.pull_request) == ("ROCm wheels in CI", 3)
