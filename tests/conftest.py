@@ -33,7 +33,7 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: object) -> LoadFileS
     """File by file, and some files together."""
     from xdist.scheduler import LoadFileScheduling
 
-    class Scheduling(LoadFileScheduling):
+    class Scheduling(LoadFileScheduling):  # type: ignore[misc]  # xdist has no types
         def _split_scope(self, nodeid: str) -> str:
             together = (scope for start, scope in _TOGETHER.items() if nodeid.startswith(start))
             return next(together, super()._split_scope(nodeid))
