@@ -312,6 +312,12 @@ def _reason(same_name: bool, body: float, traits: float) -> str:
     return f"{name}, new there since the pin; bodies {body:.0%} alike, signature or members {traits:.0%}"
 
 
+def may_replace(item: Suggestion, name: str) -> bool:
+    """Whether it is worth naming as what may take the place of a lost name: a private one is for upstream alone."""
+    is_private = item.target.rpartition(".")[2].startswith("_") and not name.rpartition(".")[2].startswith("_")
+    return item.score >= NEAR and not is_private
+
+
 def share_words(one: str, two: str) -> bool:
     """Whether one name is the other with some words more: two words at least, and half of the longer."""
     first, second = (_WORD.findall(name) for name in (one, two))

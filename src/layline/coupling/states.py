@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from layline.change.homes import NEAR
+from layline.change.homes import may_replace
 from layline.core.drift import DriftKind, Fate
 from layline.coupling.model import State, is_flag
 from layline.source.definitions import DefinitionKind
@@ -47,7 +47,7 @@ def find_after(comparer: Comparer, target: str, culprit: str | None) -> tuple[tu
     if is_flag(target):
         return (), None
     found = comparer.compare(target)
-    near = next((one.target for one in found.suggestions if one.score >= NEAR), None)
+    near = next((one.target for one in found.suggestions if may_replace(one, target)), None)
     return tuple(one for one in found.commits if one != culprit), None if found.new_home else near
 
 

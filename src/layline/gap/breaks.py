@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from layline.change.homes import NEAR
+from layline.change.homes import may_replace
 from layline.core.drift import DriftKind
 from layline.core.evidence import Severity
 from layline.core.why import say
@@ -109,8 +109,9 @@ def _say_patch(row: Drift) -> tuple[int, str]:
     kind = say_kind(row)
     breaking = [one.why for one in row.findings if one.severity is Severity.BREAKS]
     reasons = [why for why in row.reasons if why in breaking] or row.reasons
-    if row.kind is DriftKind.REMOVED and row.suggestion is not None and row.suggestion.score >= NEAR:
-        return 1, f"{kind}; {row.suggestion.target} may take its place"
+    near = row.suggestion
+    if row.kind is DriftKind.REMOVED and near is not None and may_replace(near, row.target or ""):
+        return 1, f"{kind}; {near.target} may take its place"
     alone = row.kind is DriftKind.REMOVED or not reasons
     return (2, kind) if alone else (1, f"{kind}: {say(reasons[0])}")
 

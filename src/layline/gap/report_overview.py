@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from layline.gap.model import Gap, PlanStep, Side
 
 DATE_RULE = "Dates are committer dates in the committer's own time zone."
-MOST_STEPS = 8
+MOST_STEPS = 12
 
 
 def build_overview(gap: Gap) -> Section:

@@ -7,6 +7,8 @@ import pytest
 from histories import History
 from layline.change.call_sites import find_call_sites
 from layline.change.compare import Comparer
+from layline.change.homes import may_replace
+from layline.core.finding import Suggestion
 from layline.git import open_repository
 from layline.source import Part, Tree, build_index
 from layline.source.resolve import Resolver
@@ -247,6 +249,13 @@ def test_a_new_name_of_the_same_words_may_take_its_place(
     )
     found = Comparer(pin, tip).compare(f"pkg.a.{before}")
     assert (str(found.kind), next((item.target for item in found.suggestions), None)) == ("removed", expected)
+
+
+@pytest.mark.parametrize(
+    ("target", "score", "expected"), [("pkg.b.g", 0.5, True), ("pkg.b.g", 0.36, False), ("pkg.b._g", 0.5, False)]
+)
+def test_what_may_take_a_place_is_public_and_near(target: str, score: float, expected: bool) -> None:
+    assert may_replace(Suggestion(target, score, ""), "pkg.a.f") is expected
 
 
 def test_call_sites_by_meaning_and_methods_by_name(tmp_path: Path) -> None:
