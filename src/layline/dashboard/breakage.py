@@ -43,6 +43,10 @@ class Step:
     """Places that an earlier change breaks first."""
     deletes: str = ""
     """What the change after it deletes although our configuration names it."""
+    next: str = ""
+    """The commit that breaks something, with its pull request (`#24`) and how far it lies ahead."""
+    pull: str = ""
+    ahead: int = 1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -213,15 +217,21 @@ def _read_plan(facts: Iterable[Mapping[str, Any]]) -> Iterator[Step]:
     for fact in facts:
         value = fact.get("value")
         if fact["name"].startswith("plan.") and isinstance(value, Mapping):
-            behind, places, again = (value.get(name) for name in ("behind", "places", "again"))
+            counts = {
+                name: found if isinstance(found := value.get(name), int) else 0
+                for name in ("behind", "places", "again", "ahead", "number")
+            }
             yield Step(
                 commit=str(value.get("commit") or ""),
                 date=str(value.get("date") or ""),
                 reason=str(value.get("reason") or ""),
-                behind=behind if isinstance(behind, int) else 0,
-                places=places if isinstance(places, int) else 0,
-                again=again if isinstance(again, int) else 0,
+                behind=counts["behind"],
+                places=counts["places"],
+                again=counts["again"],
                 deletes=", ".join(map(str, _list(value.get("deletes")))),
+                next=str(value.get("next") or ""),
+                pull=f"#{counts['number']}" if counts["number"] else "",
+                ahead=counts["ahead"],
             )
 
 

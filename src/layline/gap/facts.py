@@ -56,6 +56,8 @@ def _find_plan(gap: Gap) -> Iterator[Fact[Any]]:
             "again": step.again,
             "deletes": list(step.deletes),
             "ahead": step.ahead,
+            "next": step.next,
+            "number": step.number,
         }
         evidence = Evidence(repo=gap.upstream, commit=step.commit)
         yield Fact(name=f"plan.{number}", value=value, evidence=(evidence,))

@@ -76,6 +76,10 @@ class PlanStep:
     """Places that an earlier change breaks first, and that it breaks again, by this or another name."""
     deletes: tuple[str, ...] = ()
     """Packages that it deletes although our configuration names them."""
+    next: str | None = None
+    """The commit that does all this; None at a release and at the tip."""
+    number: int | None = None
+    """Its pull request."""
     ahead: int = 1
     """Commits from here to the one that breaks them; several where the commits before it are too few to stop for."""
 

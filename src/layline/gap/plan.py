@@ -86,6 +86,8 @@ def _find_stops(
             places=len(cause.places) if cause else 0,
             again=len(cause.again) if cause else 0,
             deletes=cause.deletes if cause else (),
+            next=cause.commit if cause else None,
+            number=cause.number if cause else None,
             ahead=index + 1 if stays else 1,
         )
 
