@@ -212,4 +212,4 @@ def _integration(gap: Gap) -> Section:
 def _risk(gap: Gap, row: BrokenName) -> Inline:
     """One upstream name with how many places of ours stand on it."""
     text = f"{count(len(row.places), 'place')}: {row.target}, {shorten(row.said, 90)} (first: "
-    return text, own_place(gap, row.places[0]), ")."
+    return text, own_place(gap, row.places[0], text=row.places[0].rpartition("/")[2]), ")."

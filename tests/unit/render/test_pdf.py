@@ -130,6 +130,16 @@ ATTACKS = [
 ]
 
 
+def test_nothing_of_a_summary_is_smaller_than_nine_points() -> None:
+    """Paths too, in the face of code; the header above the page is no part of it."""
+    pdfium = pytest.importorskip("pypdfium2", reason="pypdfium2 is not installed")
+    text = "# A\n\n" + "Words and `src/a/path.py:12`, again.\n\n" * 30
+    page = pdfium.PdfDocument(render_pdf(text, Sheet(project="H", date="2026-05-08", one_page=True)))[0].get_textpage()
+    sizes = [pdfium.raw.FPDFText_GetFontSize(page.raw, index) for index in range(page.count_chars())]
+    at = page.get_text_range().index("src/a/path.py")
+    assert min(sizes[at : at + 13]) >= 9
+
+
 @pytest.mark.parametrize("engine", ENGINES)
 def test_a_document_reads_nothing_and_is_shown_as_it_is(engine: str) -> None:
     """Each attack between words of its own, which stay: none has swallowed what follows it."""
