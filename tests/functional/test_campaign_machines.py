@@ -18,7 +18,7 @@ def begin(folder: Path) -> None:
     assert layline("campaign", "operators", "gemm", "--start", "naive", "-o", "gemm.c", cwd=folder).code == 0
     subprocess.run([*GIT, "add", "-A"], cwd=folder, check=True)
     subprocess.run([*GIT, "commit", "-q", "-m", "Start"], cwd=folder, check=True)
-    new = ("campaign", "new", "gemm_cpu", "--operator", "gemm", "--kernel", "gemm.c", "--yes")
+    new = ("campaign", "new", "gemm_cpu", "--operator", "gemm", "--kernel", "gemm.c", "--shape", "tiny-48", "--yes")
     assert layline(*new, cwd=folder).code == 0
 
 

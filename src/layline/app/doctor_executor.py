@@ -71,6 +71,10 @@ def _find_notes(machines: Sequence[Machine], silent: Sequence[Silent], kinds: Se
         yield f"Another version of Layline runs on {', '.join(other)}: install the same everywhere."
     if len(kinds) > 1:
         yield f"Times of {' and '.join(kinds)} are never compared."
+    for kind in kinds:
+        have = sorted({", ".join(one.libraries) or "none" for one in machines if one.kind == kind})
+        if len(have) > 1:
+            yield f"Machines with {kind} have different libraries ({'; '.join(have)}): times may differ for that alone."
     states: dict[str, set[str]] = {}
     for line in (line for one in machines for line in one.accelerators):
         states.setdefault(name_product(line), set()).add(line.partition(", ")[2].partition(", ")[2])
@@ -96,6 +100,7 @@ def _encode(one: Machine) -> answers.Machine:
         "cores": one.cores,
         "accelerators": list(one.accelerators),
         "python": one.python,
+        "libraries": list(one.libraries),
         "code": one.code,
         "same_code": one.code == digest_code(),
     }

@@ -7,8 +7,10 @@ import os
 import platform
 import shutil
 import subprocess
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from importlib import metadata
 from pathlib import Path
 
 import layline
@@ -29,6 +31,8 @@ class Machine:
     accelerators: tuple[str, ...] = ()
     """Identity, product, driver and power limit of each."""
     python: str
+    libraries: tuple[str, ...] = ()
+    """Those that kernels are run with, and their versions."""
     code: str
     """Digest of Layline's own code."""
 
@@ -70,6 +74,7 @@ def read_machine(node: str = "") -> Machine:
         cores=len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1,
         accelerators=read_accelerators(),
         python=platform.python_version(),
+        libraries=read_libraries(),
         code=digest_code(),
     )
 
@@ -83,6 +88,14 @@ def digest_code() -> str:
         found.update(path.relative_to(root).as_posix().encode())
         found.update(path.read_bytes())
     return found.hexdigest()
+
+
+def read_libraries() -> tuple[str, ...]:
+    found = []
+    for name in ("numpy", "torch", "triton"):
+        with suppress(metadata.PackageNotFoundError):
+            found.append(f"{name} {metadata.version(name)}")
+    return tuple(found)
 
 
 def read_accelerators() -> tuple[str, ...]:

@@ -103,7 +103,7 @@ class RayExecutor:
         if reason is not None:
             host = str(node.get("NodeManagerHostname", ""))
             return Silent(host=host, node=node["NodeID"], why=reason.why, hint=reason.hint)
-        return Machine(**{**said, "accelerators": tuple(said["accelerators"])})
+        return Machine(**said)
 
     def check(self) -> tuple[Machine, ...]:
         """The machines, if every one of them answers and runs the code that this command runs."""

@@ -48,6 +48,7 @@ class Machine(TypedDict):
     cores: int
     accelerators: list[str]
     python: str
+    libraries: list[str]
     code: str
     same_code: bool
 

@@ -145,6 +145,30 @@ def test_a_cut_answer_is_a_lost_one() -> None:
     executor.close()
 
 
+ASKER = f"""import sys
+from layline.executors import open_executor, read_machine
+with open_executor("local") as opened:
+    opened.measure("{TRIAL}rest", {{"number": 0, "seconds": 300, "log": sys.argv[1]}}, read_machine(), 300)
+"""
+
+
+def test_a_worker_ends_with_whoever_asked_it(tmp_path: Path) -> None:
+    log = tmp_path / "log"
+    asker = subprocess.Popen([sys.executable, "-c", ASKER, str(log)])
+    while not log.exists() or not log.read_text():
+        assert asker.poll() is None
+        time.sleep(0.05)
+    worker = int(log.read_text().split()[1])
+    asker.kill()
+    asker.wait()
+    deadline = time.monotonic() + 60
+    while Path(f"/proc/{worker}/stat").exists() and time.monotonic() < deadline:
+        if Path(f"/proc/{worker}/stat").read_text().split()[2] == "Z":
+            break
+        time.sleep(0.05)
+    assert time.monotonic() < deadline
+
+
 @pytest.mark.parametrize("words", ["local:0", "local:x", "slurm", ""])
 def test_what_is_no_executor_is_refused(words: str) -> None:
     with pytest.raises(ConfigError, match="is no executor"), open_executor(words):

@@ -252,6 +252,12 @@ DOCTOR: list[tuple[str, list[Machine | Silent], str, str]] = [
         "bare cannot be used: Layline is not installed there. Install it.",
     ),
     (
+        "other libraries",
+        [read_machine("a"), replace(read_machine("b"), libraries=())],
+        "2 machines answer (local): 1 kind.",
+        "have different libraries (none; ",
+    ),
+    (
         "other power limits",
         [replace(read_machine("a"), accelerators=(f"GPU-{watt}, Abacus 9, 550.1, {watt} W",)) for watt in (500, 700)],
         "2 machines answer (local): 1 kind.",

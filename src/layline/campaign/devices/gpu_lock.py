@@ -67,7 +67,7 @@ def hold_one(
     place = folder or Path(tempfile.gettempdir())
     while True:
         for identity in identities:
-            handle = os.open(place / f"layline-{identity}.lock", os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o666)
+            handle = _open_lock(place / f"layline-{identity}.lock")
             try:
                 fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError:
@@ -82,6 +82,14 @@ def hold_one(
             yield None
             return
         wait()
+
+
+def _open_lock(path: Path) -> int:
+    """Another user's file can be locked as well, though not written."""
+    try:
+        return os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o666)
+    except PermissionError:
+        return os.open(path, os.O_RDONLY | os.O_NOFOLLOW)
 
 
 @contextmanager
