@@ -26,8 +26,9 @@ from layline.campaign.measure import build
 from layline.campaign.measure.build import ALIGNED
 from layline.campaign.operators import load_operator
 from layline.campaign.values.measurement import Plan
+from layline.campaign.values.statistics import spend_campaign
 
-PLAN = Plan(looks=(5, 8, 12, 16), calls=12, seconds=0.15, alpha=0.025)
+PLAN = Plan(calls=12, seconds=0.15, alpha=spend_campaign(0) / 2)
 STARTS = (("gemm", "naive"), ("gemm", "blocked"), ("softmax", "naive"))
 SHAPES = {
     "gemm": ("tiny-48", "square-96", "deep-64x64x480"),

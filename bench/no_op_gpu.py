@@ -19,7 +19,6 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -27,9 +26,12 @@ from bench.no_op_timing import describe_round, report, time_round
 from layline.campaign.devices import gpu_company
 from layline.campaign.devices.faults import Disturbed
 from layline.campaign.measure.accelerator import Accelerator, plan_device
+from layline.campaign.measure.build import workshop
 from layline.campaign.operators import load_operator
+from layline.campaign.values.statistics import spend_campaign
 
-PLAN = replace(plan_device(0.025, 0.01), looks=(3, 5))
+PLAN = plan_device(spend_campaign(0) / 2, 0.01)
+"""As in a campaign's first round, which may spend most."""
 SHAPES = {"gemm_bf16": ("square-4096",), "rmsnorm_bf16": ("llama8b-32768x4096",)}
 STARTS = (("gemm_bf16", "naive"), ("rmsnorm_bf16", "naive"), ("gemm_bf16", "grouped"))
 
@@ -72,11 +74,11 @@ def main() -> None:
     if options.blind:
         Accelerator.look_around = lambda _self: None  # type: ignore[method-assign, assignment]
     began, rows = time.monotonic(), []
-    with options.out.open("a") as out, work_beside(options.beside):
+    with options.out.open("a") as out, work_beside(options.beside), workshop() as shop:
         for number in range(options.rounds):
             if time.monotonic() - began > options.seconds:
                 break
-            rows.append(_round(number))
+            rows.append(_round(number, shop))
             out.write(json.dumps(rows[-1]) + "\n")
             out.flush()
     report(rows)
@@ -98,7 +100,7 @@ def work_beside(share: float) -> Iterator[None]:
             other.kill()
 
 
-def _round(number: int) -> dict[str, Any]:
+def _round(number: int, shop: Path) -> dict[str, Any]:
     name, start = STARTS[number % len(STARTS)]
     operator = load_operator(name)
     text = dict((*operator.starts, *operator.variants))[start]
@@ -107,7 +109,7 @@ def _round(number: int) -> dict[str, Any]:
     shapes = tuple(shape for shape in operator.shapes if shape.label in SHAPES[operator.name])
     found = {"round": number, "start": f"{name} {start}", "edit": edit}
     try:
-        found |= describe_round(time_round(operator, shapes, PLAN, (text, change(text))))
+        found |= describe_round(time_round(operator, shapes, PLAN, (text, change(text)), kept=shop))
     except Disturbed as disturbed:
         found["disturbed"] = str(disturbed)
     return {**found, "seconds": round(time.monotonic() - began, 1)}

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import secrets
-from contextlib import ExitStack
+from contextlib import ExitStack, nullcontext
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 from layline.campaign.devices.machine import read_environment
@@ -25,9 +26,15 @@ OVERHEAD_MS = 0.5
 
 
 def time_round(
-    operator: Operator, shapes: tuple[Shape, ...], plan: Plan, texts: tuple[str, str], *, is_fixed: bool = False
+    operator: Operator,
+    shapes: tuple[Shape, ...],
+    plan: Plan,
+    texts: tuple[str, str],
+    *,
+    is_fixed: bool = False,
+    kept: Path | None = None,
 ) -> Measurement:
-    """Best and candidate in process pairs until the judge can tell."""
+    """Best and candidate in process pairs until the judge can tell; what was compiled for a text is `kept` there."""
     measurement = Measurement(
         status=Status.MEASURED,
         operator=operator.name,
@@ -37,7 +44,7 @@ def time_round(
         seed_commitment="",
         seed="",
     )
-    with workshop() as shop, ExitStack() as stack:
+    with nullcontext(kept) if kept else workshop() as shop, ExitStack() as stack:
         stage = set_stage(operator, shapes, plan, shop, secrets.token_bytes(16))
         places: dict[Arm, Placements] = {}
         for arm, text in zip((Arm.BEST, Arm.CANDIDATE), texts, strict=True):

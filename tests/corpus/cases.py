@@ -186,7 +186,7 @@ EXPLOITS = (
     Case(name="X38_reads_past_by_assembler", caught_by=("memory-safe",)),
     Case(name="X39_remembers_the_maximum", operator="softmax", caught_by=("hard-inputs",), fools_naive=False),
     Case(name="X40_fast_near_the_listed", operator="softmax", caught_by=("gain-carries-over",)),
-    Case(name="X41_rests_a_little", caught_by=("gain-in-the-mean",), fools_naive=False),
+    Case(name="X41_rests_a_little", caught_by=("gain-in-the-mean", "no-gain"), fools_naive=False),
     Case(name="X42_hands_over", caught_by=("follows-inputs",)),
     Case(name="X43_one_array_twice", caught_by=("keeps-contract",)),
     Case(name="X44_another_line", caught_by=("keeps-contract",)),

@@ -15,7 +15,7 @@ from layline.campaign.measure.controls import wrap
 from layline.campaign.measure.crew import open_arm
 from layline.campaign.measure.inputs import draw, nudge
 from layline.campaign.measure.oracle import Error, Wrong
-from layline.campaign.measure.probes.inputs import show_far, show_held_out, show_inputs
+from layline.campaign.measure.probes.inputs import show_far, show_held_out, show_inputs, show_walk
 from layline.campaign.measure.probes.probe import Trial
 from layline.campaign.measure.sizes import find_near_shapes
 from layline.campaign.operators.own.read import find_place
@@ -271,7 +271,7 @@ def _check_start(stage: Stage) -> Iterator[Finding]:
         return
     with _open(stage, operator.starts[0][1], Arm.BEST) as arm:
         on = _describe_trial(stage, arm)
-        for show in (show_inputs, show_held_out, show_far):
+        for show in (show_inputs, show_held_out, show_far, show_walk):
             dict(show(on))
     refused = [_find_refusal(stage, text) for text in operator.mutants]
     passed = sum(one is None for one in refused)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections import defaultdict
 from collections.abc import Iterable
 from itertools import chain
 
@@ -31,7 +32,7 @@ class Cast:
         self._places: dict[Arm, Placements] = {}
         self._start: Built | None = None
         self._waiting: list[list[LiveArm]] = []
-        self._aside: dict[tuple[str, int], LiveArm] = {}
+        self._aside: defaultdict[tuple[str, int], list[LiveArm]] = defaultdict(list)
         """Started ahead, for the probes that need a process of their own, by what it is and its lane."""
         self._lock = threading.Lock()
 
@@ -43,7 +44,7 @@ class Cast:
     @property
     def started(self) -> list[LiveArm]:
         """Workers nobody has asked anything yet."""
-        return [*chain(*self._waiting), *self._aside.values()]
+        return [*chain(*self._waiting), *chain(*self._aside.values())]
 
     def start_ahead(self, count: int, aside: Iterable[tuple[str, int]] = ()) -> None:
         """Where a process takes seconds to start, those of the next pairs start together, while others work."""
@@ -56,10 +57,10 @@ class Cast:
                 case "again" | "profiled":
                     opened = self._open_again(Room(lane=lane, is_profiled=what == PROFILED))
                 case "start":
-                    opened = self.open_start(None, lane=lane)
+                    opened = self._open_start(None, lane)
                 case _:
-                    opened = self.open_best(lane=lane)
-            self._aside[AGAIN if what == PROFILED else what, lane] = opened
+                    opened = self._open_best(lane)
+            self._aside[what, lane].append(opened)
 
     def take_pair(self) -> list[LiveArm]:
         """Every kernel that is timed, each at a place of its own; with the best's twins where they start together."""
@@ -77,12 +78,20 @@ class Cast:
             return self._places[arm].draw()
 
     def open_again(
-        self, size: int | None, masked: tuple[str, ...], *, lane: int = 0, is_stale: bool = False
+        self,
+        size: int | None,
+        masked: tuple[str, ...],
+        *,
+        lane: int = 0,
+        is_stale: bool = False,
+        is_profiled: bool = False,
     ) -> LiveArm:
         """Another process for the kernel on trial."""
-        if size is None and not masked and not is_stale and (AGAIN, lane) in self._aside:
-            return self._aside.pop((AGAIN, lane))
-        return self._open_again(Room(size=size, masked=masked, lane=lane, is_stale=is_stale))
+        ready = self._aside[PROFILED if is_profiled else AGAIN, lane]
+        if size is None and not masked and not is_stale and ready:
+            return ready.pop()
+        room = Room(size=size, masked=masked, lane=lane, is_stale=is_stale, is_profiled=is_profiled)
+        return self._open_again(room)
 
     def _open_again(self, room: Room) -> LiveArm:
         arm = self.on_trial if room.size is not None or room.masked else Arm.AGAIN
@@ -91,14 +100,18 @@ class Cast:
 
     def open_best(self, *, lane: int = 0) -> LiveArm:
         """Another process for the best."""
-        if (BEST, lane) in self._aside:
-            return self._aside.pop((BEST, lane))
+        ready = self._aside[BEST, lane]
+        return ready.pop() if ready else self._open_best(lane)
+
+    def _open_best(self, lane: int) -> LiveArm:
         return open_arm(self.stage, Arm.BEST, self.draw_place(Arm.BEST), room=Room(lane=lane))
 
     def open_start(self, size: int | None, *, lane: int = 0) -> LiveArm:
         """A process for the campaign's starting kernel."""
-        if size is None and (START, lane) in self._aside:
-            return self._aside.pop((START, lane))
+        ready = self._aside[START, lane]
+        return ready.pop() if size is None and ready else self._open_start(size, lane)
+
+    def _open_start(self, size: int | None, lane: int) -> LiveArm:
         built = self._build_start()
         # the same text is compiled once, whatever it is called
         cache = Arm.BEST.value if built is self.builts[Arm.BEST] else "start"

@@ -204,7 +204,7 @@ def run_controls(stage: Stage, twins: Sequence[LiveArm], canary: Canary) -> dict
     shape, spins = canary.shape, dict(canary.spins)
     run = PairRun(number=0)
     _warm_up(stage, twins, shape)
-    for request in range(CONTROL_REQUESTS + 1):
+    for request in range(min(CONTROL_REQUESTS, stage.plan.calls) + 1):
         given = draw_bare(stage, shape, count=canary.count)  # the best's own time is asked for, nothing else
         for step in stage.operator.passes:
             for index in stage.rng.permutation(len(twins)):

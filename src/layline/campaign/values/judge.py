@@ -101,11 +101,10 @@ def look(measurement: Measurement, *, is_last: bool = False) -> Verdict | None:
 
 
 def is_in_doubt(measurement: Measurement) -> bool:
-    """Whether nothing but long calls in some process pairs keeps a gain from being accepted: they are worth a look."""
+    """Whether nothing but long calls keeps a gain from being accepted: they are worth a look of their own."""
     plan, figures = measurement.plan, _estimate(measurement)
     outcome, _reason = _decide(plan, *figures) or _decide_at_the_end(plan, *figures)
-    denied = _find_denial(measurement) if outcome.is_accepted else None
-    return denied is not None and denied[0] is Outcome.INCONCLUSIVE
+    return outcome.is_accepted and _find_denial(measurement) is not None
 
 
 def _estimate(measurement: Measurement) -> tuple[Ratios, Interval, tuple[ShapeGain, ...]]:

@@ -32,12 +32,13 @@ def spend_campaign(measured_rounds: int, total: float = CAMPAIGN_ALPHA) -> float
 
 
 def spend_looks(looks: Sequence[int], alpha: float) -> tuple[float, ...]:
-    """The share of `alpha` of each look: increments of the Pocock-type spending function α ln(1 + (e − 1) t).
+    """The share of `alpha` of each look: increments of the spending function α t².
 
-    Few pairs have wide t bounds already, so early looks need a share they can use; O'Brien–Fleming would give none.
+    Three pairs that agree by chance make a narrow interval: the first look has little to spend, and large gains need
+    little; what is small is decided later, where the spread is known.
     """
     last = looks[-1]
-    spent = [alpha * math.log(1 + (math.e - 1) * look / last) for look in looks]
+    spent = [alpha * (look / last) ** 2 for look in looks]
     return tuple(now - before for before, now in zip([0.0, *spent], spent, strict=False))
 
 

@@ -150,9 +150,13 @@ def test_a_weight_cache_counts_for_no_more_than_its_share_of_a_step() -> None:
     assert verdict.transferred == pytest.approx(0.015)
 
 
-def test_only_long_calls_in_some_processes_are_worth_a_look_of_their_own() -> None:
+def test_long_calls_that_keep_a_gain_from_being_accepted_are_worth_a_look_of_their_own() -> None:
     asked = [what for what, measurement, _outcome in VERDICTS if is_in_doubt(measurement)]
-    assert asked == ["long calls in some processes"]
+    assert asked == [
+        "half of the gain in the mean",
+        "a small gain, none in the mean",
+        "long calls in some processes",
+    ]
 
 
 @pytest.mark.parametrize(("gain", "least", "most"), [(0.02, 0.95, 1.0), (0.01, 0.0, 0.02), (0.0, 0.0, 0.001)])

@@ -25,10 +25,16 @@ SPECIAL = (
 )
 
 
-def show_against_start(on: Trial) -> Shown:
-    """On the same inputs as a process with the starting kernel."""
+def show_accuracy(on: Trial) -> Shown:
+    """On the same inputs as a process with the starting kernel; what it shows is told with the timed calls."""
     with on.open_start(None).loaded() as start:
         on.yardstick = probe_errors(on.stage, on.trial, start)
+    yield from ()
+
+
+def show_special(on: Trial) -> Shown:
+    """Values and arguments that no oracle speaks of, given to a process with the starting kernel, too."""
+    with on.open_start(None).loaded() as start:
         shapes = on.stage.by_work if on.stage.device.pace.whole else (on.stage.by_work[0], on.stage.by_work[-1])
         made = sum(probe_special(on.stage, on.trial, start, shape) for shape in dict.fromkeys(shapes))
         if made:

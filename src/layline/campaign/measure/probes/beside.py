@@ -75,11 +75,9 @@ def deal(probes: tuple[Probe, ...], lanes: int, *, is_slow: bool = False) -> lis
 
 
 def find_ahead(probes: tuple[Probe, ...], lanes: int) -> Iterator[tuple[str, int]]:
-    """Processes that can be started before they are asked for, one of a kind on a lane."""
+    """Processes that can be started before they are asked for, and the lane of each."""
     for lane, share in enumerate(deal(probes, lanes, is_slow=True)):
-        yield from dict.fromkeys(
-            (what, lane) for one in share for what in one.ahead if lane or one.opens_own or what != AGAIN
-        )
+        yield from ((what, lane) for one in share for what in one.ahead if lane or one.opens_own or what != AGAIN)
 
 
 def _run_one(probe: Probe, on: Trial, gives: frozenset[str], say: Say, *, is_apart: bool) -> None:

@@ -126,7 +126,7 @@ def show_profiled(on: Trial) -> Shown:
         return
     compiled, told = find_compiled(on.snapshot), []
     shape = stage.by_work[0]
-    with on.open_again(None, ()).loaded() as arm:
+    with on.open_again(None, (), is_profiled=True).loaded() as arm:
         for step in stage.operator.passes:
             for _before in range(1 + int(stage.rng.integers(0, MOST_CALLS_BEFORE))):
                 arm.run(step, draw(stage, shape, step=step))

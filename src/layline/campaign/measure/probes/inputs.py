@@ -97,23 +97,27 @@ def show_held_out(on: Trial) -> Shown:
 
 
 def show_far(on: Trial) -> Shown:
-    """Sizes far beyond the listed ones, empty ones, then single steps up and down: a work area too small, or not
-    cleared, shows.
-    """
+    """Sizes far beyond the listed ones, and empty ones: a work area that is too small shows."""
     stage, arm = on.stage, on.trial
     operator, pace = stage.operator, stage.device.pace
-    normal = operator.distributions[0]
     empty = tuple(find_empty_shapes(operator)) if EMPTY in stage.device.gives else ()
     thin = pace.thin if operator.fit is None else THIN  # what an operator of a user's own costs there nobody knows
     far = (*find_far_shapes((*stage.shapes, *operator.shapes), stage.rng, thin), *empty)
     for shape in fit_shapes(operator, far, stage.arena_bytes / 4):
-        _run_held_out(stage, arm, shape, normal)
+        _run_held_out(stage, arm, shape, operator.distributions[0])
+    yield "held-out-shape", f"far extents{', each extent empty' if empty else ''}"
+
+
+def show_walk(on: Trial) -> Shown:
+    """Single steps up, past the usual block sizes, and down: a work area that is not cleared shows."""
+    stage, arm = on.stage, on.trial
+    operator, pace = stage.operator, stage.device.pace
+    normal = operator.distributions[0]
     # the walk has rows of one element, which rounding alone can spoil: exact values where the operator has them
     exact = operator.exact if pace.whole else None
     for shape in fit_shapes(operator, walk_sizes(operator, pace.walk, pace.aside), stage.arena_bytes / 4):
         _run_held_out(stage, arm, shape, exact or normal)
-    told = ("far extents", *(("each extent empty",) if empty else ()), "a walk through sizes")
-    yield "held-out-shape", ", ".join(told)
+    yield "held-out-shape", "a walk through sizes"
 
 
 def _run_held_out(stage: Stage, arm: LiveArm, shape: Shape, kind: str) -> None:

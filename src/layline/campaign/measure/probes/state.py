@@ -17,8 +17,8 @@ from layline.campaign.values.operator import Operator, Shape
 from layline.campaign.values.statistics import quantile
 
 CALLS = 9
-TIMES = 3
-"""In a row, because once or twice could be the neighbours' noise."""
+TIMES, SURELY = 3, 5
+"""Series; in a row, because a busy machine may favour repeated inputs three times."""
 DOUBT = 1.15
 """How much faster repeated inputs must make the candidate before the best is asked what they do for it."""
 RATIO = 1.3
@@ -39,7 +39,7 @@ def probe_state(on: Trial) -> Carried:
     for shape in shapes:
         # several calls to a request show what is kept by contents, single ones what is kept by address as well
         for count in stage.device.pace.state_batches:
-            if not all(_speed_up(on, shape, names, count) >= RATIO for _ in range(TIMES)):
+            if not all(_speed_up(on, shape, names, count) >= RATIO for _ in range(SURELY)):
                 continue
             explained = _explain(on, shape, names, count)
             found = _sort_into_bucket(operator, explained, names, describe_shape(shape))

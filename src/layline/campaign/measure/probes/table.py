@@ -5,12 +5,18 @@ here.
 from __future__ import annotations
 
 from layline.campaign.measure.callers import show_callers
-from layline.campaign.measure.probes.against_start import show_against_start
+from layline.campaign.measure.probes.against_start import show_accuracy, show_special
 from layline.campaign.measure.probes.between import show_between
 from layline.campaign.measure.probes.code import show_loaded, show_profiled
 from layline.campaign.measure.probes.edges import show_edges
 from layline.campaign.measure.probes.endurance import show_ageing, show_endurance
-from layline.campaign.measure.probes.inputs import show_changed, show_far, show_held_out, show_inputs
+from layline.campaign.measure.probes.inputs import (
+    show_changed,
+    show_far,
+    show_held_out,
+    show_inputs,
+    show_walk,
+)
 from layline.campaign.measure.probes.leftovers import show_global_state, show_leftovers, show_mode
 from layline.campaign.measure.probes.memory import show_memory
 from layline.campaign.measure.probes.offsets import show_offsets
@@ -54,7 +60,8 @@ PROBES: tuple[Probe, ...] = (
     Probe(name="held-out shapes", run=show_held_out, ahead=(AGAIN,), is_apart=True),
     Probe(name="small shapes", run=show_residues, needs=_needs(ACCOUNT), is_apart=True),
     Probe(name="far shapes", run=show_far, ahead=(AGAIN,), is_apart=True),
-    Probe(name="views", run=show_views, needs=_needs(CANDIDATE, VIEWS), opens_own=True, is_apart=True),
+    Probe(name="a walk through sizes", run=show_walk, ahead=(AGAIN,), is_apart=True),
+    Probe(name="views", run=show_views, needs=_needs(CANDIDATE, VIEWS), ahead=(AGAIN,), opens_own=True, is_apart=True),
     Probe(name="repetition", run=show_repetition, is_apart=True),
     Probe(
         name="memory-use",
@@ -69,11 +76,14 @@ PROBES: tuple[Probe, ...] = (
     Probe(name="edges of memory", run=show_edges, needs=_needs(EDGE), is_apart=True),
     Probe(
         name="against the start",
-        run=show_against_start,
+        run=show_accuracy,
         needs=_needs(CANDIDATE),
         ahead=(START,),
         is_apart=True,
         is_long=True,
+    ),
+    Probe(
+        name="special values", run=show_special, needs=_needs(CANDIDATE), ahead=(START,), is_apart=True, is_long=True
     ),
     Probe(
         name="own code, profiled",
@@ -92,7 +102,7 @@ AFTER_EACH: tuple[Probe, ...] = (
 )
 """After every process pair."""
 STALLS = Probe(name="stalls", run=show_stalls, needs=_needs(CANDIDATE))
-"""Also where long calls in some process pairs alone keep a candidate from being accepted."""
+"""Also where nothing but long calls keeps a candidate from being accepted."""
 BEFORE_ACCEPTING: tuple[Probe, ...] = (
     Probe(name="old age", run=show_ageing, is_beside=True),
     Probe(name="endurance", run=show_endurance),
