@@ -1,8 +1,11 @@
-"""Writing files so that nothing is ever half-written, and nothing but a regular file is ever replaced."""
+"""Writing files so that nothing is ever half-written, and nothing but a regular file is ever replaced; waiting for one
+that somebody else writes.
+"""
 
 from __future__ import annotations
 
 import os
+import select
 import stat
 import tempfile
 from pathlib import Path
@@ -108,3 +111,10 @@ def _umask() -> int:
     current = os.umask(0)
     os.umask(current)
     return current
+
+
+def has_input(file: int, seconds: float | None) -> bool:
+    """Whether something can be read within a time; unlike `select`, also of file numbers above 1,023."""
+    waiting = select.poll()
+    waiting.register(file, select.POLLIN)
+    return bool(waiting.poll(None if seconds is None else max(0, seconds) * 1000))

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
+import resource
 import stat
 import threading
 from collections.abc import Callable
@@ -11,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from layline.errors import Error
-from layline.files import write_atomically, write_inside, write_named
+from layline.files import has_input, write_atomically, write_inside, write_named
 
 
 def _make_null(path: Path) -> None:
@@ -108,3 +110,16 @@ def test_mode_and_neighbours_of_a_replaced_file(tmp_path: Path) -> None:
     write_atomically(file, b"two")
     assert file.read_bytes() == b"two"
     assert [path.name for path in file.parent.iterdir()] == ["file"]
+
+
+@pytest.mark.skipif(resource.getrlimit(resource.RLIMIT_NOFILE)[0] < 1200, reason="this many files may not be open")
+def test_a_file_number_beyond_what_select_takes_is_waited_for() -> None:
+    reading, writing = os.pipe()
+    high = fcntl.fcntl(reading, fcntl.F_DUPFD, 1100)
+    try:
+        assert not has_input(high, 0)
+        os.write(writing, b"x")
+        assert has_input(high, None)
+    finally:
+        for file in (reading, writing, high):
+            os.close(file)

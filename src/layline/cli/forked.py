@@ -9,7 +9,6 @@ import contextlib
 import importlib
 import os
 import pkgutil
-import select
 import signal
 import sys
 import tempfile
@@ -19,6 +18,7 @@ from typing import TYPE_CHECKING, NoReturn, TextIO
 import layline
 from layline import codec
 from layline.cli.main import main
+from layline.files import has_input
 from layline.sample.demo import STEP_LIMIT_S, TIMED_OUT, start_anew
 from layline.workspace.kept import result_key
 
@@ -86,7 +86,7 @@ def start_forked(words: tuple[str, ...], folder: Path, settings: Mapping[str, st
 
 def _wait(process: int) -> int:
     handle = os.pidfd_open(process)
-    ended, _, _ = select.select([handle], [], [], STEP_LIMIT_S)
+    ended = has_input(handle, STEP_LIMIT_S)
     os.close(handle)
     if not ended:
         os.kill(process, signal.SIGKILL)

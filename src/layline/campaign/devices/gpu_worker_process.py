@@ -7,7 +7,6 @@ from __future__ import annotations
 import json
 import os
 import secrets
-import select
 import shutil
 import signal
 import struct
@@ -27,6 +26,7 @@ from layline.campaign.devices.gpu_memory import DeviceArena, DeviceMemory
 from layline.campaign.devices.nursery import Process, find_nursery, give_up_nursery, kill
 from layline.campaign.values.describe import describe_shape
 from layline.campaign.values.operator import Operator
+from layline.files import has_input
 
 _WORKER = Path(__file__).parent.parent / "worker"
 _REPLY = struct.Struct("<QqdI")
@@ -136,7 +136,7 @@ class Worker:
         deadline = time.monotonic() + limit_s
         while len(data) < count:
             left = deadline - time.monotonic()
-            if left <= 0 or not select.select([self._reply], [], [], left)[0]:
+            if left <= 0 or not has_input(self._reply, left):
                 raise Fault("answers-in-time", f"No answer within {limit_s:g} s during {where}.")
             more = os.read(self._reply, count - len(data))
             if not more:
@@ -199,7 +199,7 @@ class TorchWorker(Worker):
         text = self._receive(length, where, 5.0).decode(errors="replace") if length else ""
         self._freeze()
         self.replies += 1
-        if seq != self._seq or select.select([self._reply], [], [], 0)[0]:
+        if seq != self._seq or has_input(self._reply, 0):
             raise Fault("forged-reply", f"Something other than the worker answered during {where}.", f"sequence {seq}")
         return Reply(wall_ns=took, own_ns=device_ms * 1e6, status=status, said=text)
 
@@ -233,7 +233,7 @@ class TorchWorker(Worker):
         self._thaw()
         time.sleep(seconds)
         self._freeze()
-        if select.select([self._reply], [], [], 0)[0]:
+        if has_input(self._reply, 0):
             raise Fault("forged-reply", "The worker answered although nothing was asked.")
         return 0
 

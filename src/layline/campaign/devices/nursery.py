@@ -5,7 +5,6 @@ from __future__ import annotations
 import atexit
 import json
 import os
-import select
 import shutil
 import signal
 import socket
@@ -18,6 +17,8 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
+
+from layline.files import has_input
 
 _SCRIPT = Path(__file__).parent.parent / "worker" / "nursery.py"
 IMPORTS = ("torch", "torch.profiler")
@@ -97,7 +98,7 @@ class Nursery:
             return told
 
     def _receive(self, limit_s: float) -> Any:
-        if not select.select([self._line], [], [], limit_s)[0]:
+        if not has_input(self._line.fileno(), limit_s):
             raise OSError("the process that workers are forked from does not answer")
         data = self._line.recv(1 << 16)
         if not data:
@@ -139,7 +140,7 @@ def kill(process: Process) -> None:
 def _is_over(pid: int, limit_s: float | None) -> bool:
     fd = os.pidfd_open(pid)
     try:
-        return bool(select.select([fd], [], [], limit_s)[0])
+        return has_input(fd, limit_s)
     finally:
         os.close(fd)
 

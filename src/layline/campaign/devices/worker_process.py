@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import platform
-import select
 import signal
 import struct
 import time
@@ -25,6 +24,7 @@ from layline.campaign.devices.sandbox import Started, start_process
 from layline.campaign.devices.shared_memory import Arena
 from layline.campaign.values.describe import describe_mode, describe_shape
 from layline.errors import BenchError
+from layline.files import has_input
 
 _HEAD = struct.Struct("<QIIQ")
 _REPLY = struct.Struct("<Qqq")
@@ -276,7 +276,7 @@ class Worker:
         return data
 
     def _has_reply(self, seconds: float) -> bool:
-        return bool(select.select([self._started.reply], [], [], seconds)[0])
+        return has_input(self._started.reply, seconds)
 
     def _lose_patience(self, where: str, limit_s: float, began: float, kept_waiting: int) -> None:
         """The limit is over: the kernel's fault only as far as it was not waiting for a core meanwhile."""
