@@ -229,8 +229,7 @@ class Opening:
     def inventory(self) -> Inventory:
         self.progress("reading the patches", 0, 0)
         (inventory,) = read_inventories(self.pair.workspace, (self.pair.backend,), self.progress)
-        if any(gc.get_count()[1:]):  # much was read; syntax trees hold one another, and judges use their memory again
-            gc.collect()
+        gc.collect()  # syntax trees of ours hold one another: the judges use their memory again
         return inventory
 
     @property
