@@ -23,7 +23,9 @@ class History:
     def start(cls, path: Path) -> History:
         path.mkdir(parents=True)
         history = cls(path)
-        history.git("init", "-q", "--template=", "-b", "main")
+        history.git("init", "-q", "--template=", "-b", "main")  # a template's sample hooks are many files
+        for folder in ("hooks", "info"):
+            (path / ".git" / folder).mkdir(exist_ok=True)
         return history
 
     def git(self, *arguments: str, at: int | None = None, stdin: bytes | None = None) -> str:
