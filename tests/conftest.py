@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import gc
 import os
+import shutil
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -24,8 +26,35 @@ gc.set_threshold(
 )  # syntax trees are many objects without cycles; `layline` itself looks for them as seldom
 
 
+_MEMORY = Path("/dev/shm")
+_ROOM = 4 << 30
+"""Bytes: a whole run leaves about an eighth of it."""
+_PLACE, _PASSED = pytest.StashKey[str](), pytest.StashKey[bool]()
 _TOGETHER = {"tests/browser/": "browser", "tests/unit/mcp/": "mcp", "tests/functional/test_mcp.py": "mcp"}
 """Files that begin so are run by one worker: what they start or import is dear, and needed once."""
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """A hundred thousand small files are made and removed: in memory that costs a quarter. Where there is little, or
+    nothing may be run from it, they are made where they would have been."""
+    if "PYTEST_XDIST_WORKER" in os.environ or "TMPDIR" in os.environ or config.option.basetemp or not _MEMORY.is_dir():
+        return
+    about = os.statvfs(_MEMORY)
+    if about.f_bavail * about.f_frsize < _ROOM or about.f_flag & os.ST_NOEXEC:
+        return
+    place = tempfile.mkdtemp(prefix="layline-tests-", dir=_MEMORY)
+    os.environ["TMPDIR"] = tempfile.tempdir = config.stash[_PLACE] = place
+
+
+def pytest_unconfigure(config: pytest.Config) -> None:
+    """What failed can be looked at."""
+    place = config.stash.get(_PLACE, None)
+    if place is not None and config.stash.get(_PASSED, False):
+        shutil.rmtree(place, ignore_errors=True)
+
+
+def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
+    session.config.stash[_PASSED] = exitstatus == 0
 
 
 @pytest.hookimpl(optionalhook=True)
