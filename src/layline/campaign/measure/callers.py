@@ -248,7 +248,8 @@ def write_caller(operator: Operator) -> str:
     return "\n".join((_HEAD, *declared, f"#define CALL ({chosen})", _BODY))
 
 
-_HEAD = """#include <fenv.h>
+_HEAD = """#include <errno.h>
+#include <fenv.h>
 #include <pthread.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -293,8 +294,13 @@ static void ask(void) {
         if (child < 0 || waitpid(child, &status, 0) != child || !WIFEXITED(status)) exit(4);
         said[0] = WEXITSTATUS(status);
     } else if (head[4] == 2) {
-        pthread_attr_init(&few); pthread_attr_setstacksize(&few, 512 << 10);
-        if (pthread_create(&thread, &few, alone, 0) || pthread_join(thread, 0)) exit(5);
+        int made = EINVAL; /* a stack also holds the variables each thread has, which are the kernel's affair */
+        pthread_attr_init(&few);
+        for (size_t size = 512 << 10; made == EINVAL && size <= 64 << 20; size *= 2) {
+            pthread_attr_setstacksize(&few, size);
+            made = pthread_create(&thread, &few, alone, 0);
+        }
+        if (made || pthread_join(thread, 0)) exit(5);
     } else if (head[4] == 3) {
         said[0] = CALL;
     } else if (head[4] == 4) {
