@@ -6,7 +6,6 @@ back is judged here.
 
 from __future__ import annotations
 
-import platform
 from collections.abc import Iterable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from functools import cached_property
@@ -20,7 +19,7 @@ from layline.campaign.operators.travel import open_operator
 from layline.campaign.trusted import Asked, TrustedBench, run_trial
 from layline.campaign.values.operator import Operator, Shape, Snapshot
 from layline.errors import BenchError, ConfigError
-from layline.executors import Executor, Lost, Machine, Plain, digest_code
+from layline.executors import Executor, Lost, Machine, Plain
 from layline.executors.machine import name_product
 
 if TYPE_CHECKING:
@@ -46,11 +45,9 @@ class BenchElsewhere(TrustedBench):
 
     @cached_property
     def _on(self) -> Machine | None:
-        """Of the machines of the campaign's kind this one, where it is among them: nothing else tells them apart."""
-        machines = [one for one in self._executor.machines() if one.code == digest_code()]
-        kind = self._kind or choose_kind(self.operator, super().machine(), machines)
-        fitting = [one.only(kind) for one in machines if one.count(kind)]
-        return min(fitting, key=lambda one: (one.host != platform.node(), one.node), default=None)
+        """None where the executor has no machine of the campaign's kind."""
+        kind = self._kind or choose_kind(self.operator, super().machine(), self._executor.machines())
+        return self._executor.choose(kind)
 
     def turn(self) -> None:
         """Before a move: the executor's one kind that is not the campaign's."""

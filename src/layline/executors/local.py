@@ -67,6 +67,10 @@ class LocalExecutor:
         finally:
             self.close()  # an accelerator is held by its process
 
+    def choose(self, kind: str) -> Machine | None:
+        here = read_machine()
+        return here.only(kind) if here.count(kind) else None
+
     def measure(self, name: str, job: Plain, on: Machine, limit_s: float) -> Plain:
         """At most once, in a process of its own."""
         if not read_machine().count(on.kind):

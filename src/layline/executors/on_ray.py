@@ -161,17 +161,25 @@ class RayExecutor:
         finally:
             pool.drop()
 
+    def choose(self, kind: str) -> Machine | None:
+        """Of the nodes that offer it one with room now: a driver may hold the only core of its node for days."""
+        fitting = [one.only(kind) for one in self.machines() if one.count(kind) and one.code == digest_code()]
+        offered = {what: self._count_by_node(what) for what in ("CPU", "GPU")}
+        usable = [one for one in fitting if offered["GPU" if one.accelerators else "CPU"].get(one.node)]
+        free = self._find_free("CPU")
+        return min(usable, key=lambda one: (one.node not in free, one.node), default=None)
+
     def measure(self, name: str, job: Plain, on: Machine, limit_s: float) -> Plain:
         """One call of one actor, which Ray neither restarts nor asks again; an answer after the limit is dropped.
 
-        Others may use the machine first: the limit begins when it is this job's turn.
+        Others may use the machine first: the limit begins anew when it is this job's turn.
         """
         ray = self._ray
         options = self._reserve(on)
         self.tally.attempts += 1
         actor = ray.remote(_Measurer).options(max_restarts=0, max_task_retries=0, **options).remote()
         try:
-            ray.get(actor.__ray_ready__.remote())
+            ray.get(actor.__ray_ready__.remote(), timeout=limit_s)
             return self._open(name, ray.get(actor.measure.remote(name, job, digest_code()), timeout=limit_s))
         except ray.exceptions.GetTimeoutError:
             self.tally.lost += 1
@@ -209,6 +217,14 @@ class RayExecutor:
 
     def _count_by_node(self, what: str) -> dict[str, int]:
         return {node["NodeID"]: int(node["Resources"].get(what, 0)) for node in self._ray.nodes() if node["Alive"]}
+
+    def _find_free(self, what: str) -> set[str]:
+        """Nodes with room now; none where Ray does not tell, as to its clients."""
+        try:
+            found: dict[str, dict[str, float]] = self._ray._private.state.available_resources_per_node()
+        except (AttributeError, self._ray.exceptions.RayError):
+            return set()
+        return {node for node, left in found.items() if left.get(what, 0) >= 1}
 
     def _at(self, node: str) -> Any:
         from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
@@ -313,9 +329,11 @@ class _OnKind(_Tasks):
         is_device = any(kind != one.processor for one in machines)
         if is_device:  # one task on each; Ray ends its process afterwards, so that nothing stays on the device
             self._options["num_gpus"] = 1
-        given = executor._count_by_node("GPU" if is_device else "CPU")
+        what = "GPU" if is_device else "CPU"
+        given, free = executor._count_by_node(what), executor._find_free(what)
         has = {one.node: one.count(kind) if is_device else one.cores for one in machines}
-        self._capacity = Capacity({node: min(given.get(node, 0), most) for node, most in has.items()})
+        most = {node: min(given.get(node, 0), number) for node, number in has.items()}
+        self._capacity = Capacity({node: number for node, number in most.items() if node in free} or most)
         if not self._capacity.has_room():
             raise ConfigError(
                 f"No node with a {kind} offers it to Ray.", hint="Start it with --num-gpus or --num-cpus."

@@ -39,6 +39,10 @@ class Executor(Protocol):
         """Job number and answer, as they come, from machines of one kind; closed early, nobody works on."""
         ...
 
+    def choose(self, kind: str) -> Machine | None:
+        """A machine of this kind that may be measured on; the same one as long as it is there."""
+        ...
+
     def measure(self, name: str, job: Plain, on: Machine, limit_s: float) -> Plain:
         """At most once; raises Lost."""
         ...

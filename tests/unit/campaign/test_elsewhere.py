@@ -50,6 +50,9 @@ class Scripted:
 
     look = machines
 
+    def choose(self, kind: str) -> Machine | None:
+        return next((one.only(kind) for one in self._machines if one.count(kind)), None)
+
     def measure(self, name: str, job: Plain, on: Machine, limit_s: float) -> Plain:
         self.asked.append((on.host, on.kind))
         asked = codec.decode(Asked, job["asked"], where="test")
@@ -137,9 +140,7 @@ def test_a_verdict_is_measured_where_the_campaign_is_and_a_loss_spends_its_share
     """This machine is an Abacus; the campaign begins on the executor's and stays there."""
     monkeypatch.setattr("layline.campaign.trusted.name_processor", lambda: "Abacus")
     (ledger,) = project.path.glob("agent/workspace/away/ledger.jsonl")
-    far = Scripted(
-        FAR, replace(FAR, node="2", code="other"), ledger=ledger, script=["runs", "lost", "raised", "refused"]
-    )
+    far = Scripted(FAR, ledger=ledger, script=["runs", "lost", "raised", "refused"])
     with inside(project.path):
         campaign_baseline(now=now, executor=far)
         assert read_campaign(None).state.machine == "Faraway 9"

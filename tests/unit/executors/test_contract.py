@@ -96,6 +96,10 @@ def test_another_kind_of_machine_is_refused(executor: Executor) -> None:
     with pytest.raises(ConfigError, match="Abacus"):
         list(executor.screen(f"{TRIAL}greet", jobs(1), "Abacus"))
     kind = executor.machines()[0].kind
+    assert executor.choose("Abacus") is None
+    chosen = executor.choose(kind)
+    assert chosen is not None
+    assert (chosen.kind, chosen in executor.machines()) == (kind, True)
     assert sorted(number for number, _ in executor.screen(f"{TRIAL}greet", jobs(3), kind)) == [0, 1, 2]
 
 
