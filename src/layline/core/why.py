@@ -58,6 +58,7 @@ class Reason(Enum):
     OTHER_BACKEND = "it belongs to another backend"
     OWN_CODE = "it is our own code, not upstream's"
     MEMBER_OF_VALUE = "it belongs to the value {name}, which is assigned as before"
+    SET_BY_METHODS = "methods of its class set it on their objects, at the tip too"
     FROM_OUTSIDE = "its class is still there; the name itself is inherited from another package, or an addition of ours"
     OF_A_FUNCTION = "an attribute of a function object"
     FUNCTION_STAYS = "the function is still there"

@@ -43,7 +43,9 @@ def _compare(target: str, sides: Sides) -> Comparison:
     if found.kind is DriftKind.EXTERNAL and sides.pin.index.owns(target):
         owner = sides.comparer.compare(target.rpartition(".")[0])
         if owner.kind not in LOST and _is_class(owner):
-            return replace(found, kind=DriftKind.UNCHANGED, why=(Why(Reason.FROM_OUTSIDE),))
+            is_set = sides.reader.sets(owner, target.rpartition(".")[2])
+            why = Why(Reason.SET_BY_METHODS if is_set else Reason.FROM_OUTSIDE)
+            return replace(found, kind=DriftKind.UNCHANGED, why=(why,))
         if owner.kind not in LOST:
             return _outside(found, Reason.NOT_OF_THIS_UPSTREAM)
         return replace(found, kind=owner.kind, suggestions=_move(owner, target), why=owner.why, commits=owner.commits)

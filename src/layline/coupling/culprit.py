@@ -265,7 +265,11 @@ def find_last_seen(rows: Iterable[Drift], sides: Sides, upstream: Repository, pi
 
 
 def _is_unknown(row: Drift) -> bool:
-    return row.kind is DriftKind.DEAD_AT_PIN and row.comparison is not None and not row.comparison.before.exists
+    """A name that the pin does not have; a row may be dead for another reason."""
+    found = row.comparison
+    return (
+        row.kind is DriftKind.DEAD_AT_PIN and found is not None and found.kind is row.kind and not found.before.exists
+    )
 
 
 def _guess_places(target: str, sides: Sides) -> Iterator[tuple[str, str]]:

@@ -53,6 +53,13 @@ class Reader:
         listed = sorted(found, key=lambda item: (item.line, say(item.why)))
         return tuple({(item.name, item.attribute): item for item in reversed(listed)}.values())[::-1]
 
+    def sets(self, owner: Comparison, word: str) -> bool:
+        """Whether methods of a class put an attribute on their objects, at pin and tip."""
+        homes = (owner.before.home, owner.after.home or owner.new_home)
+        return all(
+            home is not None and word in side.find(home) for side, home in zip(self._instances, homes, strict=True)
+        )
+
     def _find_attributes(self, comparison: Comparison, ours: Replacement) -> Iterator[LostRead]:
         """Attributes of `self` and of parameters whose class upstream's signature tells."""
         if not isinstance(ours.node, ast.FunctionDef | ast.AsyncFunctionDef):

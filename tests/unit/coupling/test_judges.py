@@ -202,6 +202,20 @@ def test_who_made_it_break_is_told_and_not_who_changed_it_first(
     assert (row.severity, row.culprit and row.culprit.subject) == ("breaks", "tip"), row.detail
 
 
+SET = "import torch\nclass Run(torch.nn.Module):\n    def __init__(self):\n        self.part = 1\n"
+SETTING = [
+    # (what it shows, the attribute we replace, upstream at the tip, why it is said to stay)
+    ("set at pin and tip", "part", SET, "set-by-methods"),
+    ("set by nobody", "other", SET, "from-outside"),
+]
+
+
+@pytest.mark.parametrize(("name", "tip", "code"), [row[1:] for row in SETTING], ids=[row[0] for row in SETTING])
+def test_an_attribute_that_methods_set_is_a_member_of_the_class(tmp_path: Path, name: str, tip: str, code: str) -> None:
+    row = judge(tmp_path, {"keel/run.py": SET}, {"keel/run.py": f"{tip}x = 1\n"}, target=f"keel.run.Run.{name}")
+    assert (row.kind, codes(row)) == ("unchanged", [code])
+
+
 def test_a_member_of_a_class_that_is_no_longer_imported(tmp_path: Path) -> None:
     base = "class Base:\n    def go(self, x):\n        return x\n"
     before = {"keel/base.py": base, "keel/run.py": "from keel.base import Base\n"}

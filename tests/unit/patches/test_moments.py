@@ -395,6 +395,21 @@ def first(old):
 """,
         [],
     ),
+    (
+        "an empty container that we fill",
+        """
+from torch import nn
+class Block(nn.Module): ...
+class Stack(nn.Module):
+    def __init__(self):
+        self.mid = nn.Module()
+        self.mid.first = Block()
+        for step in range(3):
+            down = nn.Module()
+            down.sample = Block()
+""",
+        [],
+    ),
 ]
 
 

@@ -85,8 +85,8 @@ def _tell(event: Write, name: str, installer: Installer) -> Iterator[Effect]:
     """One row per class the object may be of, where the code tells; else one that says how the object is reached."""
     value, owner = event.value or Unknown("deleted"), _find_holder(event.owner)
     made = class_of(owner)
-    if isinstance(made, Outside) and made.path.partition(".")[0] in sys.stdlib_module_names:
-        return  # a stand-in we made ourselves: `SimpleNamespace()`, `MagicMock()`
+    if isinstance(made, Outside) and (made.path.partition(".")[0] in sys.stdlib_module_names or _is_any(made)):
+        return  # a stand-in or an empty container we made ourselves: `SimpleNamespace()`, `nn.Module()`
     known = find_classes(event.owner, event.when) or find_said(owner, installer.machine)
     if len(known) > 1 and any(map(_is_any, known)):
         known = []  # it may be an object of nearly every class: `model: PreTrainedModel | Adapted`
