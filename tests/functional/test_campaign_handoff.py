@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 import pytest
@@ -213,7 +214,8 @@ def test_a_shipped_operator_needs_no_commands(tmp_path: Path) -> None:
     manifest = parse_manifest(answer.data["draft"], where="draft")
     assert (manifest.measuring, manifest.operator) == ("trusted", "gemm")
     environment = {row["name"]: row["value"] for row in answer.data["environment"]}
-    assert environment["GPU and architecture"] == "not needed"
+    if not shutil.which("nvidia-smi") and not shutil.which("rocm-smi"):  # one that is there is told
+        assert environment["GPU and architecture"] == "not needed"
     assert "nvcc" not in environment["Compiler"].lower()
 
 

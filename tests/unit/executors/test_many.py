@@ -235,7 +235,7 @@ DOCTOR: list[tuple[str, list[Machine | Silent], str, str]] = [
     ("one like this", [read_machine("a")], "1 machine answers (local): 1 kind.", ""),
     (
         "two kinds",
-        [read_machine("a"), replace(read_machine("b"), processor="Abacus")],
+        [replace(read_machine("a"), processor=name, accelerators=()) for name in ("Abacus", "Slide rule")],
         "2 machines answer (local): 2 kinds.",
         "are never compared",
     ),

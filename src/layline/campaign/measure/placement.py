@@ -39,14 +39,17 @@ class Placements:
     rng: np.random.Generator
     _ready: list[Path] | None = None
     _owner: int = field(default_factory=os.getpid)
-    """A fork makes places of its own, as few as it needs: what its parent has ready its other forks would use, too."""
+    """A fork has the kernel where it was built, then places of its own: what its parent has ready other forks would
+    use, too, and most forks need but one.
+    """
 
     def draw(self) -> Built:
         """The same machine code somewhere else; a Python kernel has no place to draw."""
         if not self.built.units:
             return self.built
         if self._owner != os.getpid():
-            self._owner, self._ready = os.getpid(), list(self._link(1))
+            self._owner, self._ready = os.getpid(), []
+            return self.built
         if not self._ready:
             self._ready = list(self._link(AT_FIRST if self._ready is None else AT_ONCE))
         return replace(self.built, path=self._ready.pop())

@@ -111,7 +111,7 @@ class _Run:
             self._examine()
         if self._is_blind():
             return
-        looks = self._request.plan.looks if self._is_candidate else (BASELINE_PAIRS,)
+        looks = self._request.plan.looks if self._is_candidate else (min(BASELINE_PAIRS, self._request.plan.looks[-1]),)
         while True:
             due = next(at for at in looks if at > len(self._pairs))
             self._measure_one_pair(due - len(self._pairs) - 1)

@@ -72,7 +72,7 @@ PROBES: tuple[Probe, ...] = (
         is_long=True,
     ),
     Probe(name="other callers", run=show_callers, needs=_needs(CANDIDATE, PROGRAM), opens_own=True, is_apart=True),
-    Probe(name="pauses", run=show_pauses, needs=_needs(ACCOUNT), is_apart=True),
+    Probe(name="pauses", run=show_pauses, needs=_needs(ACCOUNT), is_apart=True, is_long=True),
     Probe(name="edges of memory", run=show_edges, needs=_needs(EDGE), is_apart=True),
     Probe(
         name="against the start",

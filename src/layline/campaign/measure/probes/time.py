@@ -16,9 +16,9 @@ from layline.campaign.values.describe import describe_inputs, describe_shape
 from layline.campaign.values.operator import Shape
 from layline.campaign.values.statistics import denies_gain, quantile
 
-STALL_CALLS, STALL_REQUESTS, STALL_S, TOGETHER = 120, 6, 0.3, 4
+STALL_CALLS, STALL_REQUESTS, STALL_S, FEW, MANY = 120, 6, 0.3, 4, 8
 """Calls of the smallest shape; requests of another, at least, and seconds after which there are no more; calls to a
-request: what one of them costs more is in the mean whatever others it comes with.
+request, by the room there is: what one of them costs more is in the mean whatever others it comes with.
 """
 SERIES = 3
 """How often what a busy machine could do as well must be seen before it is held against a kernel."""
@@ -64,10 +64,11 @@ def _time_in_a_row(on: Trial, shape: Shape, limit_s: float) -> dict[bool, list[f
     assert on.best is not None  # noqa: S101  the probe needs a candidate
     costs: dict[bool, list[float]] = {True: [], False: []}
     until = time.monotonic() + limit_s
-    for call in range(STALL_CALLS // TOGETHER):
+    together = max(FEW, min(MANY, stage.device.count_room(stage, shape)))
+    for call in range(STALL_CALLS // together):
         if call >= STALL_REQUESTS and time.monotonic() > until:
             break
-        given = draw_by_chance(stage, shape, count=TOGETHER)
+        given = draw_by_chance(stage, shape, count=together)
         for one in (on.trial, on.best):
             costs[one is on.trial].append(time_calls(stage, one, given) / 1e6)
     return costs
