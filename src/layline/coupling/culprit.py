@@ -77,8 +77,7 @@ def _find_culprit(row: Drift, sides: Sides) -> str | None:
     fits = row.kind is DriftKind.UNCHANGED or row.style is Style.FUNCTION_WRAPPING or broken == {Reason.MISREADS}
     if row.lost and len(row.lost) == len(row.problems) and row.kind not in LOST and fits:
         # the target fits: what our replacement reads is what asks for work
-        lost = sorted(row.lost, key=lambda item: not item.certain)
-        return next((found for item in lost if (found := sides.reader.find_culprit(item)) is not None), None)
+        return _find_losing(row, sides)
     returns = broken == {Reason.MISRETURNS} or (row.kind is DriftKind.BODY_CHANGED and not broken)
     if returns and (found := _find_returning(row, sides)) is not None:
         return found
@@ -100,6 +99,15 @@ def _find_culprit(row: Drift, sides: Sides) -> str | None:
 def _find_broken(row: Drift) -> frozenset[Reason]:
     """Why it breaks: who changed something else besides is not to blame."""
     return frozenset(one.why.reason for one in row.findings if one.severity is Severity.BREAKS)
+
+
+def _find_losing(row: Drift, sides: Sides) -> str | None:
+    """The first commit that took away something our replacement reads; what surely breaks counts before the rest."""
+    certain = [item for item in row.lost if item.certain]
+    found = [one for item in certain or row.lost if (one := sides.reader.find_culprit(item)) is not None]
+    tracer = sides.comparer.tracer(row.comparison.before.module or "") if row.comparison is not None else None
+    order = _positions(tracer) if tracer is not None else {}
+    return min(found, key=lambda commit: order.get(commit, len(order)), default=None)
 
 
 def _find_returning(row: Drift, sides: Sides) -> str | None:

@@ -216,6 +216,16 @@ def test_an_attribute_that_methods_set_is_a_member_of_the_class(tmp_path: Path, 
     assert (row.kind, codes(row)) == ("unchanged", [code])
 
 
+def test_of_several_losses_the_first_is_to_blame(tmp_path: Path) -> None:
+    """Our lines ask for `size` first; upstream took `speed` away first."""
+    ours = "def ours(self, x):\n    return self.size * self.speed\n\nimport keel.run\nkeel.run.Run.go = ours\n"
+    texts = [hold("size = self.speed", "print(x)"), hold("size", "print(x)"), hold("pace", "print(x)")]
+    files = [{"keel/run.py": text} for text in texts]
+    row = judge(tmp_path, files[0], {**files[2]}, ours=ours, target="keel.run.Run.go", between=files[1])
+    assert row.culprit is not None
+    assert (row.severity, row.culprit.subject) == ("breaks", "between")
+
+
 def test_a_member_of_a_class_that_is_no_longer_imported(tmp_path: Path) -> None:
     base = "class Base:\n    def go(self, x):\n        return x\n"
     before = {"keel/base.py": base, "keel/run.py": "from keel.base import Base\n"}
