@@ -6,7 +6,9 @@ import gc
 import os
 import shutil
 import tempfile
+import time
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -27,6 +29,7 @@ gc.set_threshold(
 
 
 _MEMORY = Path("/dev/shm")
+_DAY_S = 86_400
 _ROOM = 4 << 30
 """Bytes: a whole run leaves about an eighth of it."""
 _PLACE, _PASSED = pytest.StashKey[str](), pytest.StashKey[bool]()
@@ -42,6 +45,10 @@ def pytest_configure(config: pytest.Config) -> None:
     about = os.statvfs(_MEMORY)
     if about.f_bavail * about.f_frsize < _ROOM or about.f_flag & os.ST_NOEXEC:
         return
+    for left in _MEMORY.glob("layline-tests-*"):
+        with suppress(OSError):
+            if time.time() - left.stat().st_mtime > _DAY_S:  # of a run that failed or was killed
+                shutil.rmtree(left)
     place = tempfile.mkdtemp(prefix="layline-tests-", dir=_MEMORY)
     os.environ["TMPDIR"] = tempfile.tempdir = config.stash[_PLACE] = place
 
