@@ -165,7 +165,7 @@ def _tell_beginning(step: PlanStep) -> str:
     if step.ahead == 1:
         return f"First fix the {count(step.places, 'place')} that the commit right after the pin breaks."
     where = f"{step.ahead} commits after the pin"
-    return f"First fix the {count(step.places, 'place')} that break {where}; no earlier stop brings anything."
+    return f"First fix the {count(step.places, 'place')} that break {where}; there is no useful stop before that."
 
 
 def _key_dependencies(gap: Gap) -> Section:

@@ -92,7 +92,7 @@ def cost_sentence(gap: Gap) -> str:
     files = len({place.rpartition(":")[0] for place in places})
     fix = f"{count(len(places), 'place')} (file:line of ours) to fix in {count(files, 'file')}"
     change = "changes" if gap.effort and gap.effort.lines == 1 else "change"
-    later = "Counting every later use of the broken names, at least"
+    later = "With the other lines that use those names, at least"
     lines = f" {later} {count(gap.effort.lines, 'line')} {change}." if gap.effort else ""
     return f"Work: {fix}: {_how(gap, places)}.{lines}{_causes(gap, len(places))}{_beside(gap)}"
 
@@ -105,8 +105,9 @@ def _beside(gap: Gap) -> str:
         parts.append(f"{count(keys, 'YAML line')} with {count(len(gap.stale_keys), 'key')} unknown to the tip")
     if gap.tests:
         files = len({place.path for place in gap.tests})
-        parts.append(f"{count(len(gap.tests), 'import')} of names that are gone, in {count(files, 'test file')}")
-    return f" Beside the code: {listed(parts)}." if parts else ""
+        gone = f"{count(len(gap.tests), 'import')} of names that are gone"
+        parts.append(f"{count(files, 'test file')} with {gone}")
+    return f" Beside the code: {'; '.join(parts)}." if parts else ""
 
 
 def _how(gap: Gap, places: tuple[str, ...]) -> str:
@@ -139,8 +140,7 @@ def _causes(gap: Gap, total: int) -> str:
     unknown = total - sum(len(cause.places) for cause in gap.causes)
     parts += [f"what breaks the remaining {unknown} was not found"] if unknown > 0 else []
     if again:
-        who = f"{count(again, 'change')} {verb(again, 'breaks')}"
-        parts.append(f"on the way {who} some of them again (see the upgrade plan)")
+        parts.append(f"in steps, {count(again, 'later change')} {verb(again, 'breaks')} some of them a second time")
     return f" {'; '.join(parts)}."
 
 

@@ -122,8 +122,16 @@ def dependency_sentence(gap: Gap) -> str:
     kinds = [f"{len(runtime) if rest else 'all'} at run time"] if runtime else []
     kinds += [f"{rest if runtime else 'all'} of extras, builds and groups"] if rest else []
     parts = [f"{count(len(runtime) + rest, 'requirement')} ({listed(kinds)})"] if kinds else []
-    parts += [f"the range of Python{f' ({len(python)} files)' if len(python) > 1 else ''}"] if python else []
+    parts += [_tell_python(python)] if python else []
     return f"The package metadata differs in {listed(parts)}."
+
+
+def _tell_python(rows: list[Difference]) -> str:
+    """The versions of Python where one file says them."""
+    was, now = (rows[0].was, rows[0].now) if len(rows) == 1 else (None, None)
+    if was is not None and now is not None:
+        return f"Python itself ({was.spec} at the pin, {now.spec} at the tip)"
+    return f"the range of Python{f' ({len(rows)} files)' if len(rows) > 1 else ''}"
 
 
 def _tell_needs(rows: list[Difference]) -> str:
