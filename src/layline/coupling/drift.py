@@ -239,8 +239,7 @@ def judge_reads(question: Question) -> Iterator[Finding]:
     """A replacement that reads what the tip does not have fails, however well its target fits."""
     if question.lost:
         severity = Severity.BREAKS if any(item.certain for item in question.lost) else Severity.LOOK
-        why = Why(Reason.MISREADS, parts=tuple(item.why for item in question.lost))
-        yield Finding(severity=severity, why=why)
+        yield Finding(severity=severity, why=Why(Reason.MISREADS, parts=tuple(item.why for item in question.lost)))
 
 
 def judge_reach(question: Question) -> Iterator[Finding]:

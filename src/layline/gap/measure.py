@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from datetime import date
@@ -85,11 +85,10 @@ def measure_between(
         patches, unread, impact = waiting.result()
     ours = {*impact.used_files} | {one.path for row in patches or () for one in row.evidence if one.path}
     places = find_broken_places(impact.couplings, patches or ())
-    broken = len(places) if impact.surface is not None else None
-    changed = find_package_changes(pin.entries, tip.entries, history.diff)
-    packages = tuple(_name_commits(changed, history, upstream))
+    packages = tuple(_find_packages(pin, tip, history))
     mentions = _find_mentions(pair, packages, tip)
     causes = find_causes(history.log, impact.couplings, patches or (), _find_deletions(packages, mentions))
+    broken = len(places) if impact.surface is not None else None
     inputs = policy_inputs(history.distance.behind, history.age_days, broken, dependencies.differences)
     return Gap(
         key=key,
@@ -137,10 +136,11 @@ def _find_mentions(
     return tuple(find_mentions(tree, list_yaml(tree.entries, folders), packages, tip.entries))
 
 
-def _name_commits(packages: Iterable[PackageChange], history: History, upstream: Repository) -> Iterator[PackageChange]:
-    """Packages that are gone or made of older code, with the commits that did it."""
-    read = cache(lambda commit: read_diff(upstream, f"{commit}^", commit, copies=True))
-    gone = name_deletions(packages, history.log, history.touched)
+def _find_packages(pin: Tree, tip: Tree, history: History) -> Iterator[PackageChange]:
+    """Packages that are new or gone, with the commits that deleted them or made them of older code."""
+    changed = find_package_changes(pin.entries, tip.entries, history.diff)
+    read = cache(lambda commit: read_diff(tip.repository, f"{commit}^", commit, copies=True))
+    gone = name_deletions(changed, history.log, history.touched)
     return name_origins(gone, history.log, history.touched, read)
 
 

@@ -15,6 +15,7 @@ from layline.gap.cells import change_link
 
 if TYPE_CHECKING:
     from layline.core.report import Inline
+    from layline.core.revision import Commit
     from layline.gap.areas import PackageChange
     from layline.gap.changes import UpstreamChange
     from layline.gap.model import Gap
@@ -87,8 +88,7 @@ def _tell_deleted(gap: Gap, package: PackageChange, places: int, files: tuple[st
     ]
     ours = [count(places, "place")] if places else []
     ours.append(f"{count(len(files), 'YAML file')} ({listed(where, most=4)})")
-    by = package.by
-    since = f" ({f'#{by.pull_request}' if by.pull_request else by.hash[:8]}, {by.date})" if by is not None else ""
+    since = f" ({_tell_commit(package.by)}, {package.by.date})" if package.by is not None else ""
     return f"Upstream deleted {package.path}{since}, which {listed(ours)} of ours use."
 
 
@@ -126,9 +126,13 @@ def tell_origins(gap: Gap, most: int) -> str:
 
 def _tell_origin(package: PackageChange) -> str:
     """`up/hybrid (from up/mamba, #24)`."""
-    by = package.by
-    since = f", {f'#{by.pull_request}' if by.pull_request else by.hash[:8]}" if by is not None else ""
+    since = f", {_tell_commit(package.by)}" if package.by is not None else ""
     return f"{package.path} (from {listed(list(package.origins), most=2)}{since})"
+
+
+def _tell_commit(commit: Commit) -> str:
+    """Its pull request, or its hash."""
+    return f"#{commit.pull_request}" if commit.pull_request else commit.hash[:8]
 
 
 def _is_model(path: str) -> bool:

@@ -42,6 +42,23 @@ _MERGE = re.compile(r"Merge (?:pull request #\d+|branch) ")
 _MERGE_REQUEST = re.compile(r"^See merge request:? \S*!(\d+)\s*$", re.MULTILINE)  # GitLab, GitCode
 _NUMBER = re.compile(r"(?:\s*\(#\d+\))+(?:\s*\[[^\]]*\])*\s*$")
 
+_HASHED = (
+    ".py",
+    ".pyi",
+    ".sh",
+    ".yaml",
+    ".yml",
+    ".toml",
+    ".cfg",
+    ".ini",
+    ".txt",
+    ".md",
+    ".cmake",
+    "Dockerfile",
+    "Makefile",
+)
+"""Files in which `#` begins a comment, or a heading."""
+
 
 def read_merged(downstream: Repository, before: str | None, tip: str) -> tuple[Merged, ...]:
     """First-parent commits of a window, newest first, with the paths each brought in."""
@@ -104,16 +121,15 @@ def build_pull_requests(
 
 
 def changes_comments(downstream: Repository, commit: Commit) -> bool:
-    """Whether every line that a commit adds or takes away is a comment (`#`) or empty."""
+    """Whether every line that a commit adds or takes away is a comment (`#`) or empty; in C `#` is none."""
     if not commit.parents:
         return False
     diff = downstream.git("diff", "--unified=0", "--no-ext-diff", "--no-textconv", commit.parents[0], commit.hash)
-    lines = [
-        line[1:].strip()
-        for line in diff.decode("utf-8", "replace").splitlines()
-        if line[:1] in {"+", "-"} and not line.startswith(("+++ ", "--- "))
-    ]
-    return bool(lines) and all(not line or line.startswith("#") for line in lines)
+    told = [line for line in diff.decode("utf-8", "replace").splitlines() if line[:1] in {"+", "-"}]
+    names = [line for line in told if line.startswith(("+++ ", "--- ")) and not line.endswith(" /dev/null")]
+    lines = [line[1:].strip() for line in told if not line.startswith(("+++ ", "--- "))]
+    is_known = all(name.endswith(_HASHED) for name in names)
+    return is_known and bool(lines) and all(not line or line.startswith("#") for line in lines)
 
 
 def find_moves(downstream: Repository, merged: tuple[Merged, ...], submodules: Set[str]) -> Iterator[PinMove]:

@@ -26,7 +26,7 @@ def find_carried(folder: Path) -> list[Path]:
 def measure(path: Path) -> int:
     """Bytes of a file, or of all below a folder."""
     try:
-        if path.is_dir():
+        if path.is_dir() and not path.is_symlink():
             return sum(measure(one) for one in path.iterdir())
         return path.lstat().st_size
     except OSError:

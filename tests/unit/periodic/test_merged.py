@@ -130,6 +130,7 @@ def test_a_change_of_comments_alone_is_seen(tmp_path: Path) -> None:
     history.commit("first", {"a.py": "x = 1\n"})
     history.commit("header", {"a.py": "# from elsewhere\n\nx = 1\n"})
     history.commit("code", {"a.py": "# from elsewhere\n\nx = 2  # two\n"})
+    history.commit("include", {"a.c": "#include <math.h>\n"})
     downstream = open_repository(history.path)
     found = [changes_comments(downstream, read_commit(downstream, one)) for one in history.commits]
-    assert found == [False, True, False]
+    assert found == [False, True, False, False]
