@@ -79,7 +79,7 @@ def campaign_report(
             record_head_to_head(campaign)
             progress("measuring what the machine allows")
             record_roof(campaign)
-            record_training(campaign, progress)
+            record_training(campaign)
             if campaign.state.reported_at is None:
                 campaign.record("reported", headline=find_headline(campaign.state))
             progress("drawing the pictures, writing the report")

@@ -15,11 +15,13 @@ from layline import codec
 from layline.campaign.bench import Measured
 from layline.campaign.devices.gpu_lock import hold_one, take_one
 from layline.campaign.measure.analysis import Analysis, analyze
+from layline.campaign.measure.gpu.train import has_place, train
 from layline.campaign.operators.travel import open_operator
 from layline.campaign.trusted import Asked, TrustedBench, run_trial
 from layline.campaign.values.operator import Operator, Shape, Snapshot
+from layline.campaign.values.training import Training
 from layline.errors import BenchError, ConfigError
-from layline.executors import Executor, Lost, Machine, Plain
+from layline.executors import Executor, Lost, Machine, Plain, say
 from layline.executors.machine import name_product
 
 if TYPE_CHECKING:
@@ -28,7 +30,7 @@ if TYPE_CHECKING:
 LIMIT_S = 3600.0
 """Longer than any run: a machine that is silent for so long is lost."""
 PROCESSOR = "processor"
-_MEASURE, _ANALYZE = f"{__name__}:measure_there", f"{__name__}:analyze_there"
+_MEASURE, _ANALYZE, _TRAIN = (f"{__name__}:{name}_there" for name in ("measure", "analyze", "train"))
 
 
 class BenchElsewhere(TrustedBench):
@@ -72,12 +74,20 @@ class BenchElsewhere(TrustedBench):
         job = {"kernel": codec.encode(kernel) if kernel else None, "shape": shape.label}
         return codec.decode(Analysis, self._call(self._on, _ANALYZE, job), where=self._on.host)
 
+    def train(self, start: Snapshot, best: Snapshot) -> Training | None:
+        if self._on is None:
+            return super().train(start, best)
+        if not has_place(self.operator) or not self._on.accelerators:
+            return None
+        job = {"start": codec.encode(start), "best": codec.encode(best)}
+        return codec.decode(Training, self._call(self._on, _TRAIN, job), where=self._on.host)
+
     def _call(self, on: Machine, name: str, job: Plain) -> Plain:
         sources = [list(source) for source in self.sources.items()]
         named = {"operator": self.manifest.operator or "", "sources": sources, "kind": on.kind}
         self._progress(f"measuring on {on.host}")
         try:
-            return self._executor.measure(name, {**named, **job}, on, LIMIT_S)
+            return self._executor.measure(name, {**named, **job}, on, LIMIT_S, self._progress)
         except Lost as lost:
             raise Lost(f"The run on {on.host}", lost.why) from None
         except ConfigError as error:  # what the run itself raised there
@@ -111,7 +121,7 @@ def measure_there(job: Plain) -> Plain:
     operator = open_operator(job["operator"], job["sources"])
     asked = codec.decode(Asked, job["asked"], where="job")
     with _alone(operator, job["kind"]):
-        answer: Plain = codec.encode(run_trial(operator, asked, lambda _said: None))
+        answer: Plain = codec.encode(run_trial(operator, asked, say))
     return answer
 
 
@@ -121,6 +131,14 @@ def analyze_there(job: Plain) -> Plain:
     shape = next(one for one in operator.shapes if one.label == job["shape"])
     with _alone(operator, job["kind"]):
         answer: Plain = codec.encode(analyze(operator, kernel, shape))
+    return answer
+
+
+def train_there(job: Plain) -> Plain:
+    operator = open_operator(job["operator"], job["sources"])
+    start, best = (codec.decode(Snapshot, job[name], where="job") for name in ("start", "best"))
+    with _alone(operator, job["kind"]):
+        answer: Plain = codec.encode(train(operator, start, best, progress=say))
     return answer
 
 

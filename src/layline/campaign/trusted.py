@@ -15,8 +15,9 @@ from typing import TYPE_CHECKING
 from layline.campaign.bench import Measured
 from layline.campaign.devices.gpu_condition import read_accelerator
 from layline.campaign.devices.gpu_lock import hold_first
-from layline.campaign.measure.accelerator import plan_device
+from layline.campaign.measure.accelerator import has_device, plan_device
 from layline.campaign.measure.analysis import Analysis, analyze
+from layline.campaign.measure.gpu.train import has_place, train
 from layline.campaign.measure.request import Request
 from layline.campaign.measure.run import measure_baseline, measure_pair
 from layline.campaign.operators.find import find_operator
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
     from layline.campaign.values.manifest import Manifest
     from layline.campaign.values.measurement import Bucket, Measurement
     from layline.campaign.values.operator import Operator, Shape
+    from layline.campaign.values.training import Training
     from layline.campaign.values.verdict import Verdict
 
 
@@ -97,6 +99,12 @@ class TrustedBench:
     def analyze(self, kernel: Snapshot | None, shape: Shape) -> Analysis:
         """What the machine allows and, of a kernel, what its counters say on one shape."""
         return analyze(self.operator, kernel, shape)
+
+    def train(self, start: Snapshot, best: Snapshot) -> Training | None:
+        """A real training loop with each; None where the operator has no place in one, or nothing here can run it."""
+        if not has_place(self.operator) or not has_device():
+            return None
+        return train(self.operator, start, best, progress=self._progress)
 
     def judge(self, measurement: Measurement, bucket: Bucket | None) -> Verdict:
         return judge(measurement, bucket=bucket, weight_share=self.manifest.weight_share)

@@ -7,17 +7,18 @@ import queue
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Callable, Generator, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import IO
 
 from layline.errors import ConfigError
-from layline.executors.calls import ANSWER, HINT, MESSAGE
+from layline.executors.calls import ANSWER, HINT, MESSAGE, SAID
 from layline.executors.dispatch import Answered, Attempt, Event, Gone, Raised, Tally, collect, dispatch
 from layline.executors.machine import Machine, Silent, digest_code, read_machine
 from layline.executors.parcels import Parcel
-from layline.executors.values import Lost, Plain
+from layline.executors.values import Lost, Plain, Tell, ignore
 
 _COMMAND = (sys.executable, "-P", "-m", "layline.executors.worker")
 
@@ -71,30 +72,32 @@ class LocalExecutor:
         here = read_machine()
         return here.only(kind) if here.count(kind) else None
 
-    def measure(self, name: str, job: Plain, on: Machine, limit_s: float) -> Plain:
+    def measure(self, name: str, job: Plain, on: Machine, limit_s: float, tell: Tell = ignore) -> Plain:
         """At most once, in a process of its own."""
         if not read_machine().count(on.kind):
             raise ConfigError(f"This machine is no {on.kind}.")
         self.tally.attempts += 1
         worker = self._start()
-        self._send(worker, 0, name, job)
+        self._send(worker, 0, name, job, tells=tell is not ignore)
         try:
-            return self._await_one(worker, name, limit_s)
+            return self._await_one(worker, name, limit_s, tell)
         finally:
             self._stop(worker)
 
-    def _await_one(self, worker: _Worker, name: str, limit_s: float) -> Plain:
+    def _await_one(self, worker: _Worker, name: str, limit_s: float, tell: Tell) -> Plain:
+        until = time.monotonic() + limit_s
         while True:
             try:
-                sender, line = self._messages.get(timeout=limit_s)
+                sender, line = self._messages.get(timeout=max(0.0, until - time.monotonic()))
             except queue.Empty:
                 self.tally.lost += 1
                 raise Lost(name, f"no answer within {limit_s:g} s") from None
             if sender is not worker:
                 self.tally.late += line is not None
                 continue
-            event = _read(worker, line)
-            match event:
+            match _read(worker, line):
+                case str(said):
+                    tell(said)
                 case Answered(answer=answer):
                     return answer
                 case Gone(why=why):
@@ -135,11 +138,12 @@ class LocalExecutor:
             self._messages.put((worker, line))
         self._messages.put((worker, None))
 
-    def _send(self, worker: _Worker, attempt: int, name: str, job: Plain) -> None:
+    def _send(self, worker: _Worker, attempt: int, name: str, job: Plain, *, tells: bool = False) -> None:
         worker.attempt = attempt
+        asked = {"attempt": attempt, "name": name, "job": job, "tells": tells}
         assert worker.process.stdin is not None  # noqa: S101  it is a pipe
         try:
-            worker.process.stdin.write(json.dumps({"attempt": attempt, "name": name, "job": job}) + "\n")
+            worker.process.stdin.write(json.dumps(asked) + "\n")
             worker.process.stdin.flush()
         except BrokenPipeError:
             return  # its end is told by what it no longer says
@@ -179,10 +183,11 @@ class _Processes:
         worker.attempt = None
         if line is None:
             self._executor._stop(worker)
-        return () if event is None else (event,)
+        return () if event is None or isinstance(event, str) else (event,)
 
 
-def _read(worker: _Worker, line: str | None) -> Event | None:
+def _read(worker: _Worker, line: str | None) -> Event | str | None:
+    """What a line says: how an attempt ended, or (a text) how far it is."""
     if line is None:
         held = worker.attempt
         return Gone(held, "its process died") if held is not None else None
@@ -190,6 +195,8 @@ def _read(worker: _Worker, line: str | None) -> Event | None:
         said = json.loads(line)
     except ValueError:
         return Gone(worker.attempt, "its answer was cut short") if worker.attempt is not None else None
+    if SAID in said:
+        return str(said[SAID])
     if ANSWER in said:
         return Answered(said["attempt"], said[ANSWER])
     return Raised(said["attempt"], said[MESSAGE], said[HINT])

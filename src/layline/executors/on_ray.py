@@ -19,7 +19,7 @@ from layline.executors.dispatch import Answered, Attempt, Event, Gone, Raised, T
 from layline.executors.machine import Machine, Silent, digest_code
 from layline.executors.parcels import FILE, LACKS, PARCELS, Parcel, read_blocks
 from layline.executors.silence import NO_TIME, Reason, ask_unknown, find_reason
-from layline.executors.values import Lost, Plain
+from layline.executors.values import Lost, Plain, Tell, ignore
 
 HERE = "local"
 """The address by which Ray starts a cluster of its own on this machine."""
@@ -27,6 +27,8 @@ _AHEAD = 1
 """Jobs on their way for each core of the cluster; with more, others would wait behind them."""
 _START_S = 120.0
 _HINT = "`ray start --head` begins one. Ray and Python must be the same everywhere, and RAY_AUTH_MODE and its token."
+_HEAR_S = 1.0
+"""So often a run is asked how far it is."""
 _LOOK_S = 10.0
 """So often a growing cluster is asked how large it is."""
 
@@ -169,7 +171,7 @@ class RayExecutor:
         free = self._find_free("CPU")
         return min(usable, key=lambda one: (one.node not in free, one.node), default=None)
 
-    def measure(self, name: str, job: Plain, on: Machine, limit_s: float) -> Plain:
+    def measure(self, name: str, job: Plain, on: Machine, limit_s: float, tell: Tell = ignore) -> Plain:
         """One call of one actor, which Ray neither restarts nor asks again; an answer after the limit is dropped.
 
         Others may use the machine first: the limit begins anew when it is this job's turn.
@@ -178,9 +180,12 @@ class RayExecutor:
         options = self._reserve(on)
         self.tally.attempts += 1
         actor = ray.remote(_Measurer).options(max_restarts=0, max_task_retries=0, **options).remote()
+        board = None if tell is ignore else ray.remote(_Board).options(num_cpus=0).remote()
         try:
             ray.get(actor.__ray_ready__.remote(), timeout=limit_s)
-            return self._open(name, ray.get(actor.measure.remote(name, job, digest_code()), timeout=limit_s))
+            asked = actor.measure.remote(name, job, digest_code(), board)
+            self._listen(asked, board, tell, limit_s)
+            return self._open(name, ray.get(asked, timeout=_START_S))
         except ray.exceptions.GetTimeoutError:
             self.tally.lost += 1
             raise Lost(name, f"no answer within {limit_s:g} s") from None
@@ -188,7 +193,20 @@ class RayExecutor:
             self.tally.lost += 1
             raise Lost(name, self.explain(error)) from None
         finally:
-            ray.kill(actor)
+            for one in (actor, board):
+                if one is not None:
+                    ray.kill(one)
+
+    def _listen(self, asked: Any, board: Any, tell: Tell, limit_s: float) -> None:
+        """Until there is an answer or the time is up; a board that is gone costs what it would have told."""
+        ray, until = self._ray, time.monotonic() + limit_s
+        pause = limit_s if board is None else _HEAR_S
+        while not ray.wait([asked], timeout=max(0.0, min(pause, until - time.monotonic())))[0]:
+            if time.monotonic() >= until:
+                raise ray.exceptions.GetTimeoutError
+            with suppress(ray.exceptions.RayError):
+                for said in ray.get(board.take.remote(), timeout=_HEAR_S):
+                    tell(said)
 
     def _reserve(self, on: Machine) -> dict[str, Any]:
         """What a measuring run takes of its node: a core, and an accelerator where it is one that is measured."""
@@ -242,10 +260,24 @@ class RayExecutor:
 class _Measurer:
     """Runs on a node; one actor for each call."""
 
-    def measure(self, name: str, job: Plain, code: str) -> Plain:
+    def measure(self, name: str, job: Plain, code: str, board: Any) -> Plain:
         with suppress(OSError):  # not everybody may: Ray's workers give way to all others
             os.setpriority(os.PRIO_PROCESS, 0, 0)
-        return call_same(name, job, code)
+        return call_same(name, job, code, ignore if board is None else board.hear.remote)
+
+
+class _Board:
+    """Between a run and whoever asked for it: what was said and not yet heard."""
+
+    def __init__(self) -> None:
+        self._said: list[str] = []
+
+    def hear(self, said: str) -> None:
+        self._said.append(said)
+
+    def take(self) -> list[str]:
+        said, self._said = self._said, []
+        return said
 
 
 def _receive(receiver: str, about: Plain, blocks: Sequence[Any]) -> Plain:

@@ -12,7 +12,7 @@ from layline.executors.local import LocalExecutor
 from layline.executors.machine import Machine, Silent
 from layline.executors.on_ray import HERE, NoCluster, RayExecutor
 from layline.executors.parcels import Parcel
-from layline.executors.values import Plain
+from layline.executors.values import Plain, Tell
 
 
 class Executor(Protocol):
@@ -43,8 +43,8 @@ class Executor(Protocol):
         """A machine of this kind that may be measured on; the same one as long as it is there."""
         ...
 
-    def measure(self, name: str, job: Plain, on: Machine, limit_s: float) -> Plain:
-        """At most once; raises Lost."""
+    def measure(self, name: str, job: Plain, on: Machine, limit_s: float, tell: Tell = ...) -> Plain:
+        """At most once; raises Lost. `tell` hears what the function says (`say`) while it runs."""
         ...
 
     def close(self) -> None: ...

@@ -7,6 +7,7 @@ import time
 from pathlib import Path
 
 from layline.errors import Error
+from layline.executors.calls import say
 from layline.executors.parcels import FILE, LACKS
 from layline.executors.values import Plain
 
@@ -30,6 +31,17 @@ def rest(job: Plain) -> Plain:
     began = time.time()
     time.sleep(job["seconds"])
     return {"number": job["number"], "began": began, "ended": time.time()}
+
+
+def report(job: Plain) -> Plain:
+    """Says how far it is, then rests until somebody has heard it."""
+    for said in job["says"]:
+        say(said)
+    heard = Path(job["heard"])
+    until = time.monotonic() + job["seconds"]
+    while not heard.exists() and time.monotonic() < until:
+        time.sleep(0.02)
+    return {"heard": heard.exists()}
 
 
 def keep(job: Plain) -> Plain:

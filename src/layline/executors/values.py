@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, TypeAlias
 
 from layline.errors import Error
 
 Plain: TypeAlias = dict[str, Any]
 """A job or an answer: JSON, so that every machine reads the same."""
+Tell: TypeAlias = Callable[[str], None]
+"""Hears how far a run is, while it runs."""
+
+
+def ignore(_said: str) -> None:
+    """Nobody listens."""
 
 
 class Lost(Error):

@@ -8,9 +8,12 @@ import os
 import queue
 import sys
 import threading
+from functools import partial
+from typing import TextIO
 
-from layline.executors.calls import call
+from layline.executors.calls import SAID, call
 from layline.executors.machine import read_machine
+from layline.executors.values import ignore
 
 
 def main() -> None:
@@ -21,8 +24,12 @@ def main() -> None:
     threading.Thread(target=_listen, args=(lines,), daemon=True).start()
     while True:
         asked = json.loads(lines.get())
-        reply = call(asked["name"], asked["job"])
+        reply = call(asked["name"], asked["job"], partial(_tell, replies) if asked["tells"] else ignore)
         print(json.dumps({"attempt": asked["attempt"], **reply}), file=replies, flush=True)
+
+
+def _tell(replies: TextIO, said: str) -> None:
+    print(json.dumps({SAID: said}), file=replies, flush=True)
 
 
 def _listen(lines: queue.Queue[str]) -> None:

@@ -17,16 +17,21 @@ from layline import codec
 from layline.app.campaign import campaign_baseline, campaign_move, campaign_new, campaign_resume, campaign_round
 from layline.app.campaign_end import campaign_verify
 from layline.app.campaign_operators import find_start
+from layline.app.campaign_run import campaign_run
 from layline.campaign.bench import Measured
 from layline.campaign.devices.machine import read_environment
-from layline.campaign.elsewhere import choose_kind
+from layline.campaign.elsewhere import BenchElsewhere, choose_kind
 from layline.campaign.loop.define import define_target
+from layline.campaign.loop.unattended import Limits
 from layline.campaign.operators import load_operator
 from layline.campaign.session.open import read_campaign
-from layline.campaign.trusted import Asked
+from layline.campaign.trusted import Asked, TrustedBench
 from layline.campaign.values.measurement import GateResult, Measurement, Plan, Status
+from layline.campaign.values.operator import Snapshot
+from layline.campaign.values.training import Training
 from layline.errors import BenchError, ConfigError
-from layline.executors import Lost, Machine, Plain, Tally, digest_code
+from layline.executors import Lost, Machine, Plain, Tally, Tell, digest_code
+from layline.executors.values import ignore
 
 FAR = Machine(host="far", node="1", processor="Faraway 9", cores=4, python="3.12", code=digest_code())
 BOARD = ("GPU-0, Board 1, 550, 700 W", "GPU-1, Board 1, 550, 700 W")
@@ -53,8 +58,12 @@ class Scripted:
     def choose(self, kind: str) -> Machine | None:
         return next((one.only(kind) for one in self._machines if one.count(kind)), None)
 
-    def measure(self, name: str, job: Plain, on: Machine, limit_s: float) -> Plain:
+    def measure(self, name: str, job: Plain, on: Machine, limit_s: float, tell: Tell = ignore) -> Plain:
+        tell("so far: +1 %")
         self.asked.append((on.host, on.kind))
+        if name.endswith(":train_there"):
+            trained: Plain = codec.encode(Training(model=codec.decode(Snapshot, job["best"], where="test").files[0][1]))
+            return trained
         asked = codec.decode(Asked, job["asked"], where="test")
         if asked.candidate is not None:
             assert self._ledger is not None
@@ -142,12 +151,18 @@ def test_a_verdict_is_measured_where_the_campaign_is_and_a_loss_spends_its_share
     (ledger,) = project.path.glob("agent/workspace/away/ledger.jsonl")
     far = Scripted(FAR, ledger=ledger, script=["runs", "lost", "raised", "refused"])
     with inside(project.path):
-        campaign_baseline(now=now, executor=far)
+        heard: list[str] = []
+        campaign_baseline(now=now, progress=heard.append, executor=far)
+        assert heard[-1] == "so far: +1 %", "what is said there is heard here, while it runs"
         assert read_campaign(None).state.machine == "Faraway 9"
         kernel = project.path / "gemm.c"
         kernel.write_text(kernel.read_text() + "/* other */ int other;\n")
         with pytest.raises(ConfigError, match=r"was measured on Faraway 9; this machine is Abacus"):
             campaign_round(propose("away"), now=now)
+        kernel.write_text(find_start("gemm", "naive"))
+        with pytest.raises(ConfigError, match=r"was measured on Faraway 9; this machine is Abacus"):
+            campaign_run("search", limits=Limits(rounds=1), now=now)  # before anything is looked at
+        kernel.write_text(kernel.read_text() + "/* other */ int other;\n")
         with pytest.raises(BenchError, match=r"could not be measured: The run on far was lost: the node died\."):
             campaign_round(propose("away"), now=now, executor=far)
         with pytest.raises(BenchError, match="no longer compiles"):
@@ -162,6 +177,21 @@ def test_a_verdict_is_measured_where_the_campaign_is_and_a_loss_spends_its_share
     assert [one["kind"] for one in entries if one["kind"] in {"unmeasured", "judged"}] == ["unmeasured", "judged"]
     assert state.rounds[-1].verdict is not None
     assert set(far.asked) == {("far", "Faraway 9")}
+
+
+def test_training_runs_where_the_campaign_is(project: History, monkeypatch: pytest.MonkeyPatch) -> None:
+    """On the executor's accelerator, which this machine has not; not at all where the loop has no place for it."""
+    monkeypatch.setattr("layline.campaign.trusted.has_device", lambda: False)
+    start, best = (Snapshot(files=(("k.py", text),)) for text in ("start", "best"))
+    with inside(project.path):
+        here = read_campaign(None).bench
+        assert isinstance(here, TrustedBench)
+        for operator, trained in ((ON_DEVICE, "best"), (GEMM, None)):
+            here.operator = operator
+            far = Scripted(replace(FAR, accelerators=BOARD))
+            found = BenchElsewhere(here, far, "Board 1").train(start, best)
+            assert (found and found.model, here.train(start, best)) == (trained, None)
+            assert far.asked == ([("far", "Board 1")] if trained else [])
 
 
 def test_a_campaign_moves_to_the_executors_other_kind(project: History, monkeypatch: pytest.MonkeyPatch) -> None:

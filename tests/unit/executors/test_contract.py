@@ -82,6 +82,20 @@ def test_a_late_answer_is_dropped(executor: Executor, tmp_path: Path) -> None:
     assert executor.measure(f"{TRIAL}greet", {"number": 5}, machine, 60)["number"] == 5
 
 
+def test_a_measurement_tells_how_far_it_is(executor: Executor, tmp_path: Path) -> None:
+    """Heard while it runs: it ends when the second word has been heard."""
+    heard: list[str] = []
+
+    def tell(said: str) -> None:
+        heard.append(said)
+        if len(heard) == 2:
+            (tmp_path / "heard").touch()
+
+    job = {"says": ["begins", "so far: +3 %"], "heard": str(tmp_path / "heard"), "seconds": 60}
+    assert executor.measure(f"{TRIAL}report", job, executor.machines()[0], 90, tell) == {"heard": True}
+    assert heard == ["begins", "so far: +3 %"]
+
+
 def test_what_the_function_raises_is_raised_here(executor: Executor) -> None:
     with pytest.raises(Error, match=r"Job 0 cannot be done\."):
         executor.map(f"{TRIAL}refuse", jobs(1))

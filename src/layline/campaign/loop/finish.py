@@ -12,8 +12,6 @@ from layline.campaign.folder.report import find_headline
 from layline.campaign.folder.transfer_check import attribute
 from layline.campaign.ledger.state import Level, Phase, Settled
 from layline.campaign.loop.begin import find_dirt
-from layline.campaign.measure.accelerator import has_device
-from layline.campaign.measure.gpu.train import REPLACED, train
 from layline.campaign.rounds import Campaign, check_frozen, check_machine, encode_measured
 from layline.campaign.told.status import encode_shared
 from layline.campaign.trusted import TrustedBench, to_snapshot
@@ -22,7 +20,7 @@ from layline.campaign.verify import find_deviations
 from layline.errors import BenchError, ConfigError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
 
     from layline.campaign import answers
     from layline.campaign.ledger.state import State
@@ -66,16 +64,15 @@ def record_roof(campaign: Campaign) -> None:
     campaign.record("ceilings", flops_per_s=found.flops_per_s, bytes_per_s=found.bytes_per_s, points=listed, what=what)
 
 
-def record_training(campaign: Campaign, progress: Callable[[str], None]) -> None:
+def record_training(campaign: Campaign) -> None:
     """A real training loop with the starting kernel and with the best, once, where the operator has a place in one."""
     state, bench = campaign.state, campaign.bench
     is_done = state.training is not None and bool(state.training.sets)
     if is_done or state.best.number == 1 or not isinstance(bench, TrustedBench):
         return
-    if bench.operator.name not in REPLACED or not has_device():
-        return  # an archive may be reported on elsewhere; the report says what is missing
-    start, best = (to_snapshot(state.kernel(item.kernel)) for item in (state.rounds[0], state.best))
-    campaign.record("trained", training=codec.encode(train(bench.operator, start, best, progress=progress)))
+    found = bench.train(*(to_snapshot(state.kernel(item.kernel)) for item in (state.rounds[0], state.best)))
+    if found is not None:  # an archive may be reported on elsewhere; the report says what is missing
+        campaign.record("trained", training=codec.encode(found))
 
 
 def encode_report(campaign: Campaign) -> answers.CampaignReport:

@@ -18,7 +18,7 @@ from layline.campaign.proposers.command import Command
 from layline.campaign.proposers.duplicates import find_near_duplicates
 from layline.campaign.proposers.search import Search
 from layline.campaign.proposers.shards import SCREENING, Shards
-from layline.campaign.rounds import Campaign
+from layline.campaign.rounds import Campaign, check_machine
 from layline.campaign.session.live import tell_allowed
 from layline.campaign.session.open import read_campaign, write_campaign
 from layline.campaign.told.brief import brief_campaign
@@ -128,6 +128,7 @@ def _begin(loop: Loop) -> None:
         _resume(loop)
     if loop.state().baseline is None:
         loop.steps.baseline(loop.chosen, now=loop.now, progress=loop.progress, executor=loop.executor)
+    check_machine(read_campaign(loop.chosen, executor=loop.executor))  # before hours go into looking at kernels
 
 
 def _resume(loop: Loop) -> None:

@@ -31,6 +31,11 @@ REPLACED = {
 """Operators the loop has a place for, and the place."""
 
 
+def has_place(operator: Operator) -> bool:
+    """Whether the loop has a place for its kernels."""
+    return operator.name in REPLACED
+
+
 class TrainWorker(Worker):
     """Answers steps."""
 
