@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 import threading
@@ -255,6 +256,47 @@ def test_a_removed_node_costs_its_shards_and_nothing_is_doubled(cluster: Any, tm
         after: tuple[Machine, ...] = opened.machines()
     assert len(after) == 2
     assert {one.node for one in after} < before
+
+
+SMI = """#!/bin/sh
+echo "$BOARD"
+"""
+
+
+@pytest.fixture(scope="module")
+def boards(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
+    """Three nodes whose driver's tool names an accelerator: two of one product, one of another."""
+    pytest.importorskip("ray", reason="Ray is not installed: pip install './layline[ray]'")
+    from ray.cluster_utils import Cluster
+
+    tool = tmp_path_factory.mktemp("tool") / "nvidia-smi"
+    tool.write_text(SMI)
+    tool.chmod(0o755)
+    made: Any = Cluster(initialize_head=True, head_node_args={"num_cpus": 0, "include_dashboard": False})
+    for number, product in enumerate(("Board 1", "Board 1", "Board 2")):
+        line = f"GPU-{number}, {product}, 550, 700 W"
+        named = {"BOARD": line, "PATH": f"{tool.parent}:{os.environ['PATH']}"}
+        made.add_node(num_cpus=2, num_gpus=1, env_vars=named)
+    made.wait_for_nodes()
+    yield made
+    made.shutdown()
+
+
+@pytest.mark.slow
+def test_an_accelerator_takes_one_job_at_a_time_and_only_of_its_kind(boards: Any, tmp_path: Path) -> None:
+    with open_executor(f"ray:{boards.address}") as opened:
+        assert sorted(one.kind for one in opened.machines() if one.accelerators) == ["Board 1", "Board 1", "Board 2"]
+        asked = jobs(4, seconds=0.5, log=str(tmp_path / "log"))
+        found = [answer for _, answer in opened.screen(f"{TRIAL}rest", asked, "Board 1")]
+        at_once = max(sum(one["began"] <= other["began"] < one["ended"] for one in found) for other in found)
+        assert len(found) == 4
+        assert at_once <= 2, "as many as there are"
+        other = opened.choose("Board 2")
+        assert other is not None
+        assert other.accelerators == ("GPU-2, Board 2, 550, 700 W",)
+        assert opened.measure(f"{TRIAL}greet", {"number": 5}, other, 60)["number"] == 5
+        with pytest.raises(ConfigError, match="Board 3"):
+            list(opened.screen(f"{TRIAL}greet", jobs(1), "Board 3"))
 
 
 def remove_later(cluster: Any, log: Path) -> None:
