@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import importlib.util
+import marshal
 import os
 import secrets
-import shutil
 import subprocess
 import sys
 import tempfile
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 _SCRIPTS = Path(__file__).parent.parent / "worker"
+_PYTHON = str(getattr(sys, "_base_executable", sys.executable))
 
 STRONG = (
     "own user, process, network, mount and IPC namespaces: no network, no other process visible",
@@ -36,20 +39,35 @@ class Started:
     """What it prints; read for evidence only."""
 
 
-def start_process(shop: Path, arena_fd: int, *, threads: int, python: str | None = None) -> Started:
+def confine(shop: Path, folder: Path, *command: str) -> tuple[str, ...]:
+    """How to run `command`, the compiler or a program of the folder, with nothing but the folder to write to."""
+    place = Path(tempfile.mkdtemp(dir=shop))
+    script, root = place / "c.pyc", place / "root"
+    script.write_bytes(_compile("confine"))
+    root.mkdir()
+    return (_PYTHON, "-I", "-S", str(script), str(root), str(folder), *command)
+
+
+@cache
+def _compile(name: str) -> bytes:
+    """A script of the worker as Python runs it: dozens are started in a run, and each would compile it anew."""
+    code = compile((_SCRIPTS / f"{name}.py").read_text("utf-8"), "main", "exec", dont_inherit=True)
+    return importlib.util.MAGIC_NUMBER + bytes(12) + marshal.dumps(code)
+
+
+def start_process(shop: Path, arena_fd: int, *, threads: int) -> Started:
     """Launch the worker's scripts, copied under meaningless names, with two pipes and one memory file."""
     folder = Path(tempfile.mkdtemp(dir=shop))
-    script, confine = (folder / f"{secrets.token_hex(4)}.py" for _ in range(2))
-    shutil.copyfile(_SCRIPTS / "serve.py", script)
-    shutil.copyfile(_SCRIPTS / "confine.py", confine)
+    script, confinement = (folder / f"{secrets.token_hex(4)}.pyc" for _ in range(2))
+    script.write_bytes(_compile("serve"))
+    confinement.write_bytes(_compile("confine"))
     request_in, request_out = os.pipe()
     reply_in, reply_out = os.pipe()
     said = folder / "said"
     with said.open("wb") as output:
         process = subprocess.Popen(
             (
-                python or str(getattr(sys, "_base_executable", sys.executable)),
-                *("-I", "-S", str(script)),
+                *(_PYTHON, "-I", "-S", str(script)),
                 *(str(fd) for fd in (request_in, reply_out, arena_fd)),
             ),
             stdin=subprocess.DEVNULL,
@@ -66,7 +84,7 @@ def start_process(shop: Path, arena_fd: int, *, threads: int, python: str | None
         process=process,
         request=request_out,
         reply=reply_in,
-        confine=str(confine),
+        confine=str(confinement),
         root=tempfile.mkdtemp(dir=shop),
         said=said,
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import json
+import marshal
 import os
 import platform
 import signal
@@ -82,7 +82,7 @@ class Worker:
         """It is told what to be; meanwhile others are, and all of them start up at once."""
         if not self._is_told:
             self._is_told = True
-            config = json.dumps(describe_worker(self.kernel, self.arena, self._started)).encode()
+            config = marshal.dumps(describe_worker(self.kernel, self.arena, self._started))
             self._send(struct.pack("<Q", len(config)) + config)
 
     def load(self) -> int:
@@ -90,7 +90,7 @@ class Worker:
         self.wait_ready()
         (first,) = struct.unpack("<q", self._receive(8, STARTING))
         _kind, length = struct.unpack("<II", self._receive(8, STARTING))
-        self.weaker = tuple(json.loads(self._receive(length, STARTING)))
+        self.weaker = tuple(self._receive(length, STARTING).decode().splitlines())
         self._pid = procfs.find_child(first) or 0  # one that could not load the kernel may be gone: it has told why
         self._clock = (~self._pid << 3) | 2  # the POSIX CPU-time clock of that process
         self._at_load = (

@@ -18,6 +18,7 @@ from functools import cache
 from pathlib import Path
 
 from layline.campaign.devices.processor import native_flag
+from layline.campaign.devices.sandbox import confine
 from layline.campaign.values.measurement import Build
 from layline.campaign.values.operator import Operator, Snapshot
 from layline.errors import BenchError
@@ -40,7 +41,6 @@ FLAGS: tuple[str, ...] = (
 _NO_CLOCK = {"SOURCE_DATE_EPOCH": "315532800"}
 """`__DATE__` and `__TIME__` are always the same: a kernel that knows when it was built could be fast until a day."""
 LIBRARIES = ("-lm", "-lpthread", "-ldl")
-_SCRIPTS = Path(__file__).parent.parent / "worker"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -194,9 +194,7 @@ def compile_confined(
     command: tuple[str, ...], folder: Path, shop: Path, timeout_s: float, *, made: str = "kernel.so"
 ) -> str:
     """The compiler's complaint, empty if there is none. Confined: sources cannot include what they should not see."""
-    root = tempfile.mkdtemp(dir=shop)
-    python = getattr(sys, "_base_executable", sys.executable)
-    wrapped = (python, "-I", "-S", str(_SCRIPTS / "confine.py"), root, str(folder), *command)
+    wrapped = confine(shop, folder, *command)
     environment = {"PATH": "/usr/local/bin:/usr/bin:/bin", "LC_ALL": "C", "TMPDIR": str(folder), **_NO_CLOCK}
     try:
         done = subprocess.run(

@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import struct
 import subprocess
-import sys
 import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -15,6 +14,7 @@ from typing import Any
 
 from layline.campaign.devices.exit_words import describe_ending
 from layline.campaign.devices.faults import Fault
+from layline.campaign.devices.sandbox import confine
 from layline.campaign.measure.build import FLAGS, LIBRARIES, chain, compile_confined
 from layline.campaign.measure.oracle import Wrong
 from layline.campaign.measure.probes.probe import Trial
@@ -40,7 +40,6 @@ X87_USED = 2
 TIMEOUT_S = 60.0
 CUBE = 33
 """Every extent, where two inputs are to be of one size."""
-_SCRIPTS = Path(__file__).parent.parent / "worker"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -157,9 +156,7 @@ def _ask_program(stage: Stage, folder: Path, asked: tuple[Asked, ...]) -> list[t
 
 
 def _run(folder: Path, stage: Stage) -> int | None:
-    root = tempfile.mkdtemp(dir=stage.shop)
-    python = getattr(sys, "_base_executable", sys.executable)
-    wrapped = (python, "-I", "-S", str(_SCRIPTS / "confine.py"), root, str(folder), "./calling")
+    wrapped = confine(stage.shop, folder, "./calling")
     environment = {"PATH": "/usr/bin:/bin", "LC_ALL": "C.UTF-8", "OMP_NUM_THREADS": "1"}
     try:
         done = subprocess.run(wrapped, cwd=folder, env=environment, capture_output=True, timeout=TIMEOUT_S, check=False)

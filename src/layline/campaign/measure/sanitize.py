@@ -7,13 +7,13 @@ from __future__ import annotations
 import re
 import struct
 import subprocess
-import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
 from layline.campaign.devices.exit_words import describe_ending
 from layline.campaign.devices.faults import Fault
+from layline.campaign.devices.sandbox import confine
 from layline.campaign.measure.build import FLAGS, LIBRARIES, chain, compile_confined
 from layline.campaign.measure.probes.probe import Trial
 from layline.campaign.measure.probes.shown import Shown
@@ -27,7 +27,6 @@ CHECKED = ("-g1", "-fsanitize=address", "-fno-omit-frame-pointer", "-U__SANITIZE
 """Beside the flags of the measured build: the kernel is a library in both, and no macro tells them apart."""
 OPTIONS = "detect_leaks=0:halt_on_error=1:exitcode=99:detect_stack_use_after_return=0:hard_rss_limit_mb=3000"
 TIMEOUT_S = 120.0
-_SCRIPTS = Path(__file__).parent.parent / "worker"
 _SAID = re.compile(r"ERROR: AddressSanitizer: (?P<what>.+)")
 _BESIDE = re.compile(
     r"is located (?P<far>\d+) bytes (?:to the )?(?P<side>before|after|inside of|left of|right of) (?P<size>\d+)-byte region"
@@ -95,9 +94,7 @@ def lay_out(snapshot: Snapshot, folder: Path) -> list[str]:
 def _run(folder: Path, stage: Stage, calls: list[Call]) -> str:
     """Refuse what the sanitizer complains about; anything else that goes wrong here is the sanitizer's own trouble."""
     shop = stage.shop
-    root = tempfile.mkdtemp(dir=shop)
-    python = getattr(sys, "_base_executable", sys.executable)
-    wrapped = (python, "-I", "-S", str(_SCRIPTS / "confine.py"), root, str(folder), "./checked")
+    wrapped = confine(shop, folder, "./checked")
     environment = {"PATH": "/usr/bin:/bin", "LC_ALL": "C.UTF-8", "OMP_NUM_THREADS": "1", "ASAN_OPTIONS": OPTIONS}
     try:
         done = subprocess.run(

@@ -7,11 +7,13 @@ from __future__ import annotations
 
 import ctypes
 import os
-import platform
 import resource
 import struct
 import sys
-from collections.abc import Iterator
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:  # dozens of processes start with this script: what is imported here is paid for in each
+    from collections.abc import Iterator
 
 _libc = ctypes.CDLL(None, use_errno=True)
 
@@ -305,7 +307,7 @@ def _filter(machine: str) -> bytes:
 
 def forbid_system_calls(*, is_watched: bool = True) -> Iterator[str]:
     """From now on starting a process or program, or reading another process, ends this one; or nothing does, unseen."""
-    machine = platform.machine()
+    machine = os.uname().machine
     if machine not in _TABLES:
         yield f"no system call filter for {machine}"
         return

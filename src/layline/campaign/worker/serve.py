@@ -1,6 +1,6 @@
 """Answer call requests with a loaded kernel. Runs as a script: `python -I -S SCRIPT REQUEST_FD REPLY_FD ARENA_FD`.
 
-The first request is the configuration in JSON: kernel path, entry points, folders. The second, one byte, is to load the
+The first request is the configuration, marshalled: kernel path, entry points, folders. The second, one byte, is to load the
 kernel. The others are calls:
 `seq, entry, count, spin` and per call the buffer offsets and the sizes. The reply is `seq, status, floating-point
 mode`;
@@ -10,26 +10,43 @@ nobody believes it beyond "the call is over": outputs, clocks and the verdict be
 from __future__ import annotations
 
 import ctypes
-import importlib.util
-import json
+import marshal
 import mmap
 import os
-import signal
 import struct
 import sys
-from collections.abc import Callable
-from types import ModuleType
-from typing import Any
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:  # a run starts dozens of workers: what is imported here is paid for in each
+    from collections.abc import Callable
+    from types import ModuleType
+    from typing import Any
 
 HEAD = struct.Struct("<QIIQ")
 REPLY = struct.Struct("<Qqq")
 M_PERTURB = -6
 """Option of glibc's allocator: fill what is handed out and what is given back."""
 READY, FAILED = 1, 2
+SIGSTOP = 19
+"""On x86-64 and aarch64 alike."""
+_MAGIC = 16
+"""Bytes of a compiled file before its code."""
 
 
-def _load_script(path: str, name: str) -> ModuleType:
-    spec = importlib.util.spec_from_file_location(name, path)
+def _load_script(path: str) -> ModuleType:
+    """A script of ours, compiled."""
+    with open(path, "rb") as file:  # noqa: PTH123
+        code = marshal.loads(file.read()[_MAGIC:])  # noqa: S302
+    module = type(sys)("script")
+    exec(code, module.__dict__)  # noqa: S102
+    return module
+
+
+def _import(path: str) -> ModuleType:
+    """A kernel in Python."""
+    import importlib.util
+
+    spec = importlib.util.spec_from_file_location("kernel", path)
     if spec is None or spec.loader is None:
         raise ImportError(path)
     module = importlib.util.module_from_spec(spec)
@@ -59,7 +76,7 @@ def _load_c(config: dict[str, Any]) -> list[Callable[..., Any]]:
 
 
 def _load_python(config: dict[str, Any], arena: mmap.mmap) -> list[Callable[..., Any]]:
-    module = _load_script(config["kernel"], "kernel")
+    module = _import(config["kernel"])
     view = memoryview(arena)
     return [_adapt(getattr(module, entry["symbol"]), entry, view) for entry in config["entries"]]
 
@@ -124,12 +141,12 @@ def serve(config: dict[str, Any], functions: list[Callable[..., Any]], base: int
         for _ in range(spin):
             pass
         os.write(reply, REPLY.pack(seq, status, mode))
-        os.kill(me, signal.SIGSTOP)  # nothing of this process runs on after the reply; the parent thaws it
+        os.kill(me, SIGSTOP)  # nothing of this process runs on after the reply; the parent thaws it
 
 
 def _confine(config: dict[str, Any], reply: int) -> list[str]:
     """Enter the sandbox; what is weaker than wanted."""
-    confine = _load_script(config["confine"], "confine")
+    confine = _load_script(config["confine"])
     confine.die_with_parent()
     weaker: list[str] = []
     if config["is_confined"]:
@@ -166,10 +183,10 @@ def _hide(arena: mmap.mmap, count: int) -> None:
 def main() -> None:
     request, reply, arena_fd = (int(word) for word in sys.argv[1:])
     (length,) = struct.unpack("<Q", _read(request, 8))
-    config = json.loads(_read(request, length))
+    config = marshal.loads(_read(request, length))  # noqa: S302
     arena = mmap.mmap(arena_fd, config["arena_bytes"], flags=mmap.MAP_SHARED)
     os.close(arena_fd)
-    told = json.dumps(_confine(config, reply)).encode()
+    told = "\n".join(_confine(config, reply)).encode()
     _touch(arena)
     _hide(arena, config["hidden_bytes"])
     if config["stale"]:
@@ -184,7 +201,7 @@ def main() -> None:
         os._exit(3)
     base = 0 if config["language"] == "python" else ctypes.addressof(ctypes.c_char.from_buffer(arena))
     os.write(reply, struct.pack("<II", READY, FloatingPoint().read()))  # as loading the kernel left it
-    os.kill(os.getpid(), signal.SIGSTOP)
+    os.kill(os.getpid(), SIGSTOP)
     serve(config, functions, base, (request, reply))
 
 
