@@ -92,7 +92,7 @@ def examine(
         known_wrong = check_known_wrong(stage, wrong)
         wait()
         nothing.worker.load()
-        given = draw(stage, stage.shapes[0])
+        given = draw_bare(stage, stage.shapes[0])
         ran = [nothing.run_unchecked(operator.passes[0], given) for _ in range(30)]
         reply = nothing.ask(operator.passes[0], given)
         told, files = device.read_instrument(nothing.worker, environment)

@@ -78,10 +78,17 @@ class PairRun:
         self.times[arm, shape, step].append((ran.own_ns / 1e6, ran.wall_ns / 1e6))
         self.errors[arm, shape].extend(ran.errors)
 
-    def shows_gain(self, clock: str) -> bool:
-        """Whether the candidate was the faster one here, all shapes together."""
+    def find_slowest(self, shape: str, stage: Stage) -> float:
+        """Milliseconds of a step on a shape, on the slower arm, by the clock that decides in probes."""
+        arms = {arm for arm, at, _step in self.times if at == shape}
+        clock = 0 if stage.device.clock == "own" else 1
+        return max(quantile([one[clock] for one in self._steps(arm, shape)], 0.5) for arm in arms)
+
+    def shows_gain(self, clock: str, least: float = 0.0) -> bool:
+        """Whether the candidate was the faster one here, all shapes together, by more than `least`."""
         ratios = [one for one in self.ratios() if one.leg is Arm.CANDIDATE]
-        return sum(one.cpu if clock == "cpu" else one.wall for one in ratios) > 0
+        found = [one.cpu if clock == "cpu" else one.wall for one in ratios]
+        return math.fsum(found) > len(found) * math.log1p(least)
 
     def forget(self, shape: str) -> None:
         """Drop what was timed on a shape, of every arm: it is timed again."""
@@ -258,21 +265,23 @@ def run_held_out(stage: Stage, arms: Sequence[LiveArm], shape: Shape, run: PairR
     near = stage.operator.neighbours(shape, stage.rng)[0]
     times: defaultdict[Arm, list[float]] = defaultdict(list)
     count = 1
-    is_whole = stage.device.pace.whole
-    # the first may compile; the second tells how many calls make a request, where not two must do because the right
-    # answer costs as much as the call
-    before = 2 if is_whole else 1
-    for at in range(HELD_OUT_REQUESTS + before):
+    for at in range(HELD_OUT_REQUESTS + 1):
         given = replace(draw_by_chance(stage, near, count=count), is_held_out=True)  # a probe looks at all of them
-        costs: dict[Arm, float] = {}
         for index in stage.rng.permutation(len(arms)):
             arm = arms[int(index)]
-            costs[arm.arm] = time_calls(stage, arm, given)
-            if at >= before:
-                times[arm.arm].append(costs[arm.arm])
-        if at == before - 1:
-            count = plan_count(stage, near, max(costs.values()) / 1e6) if is_whole else 2
+            cost = time_calls(stage, arm, given)
+            if at:  # the first may compile
+                times[arm.arm].append(cost)
+        # as many as on the listed one, where not two must do because the right answer costs as much as the call
+        count = plan_count(stage, near, run.find_slowest(shape.label, stage)) if stage.device.pace.whole else 2
     run.held_out[shape.label] = math.log(quantile(times[Arm.BEST], 0.2) / quantile(times[Arm.CANDIDATE], 0.2))
+
+
+def find_gains(pairs: Sequence[PairRun], clock: str) -> dict[str, float]:
+    """Logarithm of the candidate's gain by shape, as the process pairs so far have it."""
+    ratios = [one for pair in pairs for one in pair.ratios() if one.leg is Arm.CANDIDATE]
+    by_shape = {one.shape: [getattr(two, clock) for two in ratios if two.shape == one.shape] for one in ratios}
+    return {shape: sum(found) / len(found) for shape, found in by_shape.items()}
 
 
 def find_accuracy(arms: Iterable[Arm], shapes: Iterable[Shape], pairs: Sequence[PairRun]) -> Iterator[Accuracy]:

@@ -35,10 +35,10 @@ from layline.campaign.measure.controls import (
 from layline.campaign.measure.crew import live
 from layline.campaign.measure.final_checks import check_timed_errors, close_gates
 from layline.campaign.measure.oracle import Error
-from layline.campaign.measure.pair import HELD_OUT_PAIRS, PairRun, find_accuracy, run_held_out, run_shape
+from layline.campaign.measure.pair import HELD_OUT_PAIRS, PairRun, find_accuracy, find_gains, run_held_out, run_shape
 from layline.campaign.measure.probes.beside import find_ahead, run_beside
-from layline.campaign.measure.probes.probe import AGAIN, Probe, Trial, run_probes
-from layline.campaign.measure.probes.table import AFTER_EACH, BEFORE_ACCEPTING, PROBES, STALLS
+from layline.campaign.measure.probes.probe import Probe, Trial, run_probes
+from layline.campaign.measure.probes.table import AFTER_EACH, BEFORE_ACCEPTING, EARLY, PROBES, STALLS
 from layline.campaign.measure.request import Request
 from layline.campaign.measure.spent import Spent
 from layline.campaign.measure.stage import CANDIDATE, SANITIZER, Stage
@@ -49,6 +49,8 @@ from layline.errors import BenchError
 
 Progress = Callable[[str], None]
 BASELINE_PAIRS = 4
+CLEAR = 0.05
+"""A gain in the first process pair from which what is looked at before accepting begins there."""
 WATCHED = 0.05
 """Error on each side of the interval that is told while a run goes on."""
 _STATUS = {"survives": Status.CRASHED, "answers-in-time": Status.HUNG, "builds": Status.BUILD_FAILED}
@@ -85,6 +87,7 @@ class _Run:
         self._pairs: list[PairRun] = []
         self._spent = Spent()
         self._canary: Canary | None = None
+        self._early: tuple[Probe, ...] = ()
         self._yardstick: dict[str, list[Error]] = {}
         self._stood = self._requests = 0
         self._shown: dict[str, str] = {}
@@ -170,11 +173,11 @@ class _Run:
         """
         if self._stage.device.starts_slowly:
             self._spent.move("start", time.monotonic() - self._began)
-        self._cast.start_ahead(1, self._find_ahead(PROBES))
+        self._cast.start_ahead(1, self._find_ahead(PROBES, PROBES))
 
-    def _find_ahead(self, probes: Iterable[Probe]) -> Iterator[tuple[str, int]]:
+    def _find_ahead(self, probes: Iterable[Probe], new: tuple[Probe, ...]) -> Iterator[tuple[str, int]]:
         if self._stage.device.starts_slowly:
-            yield from find_ahead(self._choose_beside(probes), self._stage.device.count_lanes(self._stage))
+            yield from find_ahead(self._choose_beside(probes), self._stage.device.count_lanes(self._stage), new)
 
     def _measure_one_pair(self, more: int) -> None:
         number = len(self._pairs)
@@ -193,6 +196,8 @@ class _Run:
                 if self._is_candidate and number < HELD_OUT_PAIRS and run.shows_gain(self._request.plan.clock):
                     for shape in self._stage.shapes:
                         run_held_out(self._stage, timed, shape, run)
+                if self._is_candidate and number == 0 and run.shows_gain(self._request.plan.clock, CLEAR):
+                    self._early = EARLY
                 self._probe(arms, unloaded, more)
             self._wait_for_started()
             self._say("controls: the best against itself, and slowed")
@@ -237,8 +242,10 @@ class _Run:
         try:
             if is_first:
                 self._run_probes((one for one in PROBES if self._is_alone(one)), on)
-                self._cast.start_ahead(more)  # they start up while the gates run, which time nothing that decides
-                self._run_all((one for one in PROBES if not self._is_alone(one)), on)
+                made = (*PROBES, *self._early)
+                # they start up while the gates run, which time nothing that decides
+                self._cast.start_ahead(more, self._find_ahead(made, self._early))
+                self._run_all((one for one in made if not self._is_alone(one)), on)
             self._stood += sum(arm.worker.stood_still for arm in by_arm.values())
             self._requests += sum(arm.worker.replies for arm in by_arm.values())
             trial.worker.settle(0.02)
@@ -265,15 +272,8 @@ class _Run:
             unloaded=unloaded,
             processes=len(self._pairs) + 1,
             shown=dict(self._shown),
-            claimed=self._find_claimed(),
+            claimed=find_gains(self._pairs, "cpu" if self._stage.device.clock == "own" else "wall"),
         )
-
-    def _find_claimed(self) -> dict[str, float]:
-        """Logarithm of the gain by shape, as the process pairs have it so far, on the clock that decides in probes."""
-        clock = "cpu" if self._stage.device.clock == "own" else "wall"
-        ratios = [one for pair in self._pairs for one in pair.ratios() if one.leg is Arm.CANDIDATE]
-        by_shape = {one.shape: [getattr(two, clock) for two in ratios if two.shape == one.shape] for one in ratios}
-        return {shape: sum(found) / len(found) for shape, found in by_shape.items()}
 
     @property
     def _gives(self) -> frozenset[str]:
@@ -315,7 +315,7 @@ class _Run:
             return
         with self._spent.on("gates"), ExitStack() as stack:
             arms = stack.enter_context(live((self._cast.open_again(None, ()), self._cast.open_best())))
-            self._cast.start_ahead(0, ((AGAIN, 0), *self._find_ahead(probes)))
+            self._cast.start_ahead(0, self._find_ahead(probes, probes))
             for arm in arms:
                 arm.worker.load()
             stack.enter_context(self._stage.device.hold([arm.worker for arm in arms], self._stage))
@@ -330,7 +330,7 @@ class _Run:
     def _choose_last(self) -> tuple[Probe, ...]:
         verdict = look(self._measurement, is_last=True)
         if verdict is not None and verdict.outcome.is_accepted:
-            return BEFORE_ACCEPTING
+            return tuple(one for one in BEFORE_ACCEPTING if one not in self._early)
         return (STALLS,) if is_in_doubt(self._measurement) else ()
 
     def _summarise(self) -> None:

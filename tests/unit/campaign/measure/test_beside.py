@@ -19,7 +19,7 @@ from layline.campaign.devices.faults import Disturbed, Fault
 from layline.campaign.measure.probes.beside import deal, find_ahead, run_beside
 from layline.campaign.measure.probes.probe import AGAIN, Probe, Trial
 from layline.campaign.measure.probes.shown import Shown
-from layline.campaign.measure.probes.table import BEFORE_ACCEPTING, PROBES
+from layline.campaign.measure.probes.table import BEFORE_ACCEPTING, EARLY, PROBES
 from layline.campaign.values.operator import Snapshot
 from layline.errors import BenchError
 
@@ -80,9 +80,13 @@ def test_every_probe_is_dealt_once_whatever_lanes_there_are(lanes: int) -> None:
     assert sorted(one.name for share in (shared, *apart) for one in share) == sorted(one.name for one in probes)
     assert len(apart) == lanes
     assert all(one.is_apart for share in apart for one in share)
-    started = list(find_ahead(probes, lanes))
-    assert len(started) == sum(len(one.ahead) for one in probes if lanes or one.opens_own or AGAIN not in one.ahead)
+    started = list(find_ahead(probes, lanes, probes))
+    assert len(started) == sum(lanes > 0 or one.opens_own or what != AGAIN for one in probes for what in one.ahead)
     assert all(lane or not lanes or what != AGAIN for what, lane in started)
+    early = tuple(one for one in EARLY if one.is_beside or one.is_apart)
+    more = [*started, *find_ahead((*probes, *early), lanes, early)]
+    assert sorted(more) == sorted(find_ahead((*probes, *early), lanes, (*probes, *early)))  # nobody changes lanes
+    assert (AGAIN, 0) in more[len(started) :]  # a young process beside the old one
 
 
 def test_they_run_at_the_same_time() -> None:

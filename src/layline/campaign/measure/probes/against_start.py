@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from layline.campaign.devices.device import Arrays
 from layline.campaign.devices.faults import Fault
-from layline.campaign.measure.arm import LiveArm
+from layline.campaign.measure.arm import Given, LiveArm
 from layline.campaign.measure.inputs import draw, draw_bare, put
 from layline.campaign.measure.oracle import Error, Wrong, compare_errors
 from layline.campaign.measure.probes.probe import Trial
@@ -15,7 +15,7 @@ from layline.campaign.measure.probes.shown import Shown
 from layline.campaign.measure.sizes import find_large_shape, fit_shapes
 from layline.campaign.measure.stage import Stage
 from layline.campaign.values.describe import describe_inputs, describe_shape
-from layline.campaign.values.operator import Shape
+from layline.campaign.values.operator import Pass, Shape
 
 SPECIAL = (
     ("NaN", float("nan"), 0.0),
@@ -63,8 +63,6 @@ def probe_errors(stage: Stage, arm: LiveArm, start: LiveArm) -> dict[str, list[E
                     theirs += start.run(step, given).errors
             _refuse_first(compare_errors(operator.tolerance.error_ratio, ours, theirs), shape, kind)
             yardstick.setdefault(shape.label, theirs)  # of the timed distribution
-        for kind in operator.distributions:
-            _probe_lost(stage, (arm, start), shape, kind)
     for shape in fit_shapes(operator, (find_large_shape(operator.shapes[0], stage.rng),), stage.arena_bytes / 4):
         given = draw(stage, shape)
         for step in operator.passes:
@@ -75,15 +73,15 @@ def probe_errors(stage: Stage, arm: LiveArm, start: LiveArm) -> dict[str, list[E
     return yardstick
 
 
-def _probe_lost(stage: Stage, arms: tuple[LiveArm, LiveArm], shape: Shape, kind: str) -> None:
-    """Elements that are small beside others: the tolerance, which goes by the row, does not see them."""
-    given = draw(stage, shape, kind)
-    for step in stage.operator.passes:
-        mine, its = (arm.run(step, given, keeps=True).outputs[0] for arm in arms)
-        right = dict(given.right)[step.name][0]
-        for name in (one for one in step.outputs if one in right):
-            lost = stage.device.values.compare_lost(name, (mine[name], its[name]), right[name])
-            _refuse_first(lost, shape, kind)
+def refuse_lost(stage: Stage, arms: tuple[LiveArm, LiveArm], step: Pass, given: Given) -> None:
+    """A call of both, the starting kernel's last: elements that are small beside others, which the tolerance, that goes by
+    the row, does not see.
+    """
+    mine, its = (arm.run(step, given, keeps=True).outputs[0] for arm in arms)
+    right = dict(given.right)[step.name][0]
+    for name in (one for one in step.outputs if one in right):
+        lost = stage.device.values.compare_lost(name, (mine[name], its[name]), right[name])
+        _refuse_first(lost, given.shape, given.kind)
 
 
 def _refuse_first(wrongs: Iterator[Wrong], shape: Shape, kind: str) -> None:

@@ -74,10 +74,18 @@ def deal(probes: tuple[Probe, ...], lanes: int, *, is_slow: bool = False) -> lis
     return [shared, *dealt]
 
 
-def find_ahead(probes: tuple[Probe, ...], lanes: int) -> Iterator[tuple[str, int]]:
-    """Processes that can be started before they are asked for, and the lane of each."""
+def find_ahead(probes: tuple[Probe, ...], lanes: int, new: tuple[Probe, ...]) -> Iterator[tuple[str, int]]:
+    """Processes of the new ones of them that can be started before they are asked for, and the lane of each; what could
+    have been apart and is not has the kernel on trial.
+    """
     for lane, share in enumerate(deal(probes, lanes, is_slow=True)):
-        yield from ((what, lane) for one in share for what in one.ahead if lane or one.opens_own or what != AGAIN)
+        asked = (one for one in share if one in new)
+        yield from (
+            (what, lane)
+            for one in asked
+            for what in one.ahead
+            if lane or one.opens_own or not one.is_apart or what != AGAIN
+        )
 
 
 def _run_one(probe: Probe, on: Trial, gives: frozenset[str], say: Say, *, is_apart: bool) -> None:

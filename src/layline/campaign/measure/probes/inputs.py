@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from contextlib import ExitStack
 from dataclasses import replace
 
 from layline.campaign.measure.arm import Given, LiveArm
 from layline.campaign.measure.inputs import draw, keep, lift, nudge, permute, twin
+from layline.campaign.measure.probes.against_start import refuse_lost
 from layline.campaign.measure.probes.probe import Trial
 from layline.campaign.measure.probes.shown import Shown
 from layline.campaign.measure.sizes import (
@@ -23,16 +25,26 @@ TINY = 8
 
 
 def show_inputs(on: Trial) -> Shown:
-    """Every shape with every distribution."""
+    """Every shape with every distribution; the starting kernel's answers beside them, where another is on trial."""
+    with ExitStack() as stack:
+        start = stack.enter_context(on.open_start(None).loaded()) if on.start is not None else None
+        yield from _run_inputs(on, start)
+
+
+def _run_inputs(on: Trial, start: LiveArm | None) -> Shown:
     stage, operator = on.stage, on.stage.operator
     is_whole = stage.device.pace.whole
     for index, shape in enumerate(stage.by_work):
-        kinds = operator.distributions if is_whole or index == 0 else operator.distributions[1:]
+        is_full = is_whole or index == 0
+        kinds = operator.distributions if is_full else operator.distributions[1:]
         chosen = [str(kind) for kind in stage.rng.permutation(list(kinds))]
-        for kind in chosen if is_whole or index == 0 else chosen[:2]:
+        for kind in chosen if is_full else chosen[:2]:
             given = draw(stage, shape, kind)
             for step in operator.passes:
-                on.trial.run(step, given)
+                if is_full and start is not None:
+                    refuse_lost(stage, (on.trial, start), step, given)
+                else:
+                    on.trial.run(step, given)
     where = "on every shape" if is_whole else "on the smallest shape, two on the others"
     yield "hard-inputs", f"{', '.join(operator.distributions)} {where}"
     if operator.exact is not None:

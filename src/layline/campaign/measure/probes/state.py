@@ -8,6 +8,7 @@ from dataclasses import replace
 
 from layline.campaign.measure.arm import LiveArm
 from layline.campaign.measure.inputs import draw, keep, repeat
+from layline.campaign.measure.pair import plan_count
 from layline.campaign.measure.probes.probe import Carried, Trial
 from layline.campaign.measure.probes.shown import Shown
 from layline.campaign.measure.stage import Stage
@@ -38,7 +39,7 @@ def probe_state(on: Trial) -> Carried:
     shapes = tuple(_extremes(stage)) if stage.device.pace.whole else (stage.by_work[0],)
     for shape in shapes:
         # several calls to a request show what is kept by contents, single ones what is kept by address as well
-        for count in stage.device.pace.state_batches:
+        for count in _choose_batches(stage, on.trial, shape):
             if not all(_speed_up(on, shape, names, count) >= RATIO for _ in range(SURELY)):
                 continue
             explained = _explain(on, shape, names, count)
@@ -47,6 +48,14 @@ def probe_state(on: Trial) -> Carried:
             return replace(found, trace=trace, share=share)
     trace, _share = simulate_training(stage, on.trial, shapes[0])  # nothing to bound, but the trace is evidence
     return Carried(what="", trace=trace)
+
+
+def _choose_batches(stage: Stage, arm: LiveArm, shape: Shape) -> Iterator[int]:
+    """Calls to a request: where one is long enough for the clock, two show what is kept by contents as well as many."""
+    given = draw(stage, shape)
+    took = sum(arm.run(step, given).cost_ns for step in stage.operator.passes) / 1e6
+    for count in stage.device.pace.state_batches:
+        yield min(count, max(2, plan_count(stage, shape, took)))
 
 
 def _explain(on: Trial, shape: Shape, names: tuple[str, ...], count: int) -> list[str]:

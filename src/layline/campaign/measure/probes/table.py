@@ -53,8 +53,8 @@ def _needs(*what: str) -> frozenset[str]:
 
 PROBES: tuple[Probe, ...] = (
     Probe(name="memory", run=show_memory, is_alone=True, is_beside=True),
-    Probe(name="inputs", run=show_inputs, is_beside=True),
-    Probe(name="changed inputs", run=show_changed, is_apart=True, is_long=True),
+    Probe(name="inputs", run=show_inputs, ahead=(START,), is_apart=True, is_long=True),
+    Probe(name="changed inputs", run=show_changed, ahead=(AGAIN,), is_apart=True, is_long=True),
     Probe(name="floating-point mode", run=show_mode, needs=_needs(MODE), is_beside=True),
     Probe(name="stream order", run=show_order, needs=_needs(STREAM)),
     Probe(name="held-out shapes", run=show_held_out, ahead=(AGAIN,), is_apart=True),
@@ -78,12 +78,17 @@ PROBES: tuple[Probe, ...] = (
         name="against the start",
         run=show_accuracy,
         needs=_needs(CANDIDATE),
-        ahead=(START,),
+        ahead=(AGAIN, START),
         is_apart=True,
         is_long=True,
     ),
     Probe(
-        name="special values", run=show_special, needs=_needs(CANDIDATE), ahead=(START,), is_apart=True, is_long=True
+        name="special values",
+        run=show_special,
+        needs=_needs(CANDIDATE),
+        ahead=(AGAIN, START),
+        is_apart=True,
+        is_long=True,
     ),
     Probe(
         name="own code, profiled",
@@ -101,18 +106,23 @@ AFTER_EACH: tuple[Probe, ...] = (
     Probe(name="own code, loaded", run=show_loaded, needs=_needs(CODE)),
 )
 """After every process pair."""
-STALLS = Probe(name="stalls", run=show_stalls, needs=_needs(CANDIDATE))
-"""Also where nothing but long calls keeps a candidate from being accepted."""
-BEFORE_ACCEPTING: tuple[Probe, ...] = (
-    Probe(name="old age", run=show_ageing, is_beside=True),
+EARLY: tuple[Probe, ...] = (
+    # the other process is for the comparison that follows
+    Probe(name="old age", run=show_ageing, ahead=(AGAIN,), is_beside=True),
     Probe(name="endurance", run=show_endurance),
-    STALLS,
-    Probe(name="values", run=show_values, needs=_needs(CANDIDATE)),
-    Probe(name="state", run=show_state, needs=_needs(CANDIDATE)),
-    Probe(name="between the listed sizes", run=show_between, needs=_needs(CANDIDATE)),
     Probe(name="several streams", run=show_streams, needs=_needs(CANDIDATE, STREAM), opens_own=True, is_apart=True),
     Probe(name="more processes", run=show_processes, ahead=(AGAIN,), opens_own=True, is_apart=True),
     Probe(name="largest extents", run=show_largest, needs=_needs(ACCOUNT), opens_own=True, is_apart=True),
     Probe(name="wide offsets", run=show_offsets, needs=_needs(ROOM), opens_own=True, is_apart=True),
+)
+"""Before accepting; in the first process pair, beside the others, where that shows a clear gain."""
+STALLS = Probe(name="stalls", run=show_stalls, needs=_needs(CANDIDATE))
+"""Also where nothing but long calls keeps a candidate from being accepted."""
+BEFORE_ACCEPTING: tuple[Probe, ...] = (
+    *EARLY,
+    STALLS,
+    Probe(name="values", run=show_values, needs=_needs(CANDIDATE)),
+    Probe(name="state", run=show_state, needs=_needs(CANDIDATE)),
+    Probe(name="between the listed sizes", run=show_between, needs=_needs(CANDIDATE)),
 )
 """Only where the candidate would be accepted: what takes a gain back needs one, and what is dear is not spent on others."""

@@ -84,10 +84,9 @@ def show_values(on: Trial) -> Shown:
     shape = ordered[len(ordered) // 2] if stage.device.pace.whole else ordered[0]
     arms = (on.trial, on.best)
     yield from ()
-    for _series in range(SERIES):
-        claimed = _compare(stage, arms, shape, kinds[0])
-        if claimed < VALUE_GAIN:
-            return
+    claimed = math.exp(on.claimed.get(shape.label, 0.0))  # the process pairs know it better than any series here
+    if claimed < VALUE_GAIN:
+        return
     for kind in kinds[1:]:
         for _series in range(SERIES):
             found = _compare(stage, arms, shape, kind)
