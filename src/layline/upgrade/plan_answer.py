@@ -11,7 +11,7 @@ from layline.core.prose import count, verb
 from layline.core.report import Answer, Block, Bullets, Code, Paragraph, Report, Section
 from layline.core.revision import Commit
 from layline.patches.drift.report import encode_commit
-from layline.upgrade.values import SETTINGS, Break, Mend, Plan, Step
+from layline.upgrade.values import BESIDE, SETTINGS, Break, Mend, MendKind, Plan, Step
 
 if TYPE_CHECKING:
     from layline.upgrade import answers
@@ -59,6 +59,9 @@ def say_counts(plan: Plan) -> Iterator[str]:
         more = f"; {left} {verb(left, 'is')} left for a person" if left else ""
         told = f"{count(len(settings), 'setting')} of ours (requirements, configuration keys)"
         yield f"Beside these places, {told} must follow upstream{more}."
+    gates = sum(mend.kind is MendKind.GATE_RETIRED for step in plan.steps for mend in step.mends)
+    if gates:
+        yield f"{count(gates, 'version test')} of ours can be taken out: the new version decides {'it' if gates == 1 else 'them'}."
     if plan.in_drift != places:
         rest = places - plan.in_drift
         are = "is an import, an attribute or a name" if rest == 1 else "are imports, attributes and names"
@@ -75,7 +78,7 @@ def count_places(plan: Plan) -> tuple[int, int]:
     """Lines of ours that break, and those where something is left for a person: a line with several targets counts
     once.
     """
-    mends = [mend for step in plan.steps for mend in step.mends if mend.kind not in SETTINGS]
+    mends = [mend for step in plan.steps for mend in step.mends if mend.kind not in BESIDE]
     left = {(mend.file, mend.lines[0]) for mend in mends if not mend.mechanical}
     return len({(mend.file, mend.lines[0]) for mend in mends}), len(left)
 

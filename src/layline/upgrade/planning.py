@@ -9,6 +9,7 @@ from layline.core.progress import Progress, silent
 from layline.coupling.drift_model import Drift
 from layline.history.commits import compare_commits, read_commits
 from layline.upgrade.edits import render_patch
+from layline.upgrade.gates import retire_gates
 from layline.upgrade.judging import Stops, edit_to, find_break, find_lines, judge_at, judge_between
 from layline.upgrade.plan import (
     Again,
@@ -59,8 +60,11 @@ def make_plan(question: Question, progress: Progress = silent) -> Plan:
     progress("looking at requirements and configuration keys", 0, 0)
     settings = find_settings(question, workshop)
     texts[-1] |= settings.texts
+    progress("looking at version tests", 0, 0)
+    gates = retire_gates(question, workshop, {path: text for made in texts for path, text in made.items()}, progress)
+    texts[-1] |= gates.texts
     plan = _assemble(workshop, question, _Course(groups, commits, [*jobs, *carried], texts, again, refuted))
-    last = replace(plan.steps[-1], mends=(*plan.steps[-1].mends, *settings.mends))
+    last = replace(plan.steps[-1], mends=(*plan.steps[-1].mends, *settings.mends, *gates.mends))
     return replace(plan, steps=(*plan.steps[:-1], last))
 
 

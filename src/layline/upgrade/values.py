@@ -28,6 +28,8 @@ class MendKind(StrEnum):
     """A requirement of ours allows what upstream no longer does."""
     KEY_RENAMED = "key-renamed"
     """A key of our configuration files has another name upstream."""
+    GATE_RETIRED = "gate-retired"
+    """A test of upstream's version is decided for good; the side that cannot run goes."""
     BODY_CHANGED = "body-changed"
     """Our copy of upstream's body is to follow it."""
     SIGNATURE_CHANGED = "signature-changed"
@@ -42,7 +44,9 @@ class MendKind(StrEnum):
 
 
 SETTINGS = frozenset({MendKind.FLOOR_RAISED, MendKind.KEY_RENAMED})
-"""Mends of files that are no code; they are not counted as places."""
+"""Mends of files that are no code."""
+BESIDE = SETTINGS | {MendKind.GATE_RETIRED}
+"""Mends of what does not break; they are not counted as places."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
