@@ -2,15 +2,23 @@
 
 from __future__ import annotations
 
-import json
+import os
 import shutil
+import signal
 import subprocess
-import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from commands import Running, layline
+from commands import layline
+from histories import History
+from layline.git.write import WorkTree
+from layline.upgrade.apply import ApplyOptions, apply_plan, refuse_project
+from layline.upgrade.planning import make_plan
+from layline.upgrade.question import ask
+from layline.upgrade.values import Plan
+from layline.workspace.open import open_workspace
 from upgrading import Files, Project, make_project
 
 BODY = "    total = 0\n    for step in range(x):\n        total += step * x\n    return total + {}\n"
@@ -103,38 +111,75 @@ def test_a_step_whose_tests_fail_is_kept_and_marked(project: Project) -> None:
     assert marks.splitlines() == ["passed", "passed", "failed (exit 1)", "failed (exit 1)"]
 
 
-def test_refused_and_nothing_changed(project: Project) -> None:
-    """The other refusals: tests/unit/upgrade/test_refused.py."""
-    (project.downstream.path / "own/use0.py").write_text("x = 1\n")
-    before = project.downstream.git("for-each-ref"), project.downstream.git("status", "--porcelain")
-    done = layline("upgrade", "apply", "keel", cwd=project.root)
-    assert (done.code, "1 file of own has uncommitted edits (own/use0.py)" in done.err) == (2, True), done.err
-    assert (project.downstream.git("for-each-ref"), project.downstream.git("status", "--porcelain")) == before
+BEFORE = 2
+"""Steps before the one that is killed: it moves the pin and edits a file."""
+MOMENTS = [
+    # (git's word, whether it has run when the kill comes, the steps that the branch holds then)
+    ("ls-tree", False, 2),  # nothing of the step is made
+    ("cat-file", True, 2),  # its files are read
+    ("hash-object", True, 2),  # an edited file is written
+    ("read-tree", True, 2),  # an index of its own is filled
+    ("update-index", True, 2),  # the pin and the mends are in that index
+    ("write-tree", True, 2),  # the tree is written
+    ("commit-tree", False, 2),
+    ("commit-tree", True, 2),  # the commit is whole, the branch does not know it
+    ("update-ref", False, 2),
+    ("update-ref", True, 3),
+    ("test", False, 2),  # the files of the step are laid out, its tests run
+]
+
+KILLS = "! test -e third_party/keel/keel/n2.py || kill -9 $PPID"
+"""Upstream has the file from the third step on."""
 
 
-def test_killed_at_any_moment_it_leaves_whole_commits_and_goes_on(project: Project) -> None:
-    """Each run is killed a little later than the one before; the test command of a step is the longest moment."""
-    whole = project.downstream.path.parent / "whole"
+def kill_at(root: Path, plan: Plan, moment: tuple[str, bool], test: str | None) -> int:
+    """Apply in a process of its own that SIGKILL ends at a moment of its third step; how it ended."""
+    word, after = moment
+    child = os.fork()
+    if child:
+        return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+    try:  # the child never comes back into the test
+        workspace, options = open_workspace(root / "layline.toml"), ApplyOptions(test=test)
+        tree = refuse_project(workspace, "keel", options)
+        real, done = WorkTree.git, list[str]()
+
+        def git(self: WorkTree, *words: str, **more: Any) -> bytes:
+            due = word in words and done.count("update-ref") == BEFORE
+            if due and not after:
+                os.kill(os.getpid(), signal.SIGKILL)
+            out = real(self, *words, **more)
+            if due and after:
+                os.kill(os.getpid(), signal.SIGKILL)
+            done.append(words[0])
+            return out
+
+        WorkTree.git = git  # type: ignore[method-assign,assignment]
+        apply_plan(workspace, plan, tree, options)
+    finally:
+        os._exit(3)
+
+
+def test_killed_at_each_moment_it_leaves_whole_commits_and_goes_on(project: Project, tmp_path: Path) -> None:
+    workspace = project.open()
+    plan = make_plan(ask(workspace, "keel", "main"))
+    whole = tmp_path / "whole"
     shutil.copytree(project.root, whole, symlinks=True)
-    words = ("upgrade", "apply", "keel", "--test", "sleep 0.2", "--format", "json")
-    layline(*words, cwd=whole)
-    wanted = subprocess.run(
-        ["git", "-C", whole / "down", "rev-parse", "layline/upgrade-keel"], capture_output=True, text=True, check=True
-    ).stdout.strip()
-    seen: list[int] = []
-    began = time.monotonic()
-    for attempt in range(60):
-        with Running(words, project.root) as running:
-            if not running.has_ended(0.2 + 0.3 * attempt):
-                running.kill()
-            out = running.wait().out
-        steps = branch(project) if project.downstream.git("branch", "--list", "layline/upgrade-keel") else []
-        assert steps == [f"{number}/4" for number in range(1, len(steps) + 1)]
-        assert project.downstream.git("fsck", "--connectivity-only", "--no-dangling") == ""
-        seen.append(len(steps))
-        if out and json.loads(out)["done"] == 4:
-            break
-        assert time.monotonic() - began < 400
-    assert seen[-1] == 4
-    assert seen == sorted(seen)
-    assert project.downstream.git("rev-parse", "layline/upgrade-keel") == wanted
+    wanted = go_on(whole, plan)
+    for number, (word, after, steps) in enumerate(MOMENTS):
+        root = tmp_path / f"killed{number}"
+        shutil.copytree(project.root, root, symlinks=True)
+        ended = kill_at(root, plan, (word, after), KILLS if word == "test" else None)
+        assert ended == -signal.SIGKILL, word
+        killed = History(root / "down", list(project.downstream.commits))
+        assert branch(Project(root, project.upstream, killed)) == [f"{one}/4" for one in range(1, steps + 1)], word
+        assert killed.git("fsck", "--connectivity-only", "--no-dangling") == ""
+        assert killed.git("status", "--porcelain") == ""
+        assert go_on(root, plan) == wanted, word
+        assert len(branch(Project(root, project.upstream, killed))) == len(plan.steps)
+
+
+def go_on(root: Path, plan: Plan) -> str:
+    """Apply to the end; the files of the branch then."""
+    workspace, options = open_workspace(root / "layline.toml"), ApplyOptions()
+    apply_plan(workspace, plan, refuse_project(workspace, "keel", options), options)
+    return History(root / "down", []).git("rev-parse", "layline/upgrade-keel^{tree}")

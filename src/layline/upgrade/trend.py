@@ -76,6 +76,8 @@ def find_days(workspace: Workspace, since: date | None) -> list[datetime]:
     """The first moment of each month from `since` (default: a year back) on, and the moment of the commit itself."""
     last = datetime.fromisoformat(read_commit(workspace.downstream, workspace.commit).committed).astimezone(UTC)
     first = since or (last - timedelta(days=365)).date()
+    if first > last.date():
+        raise ConfigError(f"The newest commit is of {last.date()}, before {first}.", hint="Choose an earlier --since.")
     days = []
     year, month = first.year, first.month
     while (year, month) <= (last.year, last.month):

@@ -72,6 +72,8 @@ def look(workspace: Workspace, today: date, state: Path | None, progress: Progre
         try:
             now[key] = remember(workspace, key, today, progress)
         except Error as error:
+            if len(workspace.settings.backends) == 1:
+                raise  # nothing is left to answer
             skipped.append(Skipped(key, error.message))
             now |= {key: last.backends[key]} if last is not None and key in last.backends else {}
     write_named(place, codec.to_json(codec.encode(State(date=today.isoformat(), backends=now))))
