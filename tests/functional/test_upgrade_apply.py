@@ -153,7 +153,7 @@ def kill_at(root: Path, plan: Plan, moment: tuple[str, bool], test: str | None) 
             done.append(words[0])
             return out
 
-        WorkTree.git = git  # type: ignore[method-assign,assignment]
+        WorkTree.git = git  # type: ignore[method-assign]
         apply_plan(workspace, plan, tree, options)
     finally:
         os._exit(3)

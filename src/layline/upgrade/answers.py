@@ -144,6 +144,11 @@ class SafeRef(Ref):
     commits_ahead: int
 
 
+class MatrixRef(Ref):
+    other_places: int
+    """Places outside patches that break there."""
+
+
 class MatrixRow(TypedDict):
     """One patch at every upstream commit asked for."""
 
@@ -160,7 +165,7 @@ class Matrix(TypedDict):
 
     schema: Literal["layline.matrix/1"]
     backend: str
-    refs: list[Ref]
+    refs: list[MatrixRef]
     rows: list[MatrixRow]
     usable: list[str]
     safe_pin: SafeRef | None

@@ -12,7 +12,7 @@ from layline.core.revision import Commit
 from layline.coupling.culprit import find_culprits
 from layline.coupling.drift_model import Drift
 from layline.patches.drift.read import OpenedDrift, find_rows, open_drift
-from layline.upgrade.judging import pin_of
+from layline.upgrade.judging import find_drift_lines, find_lines, pin_of
 from layline.upgrade.matrix import Cell, Fit
 from layline.workspace.kept import Results, find_inputs, result_key
 from layline.workspace.open import know_packages
@@ -26,9 +26,11 @@ class Cells:
     """What was found for one upstream commit, as it is kept."""
 
     cells: tuple[Cell, ...]
+    others: int
+    """Places outside patches that break there: imports, calls, overrides."""
 
 
-def judge_cells(workspace: Workspace, key: str, commit: str, progress: Progress = silent) -> tuple[Cell, ...]:
+def judge_cells(workspace: Workspace, key: str, commit: str, progress: Progress = silent) -> Cells:
     """Every effect at one upstream commit, with who broke it; kept, because nothing of it changes."""
     known = know_packages(workspace)
     digest = _name_cells(known, key, commit)
@@ -39,10 +41,13 @@ def judge_cells(workspace: Workspace, key: str, commit: str, progress: Progress 
         broken = [row for row in rows if row.severity is Severity.BREAKS]
         found = find_culprits(broken, opened.sides, opened.upstream)
         culprits = {id(old): new.culprit for old, new in zip(broken, found, strict=True)}
-        kept = Cells(cells=tuple(_cell(row, opened, culprits.get(id(row))) for row in rows if row.target is not None))
+        kept = Cells(
+            cells=tuple(_cell(row, opened, culprits.get(id(row))) for row in rows if row.target is not None),
+            others=len(find_drift_lines(rows, opening.pair.places.couplings) - find_lines(broken)),
+        )
         opening.save()
         Results("cells").store(digest, codec.encode(kept))
-    return kept.cells
+    return kept
 
 
 def has_cells(workspace: Workspace, key: str, commit: str) -> bool:

@@ -128,6 +128,14 @@ def _misfits_first(row: Judged) -> tuple[bool, str, int, str, str]:
     return row.fits, row.location.path, row.location.line, row.target, row.way
 
 
+def find_drift_lines(rows: Iterable[Drift], couplings: Iterable[Coupling]) -> frozenset[tuple[str, int]]:
+    """The places that `patches drift` counts as broken, in patches and outside."""
+    listed = list(rows)
+    broken = find_lines(row for row in listed if row.severity is Severity.BREAKS)
+    ours = find_lines(one for one in couplings if one.consequence is Consequence.WILL_BREAK and one.touch in TOUCHES)
+    return broken | ours | find_lines(find_failing_imports(listed))
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Between:
     """What becomes of our places from the pin to another commit."""
@@ -140,11 +148,7 @@ class Between:
     @property
     def drift_lines(self) -> frozenset[tuple[str, int]]:
         """The places that `patches drift` counts as broken."""
-        rows = find_lines(row for row in self.rows if row.severity is Severity.BREAKS)
-        ours = find_lines(
-            one for one in self.couplings if one.consequence is Consequence.WILL_BREAK and one.touch in TOUCHES
-        )
-        return rows | ours | find_lines(find_failing_imports(self.rows))
+        return find_drift_lines(self.rows, self.couplings)
 
     def find_breaks(self, misfits: Iterable[Judged] = ()) -> Iterator[Break]:
         """Each place once: those that surely do not fit there, then those that only a comparison shows."""

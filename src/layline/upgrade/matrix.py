@@ -55,24 +55,28 @@ class Row:
 class Matrix:
     refs: tuple[Ref, ...]
     rows: tuple[Row, ...]
+    others: tuple[int, ...]
+    """Of each ref: places outside patches that break there."""
 
     @property
     def usable(self) -> tuple[Ref, ...]:
         """Where nothing breaks and nothing is absent: the downstream could be used with them as it is."""
         bad = {Fit.BREAKS, Fit.ABSENT}
         return tuple(
-            ref for number, ref in enumerate(self.refs) if not any(row.cells[number] in bad for row in self.rows)
+            ref
+            for number, ref in enumerate(self.refs)
+            if not self.others[number] and not any(row.cells[number] in bad for row in self.rows)
         )
 
 
-def build_matrix(refs: Sequence[Ref], answers: Sequence[Sequence[Cell]]) -> Matrix:
+def build_matrix(refs: Sequence[Ref], answers: Sequence[Sequence[Cell]], others: Sequence[int]) -> Matrix:
     """Rows in the order of the first answer; an effect that an answer does not have is fine there."""
     found: dict[str, list[Cell | None]] = {}
     for number, cells in enumerate(answers):
         for cell in cells:
             found.setdefault(cell.effect, [None] * len(refs))[number] = cell
     rows = tuple(_build_row(refs, cells) for cells in found.values())
-    return Matrix(refs=tuple(refs), rows=rows)
+    return Matrix(refs=tuple(refs), rows=rows, others=tuple(others))
 
 
 def _build_row(refs: Sequence[Ref], cells: Sequence[Cell | None]) -> Row:

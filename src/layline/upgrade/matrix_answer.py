@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal
 from layline.core.evidence import Severity
 from layline.core.listing import Diagnostic, Group, Listing
 from layline.core.progress import Progress, silent
-from layline.core.prose import count, listed
+from layline.core.prose import count, listed, verb
 from layline.core.report import Answer, Chart, Paragraph, Report, Section, Table
 from layline.errors import ConfigError
 from layline.history.commits import count_commits, read_commit
@@ -39,7 +39,7 @@ def ask_matrix(
     for number, ref in enumerate(chosen, 1):
         progress(f"judging {ref.name}", number, len(chosen))
         judged.append(judge_cells(workspace, key, ref.commit))
-    return build_matrix(chosen, judged)
+    return build_matrix(chosen, [one.cells for one in judged], [one.others for one in judged])
 
 
 def build_matrix_answer(workspace: Workspace, key: str, matrix: Matrix) -> Answer:
@@ -112,11 +112,13 @@ def _say(matrix: Matrix, label: str) -> str:
     broken = sum(row.cells[-1] is Fit.BREAKS for row in matrix.rows)
     absent = sum(row.cells[-1] is Fit.ABSENT for row in matrix.rows)
     gone = f" and {absent} {'has' if absent == 1 else 'have'} no module" if absent else ""
+    others = matrix.others[-1]
+    beside = f"; {count(others, 'place')} outside patches {verb(others, 'breaks')} there" if others else ""
     return (
-        f"{label}: our patches work unchanged with {len(usable) or 'none'} of "
+        f"{label}: our code works unchanged with {len(usable) or 'none'} of "
         f"{count(len(matrix.refs), 'upstream commit')}{where}; "
         f"{broken or 'none'} of {count(len(matrix.rows), 'effect')} {'breaks' if broken == 1 else 'break'}{gone} at "
-        f"{last}."
+        f"{last}{beside}."
     )
 
 
@@ -176,7 +178,10 @@ def _encode(matrix: Matrix, key: str, safe: answers.SafeRef | None) -> answers.M
     return {
         "schema": SCHEMA,
         "backend": key,
-        "refs": [{"ref": ref.name, "commit": ref.commit, "date": ref.date} for ref in matrix.refs],
+        "refs": [
+            {"ref": ref.name, "commit": ref.commit, "date": ref.date, "other_places": others}
+            for ref, others in zip(matrix.refs, matrix.others, strict=True)
+        ],
         "rows": [
             {
                 "patch": row.patch,

@@ -100,7 +100,7 @@ def _measure(workspace: Workspace, key: str, day: datetime, before: str | None) 
         return None
     then, tip = moment
     upstream, pin = pin_of(then, key)
-    cells = judge_cells(then, key, tip)
+    cells = judge_cells(then, key, tip).cells
     broken = {cell.location for cell in cells if cell.broken}
     return Point(
         date=day.date().isoformat(),

@@ -9,6 +9,7 @@ from layline.app.over_time import patches_matrix
 from layline.errors import ConfigError, Error
 from layline.git import open_repository
 from layline.upgrade import refs
+from layline.upgrade.matrix import Matrix
 from upgrading import Files, Project, make_project
 
 DAY = 86_400
@@ -93,6 +94,7 @@ def test_each_patch_at_each_commit(project: Project) -> None:
     assert rows["keel.b.run"]["first_break"] == project.upstream.commits[1][:10]
     assert rows["keel.a.run"]["culprit"]["pull_request"] == 4
     assert answer.data["usable"] == [project.upstream.commits[2][:10]]
+    assert [ref["other_places"] for ref in answer.data["refs"]] == [1, 0, 0]
     assert answer.data["safe_pin"]["commit"] == project.upstream.commits[2]
 
 
@@ -109,4 +111,11 @@ def test_refs_can_be_named_one_by_one(project: Project) -> None:
 def test_a_module_that_is_gone_is_counted_beside_what_breaks(project: Project) -> None:
     pin, gone = project.upstream.commits[:2]
     answer = patches_matrix(project.open(), "keel", refs=f"{pin}..{gone}")
-    assert answer.report.title.endswith(f"; none of 2 effects break and 1 has no module at {gone[:10]}.")
+    assert answer.report.title.endswith(
+        f"; none of 2 effects break and 1 has no module at {gone[:10]}; 1 place outside patches breaks there."
+    )
+
+
+def test_a_commit_that_breaks_an_import_of_ours_cannot_be_used() -> None:
+    asked = (refs.Ref("a", "1", "2026-02-01"), refs.Ref("b", "2", "2026-03-01"))
+    assert Matrix(refs=asked, rows=(), others=(1, 0)).usable == asked[1:]
