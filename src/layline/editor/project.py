@@ -11,6 +11,7 @@ import ast
 import posixpath
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -35,6 +36,7 @@ from layline.patches.report import describe_change
 from layline.source import Tree, open_cache
 from layline.source.cache import cache_directory
 from layline.source.facts import ANALYSER as FACTS
+from layline.source.walking import walk
 from layline.workspace.open import open_workspace
 
 if TYPE_CHECKING:
@@ -193,13 +195,17 @@ def open_editor(config: Path | None = None, progress: Progress = silent) -> Edit
     opened: dict[str, OpenedDrift] = {}
     rows: dict[str, list[Drift]] = {}
     problems: list[Error] = []
+    names: set[str] = set()
     for key in reading.workspace.settings.backends:
         progress(f"comparing {key} with its upstream", 0, 0)
         try:
             opening = open_drift(reading.workspace, key, None)
             opened[key], rows[key] = opening.opened, find_rows(opening)
+            names |= {one.attribute for one in opening.inventory.every_effect() if one.target is None}
         except Error as error:
             problems.append(error)
+    for name in sorted(names - {""}):
+        reading.upstreams.find_members(name)  # a search through all of upstream: now, not after an edit
     project = EditorProject(reading, opened, tuple(problems))
     for key, found in rows.items():
         for row in found:
@@ -260,13 +266,17 @@ def _with_ours(sides: Sides, ours: Replacements, roots: tuple[str, ...]) -> Side
     return replace(sides, replacements=ours, reader=Reader(sides.comparer, ours, packages, roots))
 
 
-def _find_imported(text: str, path: str) -> Iterator[str]:
+@lru_cache(maxsize=4 * _MOST_FILES)
+def _find_imported(text: str, path: str) -> tuple[str, ...]:
     """Dotted names that a file imports, relative ones from its own folder."""
     try:
-        nodes = list(ast.walk(ast.parse(text)))
+        return tuple(_read_imported(ast.parse(text), path))
     except (SyntaxError, ValueError, RecursionError):
-        return
-    for node in nodes:
+        return ()
+
+
+def _read_imported(tree: ast.Module, path: str) -> Iterator[str]:
+    for node in walk(tree):
         match node:
             case ast.Import(names=names):
                 yield from (alias.name for alias in names)
