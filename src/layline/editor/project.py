@@ -94,6 +94,15 @@ class EditorProject:
         self.told[path] = text, now
         return found
 
+    def warm(self, path: str) -> None:
+        """Read what every edit of a file needs: what it imports, and who imports what in upstream."""
+        self._read_anew(path, Edit(frozenset(), ()))
+        targets = {one.backend: one.effect.target for one in self.known.get(path, ()) if one.effect.target}
+        for key, target in targets.items():
+            sides = self.opened[key].sides
+            for side in (sides.pin, sides.tip):
+                next(side.find_importers(target), None)
+
     def _move_known(self, path: str, edit: Edit) -> Iterator[Patched]:
         for one in self.known.get(path, ()):
             effect = edit.move(one.effect, path)

@@ -37,6 +37,7 @@ class Server:
         self._project: EditorProject | None = None
         self._asker = ThreadPoolExecutor(max_workers=1, thread_name_prefix="layline")
         self._versions: dict[str, int] = {}
+        self._warmed: set[str] = set()
 
     def start(self) -> None:
         self._asker.submit(self.open)
@@ -74,6 +75,9 @@ class Server:
             uri=uri, version=version, diagnostics=[_as_diagnostic(one, lines) for one in found]
         )
         self.server.text_document_publish_diagnostics(published)
+        if path not in self._warmed:  # whoever edits first does not wait for what every edit needs
+            self._warmed.add(path)
+            self._asker.submit(self._guard, lambda: project.warm(path), None)
 
     def hover(self, uri: str, position: lsp.Position) -> lsp.Hover | None:
         """What stands behind the name under the cursor."""

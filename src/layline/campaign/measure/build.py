@@ -60,6 +60,12 @@ class NotBuilt:
 
     reason: str
 
+    @property
+    def error(self) -> str:
+        """The first error among them, in a line; where none is called so, the last line."""
+        lines = self.reason.splitlines() or [""]
+        return next((text for line in lines if (text := line.partition(" error: ")[2])), lines[-1].strip())
+
 
 @contextmanager
 def workshop() -> Iterator[Path]:

@@ -77,9 +77,7 @@ def screen_here(
 
 def _look(stage: Stage, name: str, built: Built | NotBuilt, calls: int) -> Screened:
     if isinstance(built, NotBuilt):
-        return Screened(
-            name=name, score=None, reason=f"does not build: {built.reason.splitlines()[-1] if built.reason else ''}"
-        )
+        return Screened(name=name, score=None, reason=f"does not build: {built.error}")
     try:
         with open_arm(stage, Arm.CANDIDATE, built).loaded() as arm:
             logs = [math.log(_fastest(stage, arm, shape, calls)) for shape in stage.shapes]
