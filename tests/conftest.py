@@ -7,10 +7,10 @@ import os
 import shutil
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from hypothesis import settings
@@ -21,7 +21,7 @@ from layline.sample import Sample, write_sample
 if TYPE_CHECKING:
     from xdist.scheduler import LoadFileScheduling
 
-settings.register_profile("any load", deadline=None)
+settings.register_profile("any load", deadline=None, max_examples=50)
 settings.load_profile("any load")
 gc.set_threshold(
     200_000, 20, 50
@@ -78,6 +78,16 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: object) -> LoadFileS
 
     scheduling._split_scope = split_scope
     return scheduling
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_report_to_serializable(report: object) -> Generator[None, dict[str, Any] | None, dict[str, Any] | None]:
+    """Three reports of each test travel from a worker: of its keywords, the markers and folders it stands in, nobody
+    reads there."""
+    told = yield
+    if told is not None and isinstance(report, pytest.TestReport):
+        told["keywords"] = {}
+    return told
 
 
 def pytest_collection_finish() -> None:

@@ -34,7 +34,7 @@ def test_pages_fit_every_width_in_light_and_dark(chromium: Browser, site: Path, 
     with opened(chromium, site, path) as page:
         for scheme in SCHEMES:
             page.emulate_media(color_scheme=scheme)
-            for width in WIDTHS:
+            for width in WIDTHS if scheme == "light" else WIDTHS[:1]:  # dark sets colours alone
                 page.set_viewport_size({"width": width, "height": 900})
                 assert page.evaluate("document.documentElement.scrollWidth") <= width, (path, width)
             grounds.add(page.evaluate("getComputedStyle(document.body).backgroundColor"))
@@ -47,12 +47,11 @@ def test_axe_finds_nothing(chromium: Browser, site: Path, path: str) -> None:
     axe = pytest.importorskip("axe_playwright_python.sync_playwright", reason="axe-playwright-python is not installed")
     with opened(chromium, site, path, bypass_csp=True) as page:
         page.evaluate("document.querySelectorAll('details').forEach((part) => { part.open = true; })")
+        page.evaluate(axe.Axe().axe_script)
         for scheme in SCHEMES:
             page.emulate_media(color_scheme=scheme)
             page.set_viewport_size({"width": 1440 if scheme == "light" else 390, "height": 900})
-            found = (
-                axe.Axe().run(page, options={"preload": False, "resultTypes": ["violations"]}).response["violations"]
-            )
+            found = page.evaluate("axe.run({preload: false, resultTypes: ['violations']})")["violations"]
             assert [(item["id"], item["nodes"][0]["html"]) for item in found] == []
 
 

@@ -105,8 +105,9 @@ def test_summary_is_exactly_one_page(engine: str) -> None:
     long = print_somehow(body * 2, one, Engine(name=engine))
     assert long.overlong
     assert len(read(long.data).pages) > 1
-    with pytest.raises(TooLong, match="does not fit on one page"):
-        render_pdf(body * 2, one, Engine(name=engine))
+    if engine == ENGINES[0]:  # who raises it is no engine
+        with pytest.raises(TooLong, match="does not fit on one page"):
+            render_pdf(body * 2, one, Engine(name=engine))
 
 
 ATTACKS = [

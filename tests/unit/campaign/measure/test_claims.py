@@ -15,7 +15,7 @@ from layline.campaign.operators.softmax import shape
 from layline.campaign.values.measurement import Measurement, Plan, Status
 from layline.campaign.values.operator import Operator
 
-PLAN = Plan(looks=(2,), calls=6, seconds=0.05, timeout_s=20)
+PLAN = Plan(looks=(1,), calls=6, seconds=0.05, timeout_s=20)
 SMALL = (shape("small-4x40", 4, 40),)
 
 
@@ -42,11 +42,11 @@ def test_an_operator_without_an_exact_mode_is_not_called_exact() -> None:
     """The time is up before it begins: it ends at its first look all the same, and nothing else is left out."""
     operator = load_operator("softmax")
     best, candidate = (wrap(operator, operator.start("naive") + more) for more in ("", "\nint unused;\n"))
-    plan = replace(PLAN, looks=(2, 40))
+    plan = replace(PLAN, looks=(1, 40))
     request = Request(operator=operator, shapes=SMALL, best=best, candidate=candidate, plan=plan, stop_by=0.0)
     measurement = ask(lambda: measure_pair(request))
     found = claimed(measurement)
-    assert measurement.pairs == 2
+    assert measurement.pairs == 1
     assert not measurement.failed_gates
     assert hashlib.sha256(bytes.fromhex(measurement.seed)).hexdigest() == measurement.seed_commitment
     assert "exact-integers" not in found
