@@ -41,10 +41,12 @@ from layline.source.tree import Tree
 
 if TYPE_CHECKING:
     from layline.config import Backend
+    from layline.core.policy import Recommendation
     from layline.core.report import Report
     from layline.core.revision import Commit
     from layline.coupling.drift_model import Drift
     from layline.gap.areas import PackageChange
+    from layline.gap.dependencies import Difference
     from layline.gap.endpoints import Endpoints
     from layline.gap.model import Side
     from layline.git import Repository
@@ -89,7 +91,6 @@ def measure_between(
     mentions = _find_mentions(pair, packages, tip)
     causes = find_causes(history.log, impact.couplings, patches or (), _find_deletions(packages, mentions))
     broken = len(places) if impact.surface is not None else None
-    inputs = policy_inputs(history.distance.behind, history.age_days, broken, dependencies.differences)
     return Gap(
         key=key,
         label=backend.label or key,
@@ -117,7 +118,7 @@ def measure_between(
         surface=impact.surface,
         couplings=impact.couplings,
         stale_keys=impact.stale_keys,
-        recommendation=recommend(inputs, workspace.settings.policy),
+        recommendation=_recommend(workspace, history, broken, dependencies.differences),
         plan=build_plan(history.sides[0].commit, history.log, history.releases, causes),
         causes=tuple(cause for cause in causes if cause.places),
         effort=measure_effort(workspace.tree.read_text, places) if impact.surface is not None else None,
@@ -196,6 +197,13 @@ class History:
     def age_days(self) -> int:
         before, after = (date.fromisoformat(side.commit.date) for side in self.sides)
         return (after - before).days
+
+
+def _recommend(
+    workspace: Workspace, history: History, broken: int | None, differences: tuple[Difference, ...]
+) -> Recommendation:
+    inputs = policy_inputs(history.distance.behind, history.age_days, broken, differences)
+    return recommend(inputs, workspace.settings.policy)
 
 
 def _read_history(upstream: Repository, backend: Backend, ends: Endpoints) -> History:

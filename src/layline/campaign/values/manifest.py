@@ -193,10 +193,14 @@ def find_contradictions(manifest: Manifest) -> list[str]:
 
 
 def _contradictions(manifest: Manifest) -> list[tuple[str, bool]]:
+    return [*_check_values(manifest), *_check_measuring(manifest), *_check_shapes(manifest)]
+
+
+def _check_values(manifest: Manifest) -> list[tuple[str, bool]]:
     target = parse_target(manifest.performance_target) if manifest.performance_target else None
-    labels = [shape.get("label") for shape in shape_list(manifest)]
     backend, language = manifest.target_backend.upper(), manifest.target_lang.upper()
     expected = LANGUAGES.get(backend)
+    labels = [shape.get("label") for shape in shape_list(manifest)]
     return [
         (f"name {manifest.name!r} is not a plain file name", not _NAME.match(manifest.name)),
         (
@@ -229,6 +233,11 @@ def _contradictions(manifest: Manifest) -> list[tuple[str, bool]]:
             isinstance(manifest.target_shapes, str) and manifest.target_shapes != "all",
         ),
         ("a shape has no label, or two have the same", None in labels or len(set(labels)) != len(labels)),
+    ]
+
+
+def _check_measuring(manifest: Manifest) -> list[tuple[str, bool]]:
+    return [
         (
             "measuring is `trusted`, but no `operator` is named",
             manifest.measuring is Measuring.TRUSTED and not manifest.operator,
@@ -258,6 +267,12 @@ def _contradictions(manifest: Manifest) -> list[tuple[str, bool]]:
             "repeats must be at least 5: fewer process pairs carry no interval",
             manifest.measuring is Measuring.COMMAND and manifest.repeats < 5,
         ),
+    ]
+
+
+def _check_shapes(manifest: Manifest) -> list[tuple[str, bool]]:
+    labels = [shape.get("label") for shape in shape_list(manifest)]
+    return [
         (
             "core_shapes names shapes that are not in target_shapes",
             bool(labels) and not set(manifest.core_shapes) <= set(labels),
