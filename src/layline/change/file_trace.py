@@ -7,6 +7,7 @@ from collections.abc import Callable
 from functools import lru_cache
 
 from layline.change.similarity import compare_lines, compare_names
+from layline.core.weak import weakly
 from layline.git import Repository
 from layline.history.timeline import BlobChange, read_timeline
 from layline.source.definitions import Module
@@ -28,7 +29,7 @@ class FileTracer:
         self._versions = versions or Versions(repository)
         self.timeline = read_timeline(repository, pin, tip)
         self._data = lru_cache(maxsize=_VERSIONS)(repository.read_blob)
-        self._module = lru_cache(maxsize=2048)(self._parse)
+        self._module = lru_cache(maxsize=2048)(weakly(self._parse))
 
     def _changes(self, path: str) -> tuple[tuple[int, BlobChange], ...]:
         self.seen.add(Asked.HISTORY, path)

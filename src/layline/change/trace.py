@@ -26,6 +26,7 @@ from layline.change.similarity import (
     share_kept,
 )
 from layline.core.evidence import Skipped
+from layline.core.weak import weakly
 from layline.git import Repository
 from layline.history.timeline import BlobChange, TimelineCommit
 from layline.source.definitions import Definition, DefinitionKind
@@ -101,9 +102,9 @@ class Tracer(FileTracer):
 
     def __init__(self, repository: Repository, pin: str, tip: str, versions: Versions | None = None) -> None:
         super().__init__(repository, pin, tip, versions)
-        self._tree = lru_cache(maxsize=64)(self._parse_tree)
-        self._shingles = lru_cache(maxsize=8192)(self._read_shingles)
-        self._definition = lru_cache(maxsize=8192)(self._read_definition)
+        self._tree = lru_cache(maxsize=64)(weakly(self._parse_tree))
+        self._shingles = lru_cache(maxsize=8192)(weakly(self._read_shingles))
+        self._definition = lru_cache(maxsize=8192)(weakly(self._read_definition))
 
     def follow(self, path: str, qualname: str) -> Trail:
         """Where the definition went, commit by commit. Members are followed with their class."""

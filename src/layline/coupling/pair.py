@@ -15,6 +15,7 @@ from layline.change.surface import SurfaceChange
 from layline.change.trace import Tracer
 from layline.core.evidence import Skipped
 from layline.core.progress import Progress, silent
+from layline.core.weak import weakly
 from layline.coupling.decide import RefKnowledge
 from layline.coupling.flags import FlagChanges, compare_flags_of, settle_flags
 from layline.coupling.judge import Judge
@@ -80,7 +81,7 @@ class Pair:
         before."""
         self.recalled = (0, 0)
         """Of how many files the places were recalled, and of how many they were judged now."""
-        self._ahead: Callable[[], list[Index]] = self._read
+        self._ahead: Callable[[], list[Index]] = weakly(self._read)
 
     def begin(self) -> None:
         """Where nothing is known of the two commits, other processes read them while this one does something else."""

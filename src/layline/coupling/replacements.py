@@ -9,6 +9,7 @@ from functools import lru_cache
 
 from layline.change.similarity import Shingles, read_shingles
 from layline.core.evidence import Location, Skipped
+from layline.core.weak import weakly
 from layline.source import Definition, Module, Tree, parse_module, parse_tree
 from layline.source.walking import walk
 
@@ -54,8 +55,8 @@ class Replacements:
 
     def __init__(self, tree: Tree) -> None:
         self.ours = tree
-        self._parsed = lru_cache(maxsize=64)(self._parse)
-        self._known = lru_cache(maxsize=1024)(self._find)
+        self._parsed = lru_cache(maxsize=64)(weakly(self._parse))
+        self._known = lru_cache(maxsize=1024)(weakly(self._find))
 
     def read(self, location: Location | None) -> Replacement | None:
         """The definition that begins at a line (of its `def` or its first decorator); None where there is none."""

@@ -10,6 +10,7 @@ from functools import lru_cache
 from pathlib import Path
 
 from layline.core.evidence import Evidence, Location, Skipped
+from layline.core.weak import weakly
 from layline.errors import MissingObject
 from layline.git import Blob
 from layline.source.cache import Cache, cache_directory
@@ -69,7 +70,7 @@ class Index:
         self.every: Mapping[str, ModuleEntry] = self.entries
         """The same entries, for searches that note themselves what they look for."""
         self.seen = Seen()
-        self._blobs = lru_cache(maxsize=256)(self._read_blob)
+        self._blobs = lru_cache(maxsize=256)(weakly(self._read_blob))
 
     def watch(self) -> None:
         """From here on note what is read (`seen`)."""

@@ -8,6 +8,7 @@ from collections.abc import Collection, Iterator
 from dataclasses import replace
 from functools import cached_property
 
+from layline.core.weak import weakly
 from layline.source.definitions import Definition, DefinitionKind, Import, Module, Parameter, ParameterKind
 from layline.source.index import Index
 from layline.source.made import MEMBERS, Makers, Making, Named, Owned
@@ -47,11 +48,11 @@ class Resolver:
         self._steps: dict[tuple[str, str, str], Binding | None] = {}
         """The steps of the question under way; None: being worked out, so asking again is a cycle."""
         self._stars: dict[str, list[tuple[Import, str | None]]] = {}
-        self._words = StarWords(index, self._find_stars)
+        self._words = StarWords(index, weakly(self._find_stars))
         self._starring = 0
         """How many star imports the question under way goes through."""
         self._replaced = Replaced(index)
-        self._makers = Makers(index, self._readable_bases, self._name_function)
+        self._makers = Makers(index, weakly(self._readable_bases), weakly(self._name_function))
 
     def resolve(self, dotted: str) -> Symbol:
         """What `dotted` is, seen as `import` statements see it: the longest module first, then attributes."""

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import cache, cached_property, lru_cache, partial
 from typing import TYPE_CHECKING
+from weakref import ref
 
 from layline.change.kept import KeptComparer
 from layline.core.drift import DriftKind
@@ -217,7 +218,8 @@ class Opening:
     def __post_init__(self) -> None:
         pair = self.pair
         pair.begin()
-        pair.ask_key = lambda key, told: str(dict.get(self.mentions, key)) == told
+        opening = ref(self)
+        pair.ask_key = lambda key, told: (it := opening()) is not None and str(dict.get(it.mentions, key)) == told
         given = [pair.settings.source_roots, pair.settings.packages, find_pins(pair.workspace)]
         # at the pin, and at one tip after the other
         memos = open_memos("mentions", *given, pair.pin), open_memos("mentions", *given)
