@@ -124,8 +124,20 @@ def test_errors_carry_the_sentence_and_the_hint(agent: Agent) -> None:
     assert "There is no backend called 'keal'. Hint: Did you mean 'keel'?" in result.content[0].text
 
 
+def test_news_and_impact_are_asked_and_nothing_is_remembered(agent: Agent, harbor: Path) -> None:
+    first, again = (agent.call("upgrade", {"ask": "news"}).structured_content["summary"] for _ in range(2))
+    assert first == again
+    assert first.startswith("This is the first answer")
+    (harbor / "fleet.toml").write_text('projects = ["layline.toml"]\n')
+    found = agent.call("upgrade", {"ask": "impact", "to": "1aeefa38", "fleet": "fleet.toml"})
+    assert not found.is_error
+    assert found.structured_content["data"]["ref"] == "1aeefa38"
+
+
 BAD = [
     ("gap", {}),
+    ("upgrade", {"ask": "impact"}),
+    ("upgrade", {"ask": "impact", "to": "main", "fleet": "nowhere.toml"}),
     ("gap", {"backend": 7}),
     ("gap", {"backend": "keel", "to": "--upload-pack=x"}),
     ("records", {"ask": "bench", "files": ["/nowhere/x.csv"]}),

@@ -39,10 +39,11 @@ def watch(
     today: date,
     state: Path | None = None,
     badge: Path | None = None,
+    remember: bool = True,
     progress: Progress = silent,
 ) -> Answer:
     """Ask every backend, compare with the last answer, remember this one."""
-    seen = look(workspace, today, state, progress)
+    seen = look(workspace, today, state, progress, keep=remember)
     if badge is not None:
         drawn = shields_endpoint("upstream", say_badge(seen), "bad" if count_broken(seen) else "good")
         write_named(badge, json.dumps(drawn, indent=2) + "\n")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from layline.core.progress import Progress
 from layline.core.report import Answer
+from layline.errors import Error
 from layline.mcp.inputs import AT, BACKEND, TO
 from layline.mcp.tool import READS, Asked, Input, Session, Tool
 
@@ -40,21 +41,50 @@ def _trend(session: Session, progress: Progress, asked: Asked) -> Answer:
     return gap_trend(workspace, workspace.settings.choose(asked["backend"]), progress=progress)
 
 
+def _news(session: Session, progress: Progress, asked: Asked) -> Answer:
+    """Compared with what `watch` last remembered, and not remembered: asking again tells the same."""
+    from layline.app.over_time import watch
+
+    return watch(session.workspace(asked["at"]), today=session.day(), remember=False, progress=progress)
+
+
+def _impact(session: Session, progress: Progress, asked: Asked) -> Answer:
+    from layline.app.fleet import impact
+
+    if not asked["to"] or not asked["fleet"]:
+        raise Error("impact asks what one upstream commit breaks in a fleet.", hint="Give `to` and `fleet`.")
+    return impact(asked["to"], session.workspace().root / asked["fleet"], progress=progress)
+
+
 TOOLS = (
     Tool(
         name="upgrade",
-        says="Moving a pin. ask=plan: steps, proven edits, what is left. check: places that do not fit the pin, or "
-        "`to`. "
-        "matrix: patches at many commits. trend: by month.",
+        says="ask=plan: steps, proven edits, the rest. check: what does not fit the pin, or `to`. matrix: at many "
+        "commits. trend: by month. news: as watch. impact: what `to` breaks.",
         does=READS,
-        questions={"plan": _plan, "check": _check, "matrix": _matrix, "trend": _trend},
+        questions={
+            "plan": _plan,
+            "check": _check,
+            "matrix": _matrix,
+            "trend": _trend,
+            "news": _news,
+            "impact": _impact,
+        },
         inputs=(
             BACKEND,
             Input(name="safe", says="plan: until something breaks.", kind="boolean", default=False),
-            Input(name="refs", says="matrix: tags, all-tags, weekly, A..B or A,B."),
+            Input(name="fleet", says="impact's file."),
+            Input(name="refs", says="matrix: tags, all-tags, weekly, A..B, A,B."),
             TO,
             AT,
         ),
-        of={"plan": "steps", "check": "places", "matrix": "rows", "trend": "points"},
+        of={
+            "plan": "steps",
+            "check": "places",
+            "matrix": "rows",
+            "trend": "points",
+            "news": "events",
+            "impact": "projects",
+        },
     ),
 )

@@ -62,8 +62,10 @@ class Seen:
         return [event for key, one in self.now.items() if key in known for event in find_news(key, known[key], one)]
 
 
-def look(workspace: Workspace, today: date, state: Path | None, progress: Progress = silent) -> Seen:
-    """Ask every backend, and remember what it said for the next time."""
+def look(
+    workspace: Workspace, today: date, state: Path | None, progress: Progress = silent, *, keep: bool = True
+) -> Seen:
+    """Ask every backend, and remember what it said for the next time, where that is wanted."""
     place = state or default_state(workspace)
     last = _load(place)
     now: dict[str, Remembered] = {}
@@ -76,7 +78,8 @@ def look(workspace: Workspace, today: date, state: Path | None, progress: Progre
                 raise  # nothing is left to answer
             skipped.append(Skipped(key, error.message))
             now |= {key: last.backends[key]} if last is not None and key in last.backends else {}
-    write_named(place, codec.to_json(codec.encode(State(date=today.isoformat(), backends=now))))
+    if keep:
+        write_named(place, codec.to_json(codec.encode(State(date=today.isoformat(), backends=now))))
     return Seen(last, now, tuple(skipped))
 
 
