@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from layline.change.compare import Comparer
 from layline.core.evidence import Skipped
+from layline.core.prose import count
 from layline.source import Tree, module_name, parse_module
 from layline.upgrade.followers import Importer, can_follow, find_followed
 from layline.upgrade.moves import NameMove
@@ -43,7 +44,8 @@ def follow_importers(target: str, comparer: Comparer, upstream: Repository) -> N
     followed = find_followed(last, _read_importers(upstream, commit, last, roots), is_old, find_home)
     if followed is None:
         return None
-    why = f"{commit[:9]} changed {followed.files} of upstream's own import{'s' if followed.files > 1 else ''} to it"
+    files = count(followed.files, "file")
+    why = f"{files} of upstream's own {'imports' if followed.files == 1 else 'import'} it instead since {commit[:9]}"
     return NameMove(target, followed.new, sure=True, why=why, followed=True)
 
 
