@@ -12,7 +12,7 @@ from layline.coupling.anchors import read_source
 from layline.coupling.model import Touch
 from layline.coupling.surroundings import find_held
 from layline.source import Definition, DefinitionKind, Symbol
-from layline.source.definitions import ParameterKind
+from layline.source.definitions import Parameter, ParameterKind
 from layline.source.resolve import Resolver
 from layline.upgrade.changes import Change, Handed
 from layline.upgrade.renamed import Renamed, find_renamed
@@ -112,6 +112,15 @@ def _find_handed(
     refused = {problem.argument for problem in check_replacement(ours.parameters or (), after.parameters)}
     if not new or refused - {one.name for one in new} - renamed.keys() - set(renamed.values()):
         return None
-    if any(one.default is None for one in new):
+    if any(one.default is None for one in new) or not _come_last(new, after.parameters):
         return None
     return Handed(line, tuple((one.name, one.default or "") for one in new), originals)
+
+
+def _come_last(new: list[Parameter], theirs: tuple[Parameter, ...]) -> bool:
+    """True if upstream takes them by name alone, or behind all others: ours takes them last, and a call by position
+    must find each where upstream has it.
+    """
+    by_position = [one for one in theirs if one.kind is ParameterKind.POSITIONAL]
+    mine = [one for one in by_position if one in new]
+    return mine == by_position[len(by_position) - len(mine) :]
