@@ -94,7 +94,7 @@ def _say(found: Comparison, home: str, comparer: Comparer) -> str:
     if one.kind in {DefinitionKind.ASSIGNMENT, DefinitionKind.FIELD}:
         return f"{who}the values are {'the same' if one.value == two.value else 'different'}"
     alike = comparer.homes.similarity(found.before.module, one, there.module, two)
-    return f"{who}the bodies are {alike:.0%} alike"
+    return f"{who}its body changed since" if who and alike < _ALIKE else f"{who}the bodies are {alike:.0%} alike"
 
 
 def _is_sure(found: Comparison, home: str, comparer: Comparer) -> bool:
