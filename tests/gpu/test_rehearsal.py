@@ -15,7 +15,7 @@ from layline.campaign.measure.controls import build_own
 from layline.campaign.measure.crew import live, open_arm
 from layline.campaign.measure.gpu.train import train
 from layline.campaign.measure.inputs import draw, nudge
-from layline.campaign.measure.probes.inputs import show_far, show_held_out, show_inputs, show_walk
+from layline.campaign.measure.probes.inputs import show_empty, show_far, show_held_out, show_inputs, show_walk
 from layline.campaign.measure.probes.memory import show_memory
 from layline.campaign.measure.probes.probe import Trial
 from layline.campaign.measure.probes.time import show_stalls
@@ -110,6 +110,7 @@ def _probe(stage: Stage, arm: LiveArm) -> None:
     list(show_inputs(on))
     list(show_held_out(on))
     list(show_far(on))
+    list(show_empty(on))
     list(show_walk(on))
 
 

@@ -256,7 +256,13 @@ def disagrees(wall_ms: float, device_ms: float, overhead_ms: float, count: int =
     return device_ms > wall_ms * 1.02 or wall_ms - device_ms > free + CLOCK_SHARE * device_ms
 
 
-def run_held_out(stage: Stage, arms: Sequence[LiveArm], shape: Shape, run: PairRun) -> None:
+def time_neighbours(stage: Stage, arms: Sequence[LiveArm], run: PairRun) -> None:
+    """A neighbour of every shape."""
+    for shape in stage.shapes:
+        _time_neighbour(stage, arms, shape, run)
+
+
+def _time_neighbour(stage: Stage, arms: Sequence[LiveArm], shape: Shape, run: PairRun) -> None:
     """Time an equally aligned neighbour nobody listed: a gain that is real is there too.
 
     In requests as long as those of the listed shape: what a kernel does when a size is new to it, and what a request

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import secrets
+import time
 from dataclasses import dataclass, field
 
 from layline.campaign.values.measurement import Plan
@@ -24,3 +25,7 @@ class Request:
     stop_by: float | None = None
     """Moment of the monotonic clock after which the next look is the last."""
     seed: bytes = field(default_factory=lambda: secrets.token_bytes(32), repr=False)
+
+    @property
+    def is_late(self) -> bool:
+        return self.stop_by is not None and time.monotonic() > self.stop_by

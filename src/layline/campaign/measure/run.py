@@ -35,7 +35,7 @@ from layline.campaign.measure.controls import (
 from layline.campaign.measure.crew import live
 from layline.campaign.measure.final_checks import check_timed_errors, close_gates
 from layline.campaign.measure.oracle import Error
-from layline.campaign.measure.pair import HELD_OUT_PAIRS, PairRun, find_accuracy, find_gains, run_held_out, run_shape
+from layline.campaign.measure.pair import HELD_OUT_PAIRS, PairRun, find_accuracy, find_gains, run_shape, time_neighbours
 from layline.campaign.measure.probes.beside import find_ahead, run_beside
 from layline.campaign.measure.probes.probe import Probe, Trial, run_probes
 from layline.campaign.measure.probes.table import AFTER_EACH, BEFORE_ACCEPTING, EARLY, PROBES, STALLS
@@ -122,8 +122,7 @@ class _Run:
             if len(self._pairs) in looks:
                 self._summarise()
                 # ending at an earlier look, for want of time, spends less of the error: each look has its own share
-                is_late = self._request.stop_by is not None and time.monotonic() > self._request.stop_by
-                is_last = is_late or len(self._pairs) == looks[-1]
+                is_last = len(self._pairs) == looks[-1] or self._request.is_late
                 if not self._is_candidate or look(self._measurement, is_last=is_last):
                     break
         self._confirm()
@@ -176,8 +175,7 @@ class _Run:
         self._cast.start_ahead(1, self._find_ahead(PROBES, PROBES))
 
     def _find_ahead(self, probes: Iterable[Probe], new: tuple[Probe, ...]) -> Iterator[tuple[str, int]]:
-        if self._stage.device.starts_slowly:
-            yield from find_ahead(self._choose_beside(probes), self._stage.device.count_lanes(self._stage), new)
+        return find_ahead(self._choose_beside(probes), self._stage.device.count_lanes(self._stage), new)
 
     def _measure_one_pair(self, more: int) -> None:
         number = len(self._pairs)
@@ -193,11 +191,8 @@ class _Run:
             with self._spent.on("timing"):
                 self._time(timed, run)
             with self._spent.on("gates"):
-                if self._is_candidate and number < HELD_OUT_PAIRS and run.shows_gain(self._request.plan.clock):
-                    for shape in self._stage.shapes:
-                        run_held_out(self._stage, timed, shape, run)
-                if self._is_candidate and number == 0 and run.shows_gain(self._request.plan.clock, CLEAR):
-                    self._early = EARLY
+                if self._is_candidate:
+                    self._look_for_more(timed, run)
                 self._probe(arms, unloaded, more)
             self._wait_for_started()
             self._say("controls: the best against itself, and slowed")
@@ -206,6 +201,14 @@ class _Run:
         if number == 0:
             self._keep(first_call_ms=loaded[self._cast.on_trial] + run.first_call_ms)
         self._pairs.append(run)
+
+    def _look_for_more(self, timed: list[LiveArm], run: PairRun) -> None:
+        """What only a gain is asked: whether it reaches neighbours; of a clear one, all that reads no clock."""
+        plan = self._request.plan
+        if run.number < HELD_OUT_PAIRS and run.shows_gain(plan.clock, plan.min_effect / 2):
+            time_neighbours(self._stage, timed, run)
+        if run.number == 0 and run.shows_gain(plan.clock, CLEAR):
+            self._early = EARLY
 
     def _wait_for_started(self) -> None:
         """Who still starts up works on the device, and makes the host late."""
@@ -299,7 +302,7 @@ class _Run:
         """What the probes found beside what they showed."""
         environment, gives = self._measurement.environment, self._stage.device.gives
         told = (why for name, why in on.left_out.items() if name == "memory-use" and SANITIZER in gives)
-        self._keep(environment=replace(environment, weaker=(*environment.weaker, *told)), left_out=_tell(on.left_out))
+        self._keep(environment=replace(environment, weaker=(*environment.weaker, *told)), left_out=on.tell_left_out())
         self._yardstick = on.yardstick
 
     def _take_carried(self, on: Trial) -> None:
@@ -325,7 +328,7 @@ class _Run:
             finally:
                 self._take_carried(on)
         self._shown |= on.shown
-        self._keep(left_out=(*self._measurement.left_out, *_tell(on.left_out)))
+        self._keep(left_out=(*self._measurement.left_out, *on.tell_left_out()))
 
     def _choose_last(self) -> tuple[Probe, ...]:
         verdict = look(self._measurement, is_last=True)
@@ -394,7 +397,3 @@ class _Run:
 
     def _keep(self, **fields: Any) -> None:
         self._measurement = replace(self._measurement, **fields)
-
-
-def _tell(left_out: dict[str, str]) -> tuple[str, ...]:
-    return tuple(f"{name}: {why}" for name, why in left_out.items())

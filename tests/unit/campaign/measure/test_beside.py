@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 
 from layline.campaign.devices.faults import Disturbed, Fault
-from layline.campaign.measure.probes.beside import deal, find_ahead, run_beside
+from layline.campaign.measure.probes.beside import FEW, deal, find_ahead, run_beside
 from layline.campaign.measure.probes.probe import AGAIN, Probe, Trial
 from layline.campaign.measure.probes.shown import Shown
 from layline.campaign.measure.probes.table import BEFORE_ACCEPTING, EARLY, PROBES
@@ -73,7 +73,7 @@ def test_no_probe_that_reads_a_clock_runs_beside_another() -> None:
     assert "stream order" in sequential
 
 
-@pytest.mark.parametrize("lanes", [0, 1, 3, 5])
+@pytest.mark.parametrize("lanes", [0, 1, 3, 5, 10])
 def test_every_probe_is_dealt_once_whatever_lanes_there_are(lanes: int) -> None:
     probes = tuple(one for one in PROBES if one.is_beside or one.is_apart)
     shared, *apart = deal(probes, lanes)
@@ -81,7 +81,10 @@ def test_every_probe_is_dealt_once_whatever_lanes_there_are(lanes: int) -> None:
     assert len(apart) == lanes
     assert all(one.is_apart for share in apart for one in share)
     started = list(find_ahead(probes, lanes, probes))
-    assert len(started) == sum(lanes > 0 or one.opens_own or what != AGAIN for one in probes for what in one.ahead)
+    slow = deal(probes, lanes, is_slow=True)
+    theirs = {one.name for share in slow[1:] for one in share} | {one.name for one in probes if one.opens_own}
+    assert len(started) == sum(one.name in theirs or what != AGAIN for one in probes for what in one.ahead)
+    assert ("inputs" in {one.name for one in slow[0]}) is (lanes <= FEW)
     assert all(lane or not lanes or what != AGAIN for what, lane in started)
     early = tuple(one for one in EARLY if one.is_beside or one.is_apart)
     more = [*started, *find_ahead((*probes, *early), lanes, early)]

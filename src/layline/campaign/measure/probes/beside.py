@@ -14,6 +14,8 @@ MOST_BEFORE, TOGETHER = 50, 8
 """Requests, and calls to each, that nobody looks at before a probe is made in a new process: which call of a process a
 probe's are cannot be foreseen.
 """
+FEW = 5
+"""Lanes with which the kernel on trial has its share of the long ones, where a process takes seconds to start."""
 Say = Callable[[str], None]
 
 
@@ -63,11 +65,15 @@ def deal(probes: tuple[Probe, ...], lanes: int, *, is_slow: bool = False) -> lis
     """What is made with the kernel on trial, then what is made on each lane, in the table's order; where a process takes
     seconds to start only those are made apart that bring their own, or whose can be started ahead.
     """
-    apart = (one for one in probes if lanes and one.is_apart and (not is_slow or one.opens_own or AGAIN in one.ahead))
-    names = {one.name for one in apart}
-    shared = tuple(one for one in probes if one.name not in names)
+
+    def has_process(one: Probe) -> bool:
+        return one.opens_own or (AGAIN in one.ahead and (lanes > FEW or not one.is_long))
+
+    shared = tuple(one for one in probes if not (lanes and one.is_apart and (not is_slow or has_process(one))))
     dealt: list[tuple[Probe, ...]] = [()] * lanes
-    for at, probe in enumerate(sorted((one for one in probes if one not in shared), key=lambda one: not one.is_long)):
+    alone = (one for one in probes if one not in shared)
+    # where processes are slow to start others are long, and what comes later is put beside what is short
+    for at, probe in enumerate(sorted(alone, key=lambda one: not one.is_long and not is_slow)):
         turn, lane = divmod(at, lanes)
         lane = lanes - 1 - lane if turn % 2 else lane  # the first of them, who take longest, get company last
         dealt[lane] = (*dealt[lane], probe)
@@ -103,7 +109,8 @@ def _make_calls(on: Trial) -> None:
     """A number of calls nobody can foresee, of every pass."""
     stage, passes = on.stage, on.stage.operator.passes
     shape = stage.by_work[0]
-    count = max(1, min(TOGETHER, stage.device.count_room(stage, shape) // len(passes)))
+    room = TOGETHER if stage.device.pace.whole else 1  # a device is everybody's who makes such calls beside it
+    count = max(1, min(room, stage.device.count_room(stage, shape) // len(passes)))
     given = draw_bare(stage, shape, count=count)
     laid = [on.trial.fill(step, given) for step in passes]
     for _before in range(int(stage.rng.integers(0, MOST_BEFORE))):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from contextlib import ExitStack
 from dataclasses import replace
 
@@ -18,7 +19,7 @@ from layline.campaign.measure.sizes import (
     fit_shapes,
     walk_sizes,
 )
-from layline.campaign.measure.stage import EMPTY, Stage
+from layline.campaign.measure.stage import Stage
 from layline.campaign.values.operator import Shape
 
 TINY = 8
@@ -109,15 +110,22 @@ def show_held_out(on: Trial) -> Shown:
 
 
 def show_far(on: Trial) -> Shown:
-    """Sizes far beyond the listed ones, and empty ones: a work area that is too small shows."""
-    stage, arm = on.stage, on.trial
-    operator, pace = stage.operator, stage.device.pace
-    empty = tuple(find_empty_shapes(operator)) if EMPTY in stage.device.gives else ()
+    """Sizes far beyond the listed ones: a work area that is too small shows."""
+    operator, pace = on.stage.operator, on.stage.device.pace
     thin = pace.thin if operator.fit is None else THIN  # what an operator of a user's own costs there nobody knows
-    far = (*find_far_shapes((*stage.shapes, *operator.shapes), stage.rng, thin), *empty)
-    for shape in fit_shapes(operator, far, stage.arena_bytes / 4):
-        _run_held_out(stage, arm, shape, operator.distributions[0])
-    yield "held-out-shape", f"far extents{', each extent empty' if empty else ''}"
+    _run_shapes(on, find_far_shapes((*on.stage.shapes, *operator.shapes), on.stage.rng, thin))
+    yield "held-out-shape", "far extents"
+
+
+def show_empty(on: Trial) -> Shown:
+    """Each extent nothing, in turn."""
+    _run_shapes(on, find_empty_shapes(on.stage.operator))
+    yield "held-out-shape", "each extent empty"
+
+
+def _run_shapes(on: Trial, shapes: Iterable[Shape]) -> None:
+    for shape in fit_shapes(on.stage.operator, shapes, on.stage.arena_bytes / 4):
+        _run_held_out(on.stage, on.trial, shape, on.stage.operator.distributions[0])
 
 
 def show_walk(on: Trial) -> Shown:

@@ -94,6 +94,10 @@ class Trial:
             shown=self.shown, left_out=self.left_out, yardstick=self.yardstick, carried=self.carried, aged=self.aged
         )
 
+    def tell_left_out(self) -> tuple[str, ...]:
+        """What could not be looked at, and why."""
+        return tuple(f"{name}: {why}" for name, why in self.left_out.items())
+
     def show(self, name: str, evidence: str) -> None:
         """A property was shown, once more perhaps: then it has all of the evidence, none of it twice."""
         before = self.shown.get(name, "")

@@ -12,6 +12,7 @@ from layline.campaign.measure.probes.edges import show_edges
 from layline.campaign.measure.probes.endurance import show_ageing, show_endurance
 from layline.campaign.measure.probes.inputs import (
     show_changed,
+    show_empty,
     show_far,
     show_held_out,
     show_inputs,
@@ -36,6 +37,7 @@ from layline.campaign.measure.stage import (
     CANDIDATE,
     CODE,
     EDGE,
+    EMPTY,
     INSPECTION,
     MODE,
     PROFILER,
@@ -53,13 +55,14 @@ def _needs(*what: str) -> frozenset[str]:
 
 PROBES: tuple[Probe, ...] = (
     Probe(name="memory", run=show_memory, is_alone=True, is_beside=True),
-    Probe(name="inputs", run=show_inputs, ahead=(START,), is_apart=True, is_long=True),
+    Probe(name="inputs", run=show_inputs, ahead=(AGAIN, START), is_apart=True, is_long=True),
     Probe(name="changed inputs", run=show_changed, ahead=(AGAIN,), is_apart=True, is_long=True),
     Probe(name="floating-point mode", run=show_mode, needs=_needs(MODE), is_beside=True),
     Probe(name="stream order", run=show_order, needs=_needs(STREAM)),
     Probe(name="held-out shapes", run=show_held_out, ahead=(AGAIN,), is_apart=True),
     Probe(name="small shapes", run=show_residues, needs=_needs(ACCOUNT), is_apart=True),
     Probe(name="far shapes", run=show_far, ahead=(AGAIN,), is_apart=True),
+    Probe(name="empty extents", run=show_empty, needs=_needs(EMPTY), ahead=(AGAIN,), is_apart=True),
     Probe(name="a walk through sizes", run=show_walk, ahead=(AGAIN,), is_apart=True),
     Probe(name="views", run=show_views, needs=_needs(CANDIDATE, VIEWS), ahead=(AGAIN,), opens_own=True, is_apart=True),
     Probe(name="repetition", run=show_repetition, is_apart=True),
