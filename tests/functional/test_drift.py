@@ -124,7 +124,8 @@ def adds_and_marks(ctx):
     keel.config.Config.harbour_depth = 5
     keel.config.Config.harbour_unread = 4
 """
-READS = "def depth(config):\n    return getattr(config, 'harbour_depth', 0)\n"
+READS = '"""We set config.harbour_unread."""\n\n\n# config.harbour_unread\nprint("config.harbour_unread")\n\n\n'
+READS += "def depth(config):\n    return getattr(config, 'harbour_depth', 0)\n"
 
 
 @pytest.fixture(scope="module")

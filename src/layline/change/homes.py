@@ -76,8 +76,25 @@ class Homes:
             self._shingles[True, module, definition.qualname, definition.line] = last
         found = [self._judge(module, definition, item) for item in self._candidates(module, definition)]
         kept = [item for item in found if item is not None and item.score >= _WORTH_SHOWING]
-        kept = kept or list(self._find_alike(module, definition))
+        kept = self._single_out(module, definition, kept) or list(self._find_alike(module, definition))
         return sorted(kept, key=lambda item: (-item.score, item.target))[:5]
+
+    def _single_out(self, module: str, definition: Definition, found: list[Suggestion]) -> list[Suggestion]:
+        """Short texts (`_GROUP = None`) are alike by chance: where several new names have this one, or several that are
+        gone had it, nothing says which became which.
+        """
+        others = {item.target for item in found if item.target.rpartition(".")[2] != definition.name}
+        if not others or self._read(self.pin, module, definition).total() >= SMALL:
+            return found
+        here, there = self.pin.module(module), self.tip.module(module)
+        gone = [
+            row[ROW_QUALNAME]
+            for row in (here.rows if here is not None else ())
+            if row[ROW_FINGERPRINT] == definition.fingerprint and (there is None or not there.has(row[ROW_QUALNAME]))
+        ]
+        peers = [name for name in gone if name.rpartition(".")[0] == definition.qualname.rpartition(".")[0]]
+        is_clear = len(others) == 1 and len(peers) <= 1
+        return found if is_clear else [item for item in found if item.target not in others]
 
     def _find_alike(self, module: str, definition: Definition) -> Iterator[Suggestion]:
         """Where nothing else is found: a new table of the same module with the same keys; names spelled nearly like it,
@@ -125,7 +142,8 @@ class Homes:
         found = [self._judge(module, definition, _Candidate(holder, row)) for row in rows]
         kept = [item for item in found if item is not None and item.score >= _WORTH_SHOWING]
         asks = {row[ROW_QUALNAME]: needs_more(definition, definition_of(row)) for row in rows}
-        told = [self._doubt(item) if asks[item.target[len(holder) + 1 :]] else item for item in kept]
+        clear = self._single_out(module, definition, kept)
+        told = [self._doubt(item) if asks[item.target[len(holder) + 1 :]] else item for item in clear]
         return sorted(told, key=lambda item: (-item.score, item.target))[:5]
 
     @staticmethod
