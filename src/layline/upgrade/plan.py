@@ -130,6 +130,7 @@ def find_unproven(jobs: Iterable[Job], before: Iterable[Judged], after: Again) -
     compared = set(find_compared([job.broken for job in listed], misfits))
     still = {(one.location.path, one.target) for one in after.places if not one.fits}
     there = {(one.location.path, one.target) for one in after.places if one.fits}
+    written = {(one.location.path, one.target) for one in after.places if one.way == PATCHES}
     worse = defaultdict(list)
     homes = {(job.path, job.move.new) for job in listed if not job.move.followed}
     for one in after.places:
@@ -140,7 +141,10 @@ def find_unproven(jobs: Iterable[Job], before: Iterable[Judged], after: Again) -
     found: list[tuple[Job, str]] = []
     for job in listed:
         is_compared = job.broken in compared
-        if (job.path, job.move.old) in ((after.broken or ()) if is_compared else still):
+        used = (after.broken or ()) if is_compared else still
+        if job.broken.way == PATCHES and not job.changes:
+            used = {*used, *written}  # behind a guard that is false there it fits, and is not mended
+        if (job.path, job.move.old) in used:
             found.append((job, "the old name is still used after the edit"))
         elif not (is_compared and job.changes) and (job.path, job.move.new) not in there:
             found.append((job, "the edited file, read again, does not reach the new name"))

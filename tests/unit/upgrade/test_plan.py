@@ -6,12 +6,16 @@ import pytest
 
 from layline.app.patches_drift import patches_drift
 from layline.app.upgrade import upgrade_check
+from layline.core.evidence import Location
 from layline.errors import ConfigError
 from layline.patches.drift.ask import DriftOptions
+from layline.upgrade.absolute import Judged, Standing
+from layline.upgrade.moves import NameMove
+from layline.upgrade.plan import Again, Job, find_unproven
 from layline.upgrade.plan_answer import count_places, say_counts
 from layline.upgrade.planning import make_plan
 from layline.upgrade.question import ask
-from layline.upgrade.values import Mend, Plan
+from layline.upgrade.values import Break, Mend, Plan
 from upgrading import Files, Project, make_project
 
 BODY = "    total = 0\n    for step in range(x):\n        total += step * x\n    return total + {}\n"
@@ -371,3 +375,14 @@ def test_a_way_back_is_refused(project: Project) -> None:
         ask(project.open(newer), "keel", project.upstream.commits[0])
     with pytest.raises(ConfigError, match="is the pin itself"):
         ask(project.open(newer), "keel", "main")
+
+
+def test_a_patch_that_is_only_switched_off_is_not_mended() -> None:
+    """Its line is as it was; a guard around it is false there, and the new home is patched by another line."""
+    at, old, new = Location("own/a.py", 9), "keel.user.keep", "keel.state.keep"
+    broken = Break(location=at, target=old, way="patches", why="gone")
+    job = Job(broken, NameMove(old, new, sure=True, why="moved"), 0)
+    places = [Judged(location=at, target=name, way="patches", fits=True) for name in (old, new)]
+    before = [Judged(location=at, target=old, way="patches", fits=False)]
+    for after, wrong in ((places, [(job, "the old name is still used after the edit")]), (places[1:], [])):
+        assert find_unproven([job], before, Again(Standing(commit="c", places=tuple(after)))) == wrong
