@@ -11,8 +11,8 @@ from layline.upgrade.apply import ApplyOptions, apply_plan, refuse_project
 from layline.upgrade.check import build_check_answer
 from layline.upgrade.judging import judge_at, pin_of
 from layline.upgrade.plan_answer import build_answer
-from layline.upgrade.planning import make_plan
-from layline.upgrade.question import ask, find_safe
+from layline.upgrade.planning import find_plan
+from layline.upgrade.question import find_safe
 from layline.upgrade.values import Plan
 from layline.workspace.uncommitted import tell_uncommitted
 
@@ -25,9 +25,7 @@ def upgrade_plan(
 ) -> Answer:
     """The steps from the pin to a ref, or to the newest commit that breaks nothing."""
     end = to or workspace.settings.backend(key).ref
-    plan = (
-        _plan_safe(workspace, key, end, progress) if safe else make_plan(ask(workspace, key, end, progress), progress)
-    )
+    plan = _plan_safe(workspace, key, end, progress) if safe else find_plan(workspace, key, end, progress)
     return tell_uncommitted(workspace, build_answer(plan, workspace.label(key)), [key])
 
 
@@ -36,14 +34,14 @@ def _plan_safe(workspace: Workspace, key: str, end: str, progress: Progress) -> 
     found = find_safe(workspace, key, upstream.resolve_upstream(end), progress)
     if found.commit == pin:
         return Plan(backend=key, commit=workspace.commit, start=pin, to=pin, steps=(), safe_pin=pin)
-    return replace(make_plan(ask(workspace, key, found.commit, progress), progress), safe_pin=found.commit)
+    return replace(find_plan(workspace, key, found.commit, progress), safe_pin=found.commit)
 
 
 def upgrade_apply(workspace: Workspace, key: str, options: ApplyOptions, progress: Progress = silent) -> Answer:
     """Put the pin's moves and their mechanical mends on a branch; what is there already is kept."""
     tree = refuse_project(workspace, key, options)
     end = options.to or workspace.settings.backend(key).ref
-    plan = make_plan(ask(workspace, key, end, progress), progress)
+    plan = find_plan(workspace, key, end, progress)
     return apply_plan(workspace, plan, tree, options, progress)
 
 

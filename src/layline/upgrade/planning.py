@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
+from layline import codec
 from layline.core.progress import Progress, silent
 from layline.coupling.drift_model import Drift
 from layline.history.commits import compare_commits, read_commits
 from layline.upgrade.edits import render_patch
 from layline.upgrade.gates import retire_gates
-from layline.upgrade.judging import Stops, edit_to, find_break, find_lines, judge_at, judge_between
+from layline.upgrade.judging import Stops, edit_to, find_break, find_lines, judge_at, judge_between, pin_of
 from layline.upgrade.plan import (
     Again,
     Job,
@@ -25,13 +27,33 @@ from layline.upgrade.plan import (
     unsure,
 )
 from layline.upgrade.proposals import propose
-from layline.upgrade.question import Question
+from layline.upgrade.question import Question, ask, find_order
 from layline.upgrade.settings import find_settings
 from layline.upgrade.values import Break, FileEdit, Mend, Plan, Step, digest_text
 from layline.upgrade.workshop import Workshop
+from layline.workspace.kept import Results, find_inputs, result_key
+from layline.workspace.open import know_packages
+
+if TYPE_CHECKING:
+    from layline.workspace.open import Workspace
 
 _ROUNDS = 4
 """So often what judging again refutes is taken out and the rest judged anew."""
+
+
+def find_plan(workspace: Workspace, key: str, to: str, progress: Progress = silent) -> Plan:
+    """The plan from the pin to a ref; kept, so that `apply` need not find again what `plan` has found."""
+    known = know_packages(workspace)
+    upstream, pin = pin_of(known, key)
+    commit = upstream.resolve_upstream(to)
+    find_order(upstream, pin, commit, to)
+    results = Results("plan")
+    digest = result_key("plan", key, workspace.commit, pin, commit, upstream.is_shallow, *find_inputs(known))
+    kept = results.load(digest, lambda plain: codec.decode(Plan, plain, where="cache"))
+    if kept is None:
+        kept = make_plan(ask(workspace, key, to, progress), progress)
+        results.store(digest, codec.encode(kept))
+    return kept
 
 
 def make_plan(question: Question, progress: Progress = silent) -> Plan:

@@ -13,7 +13,7 @@ from layline.upgrade.absolute import Judged, Standing
 from layline.upgrade.moves import NameMove
 from layline.upgrade.plan import Again, Job, find_unproven
 from layline.upgrade.plan_answer import count_places, say_counts
-from layline.upgrade.planning import make_plan
+from layline.upgrade.planning import find_plan
 from layline.upgrade.question import ask
 from layline.upgrade.values import Break, Mend, Plan
 from upgrading import Files, Project, make_project
@@ -300,7 +300,7 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Project:
 
 @pytest.fixture(scope="module")
 def plan(project: Project) -> Plan:
-    return make_plan(ask(project.open(), "keel", "main"))
+    return find_plan(project.open(), "keel", "main")
 
 
 def mends(plan: Plan, path: str) -> list[Mend]:
@@ -386,3 +386,7 @@ def test_a_patch_that_is_only_switched_off_is_not_mended() -> None:
     before = [Judged(location=at, target=old, way="patches", fits=False)]
     for after, wrong in ((places, [(job, "the old name is still used after the edit")]), (places[1:], [])):
         assert find_unproven([job], before, Again(Standing(commit="c", places=tuple(after)))) == wrong
+
+
+def test_a_kept_plan_is_the_plan(plan: Plan, project: Project) -> None:
+    assert find_plan(project.open(at=plan.commit), "keel", "main") == plan
