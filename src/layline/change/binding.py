@@ -123,6 +123,17 @@ def find_shifted(
     return tuple(found)
 
 
+def pair_given(
+    call: CallShape, before: tuple[Parameter, ...], after: tuple[Parameter, ...], *, bound: bool
+) -> Iterator[tuple[Parameter, Parameter]]:
+    """The parameters that take what a call passes, at both refs."""
+    old, new = (_without_self(side) if bound else side for side in (before, after))
+    by_place = [[item for item in side if item.kind in _BY_POSITION][: call.positional] for side in (old, new)]
+    yield from zip(*by_place, strict=False)
+    then, now = ({item.name: item for item in side if item.kind in _BY_KEYWORD} for side in (old, new))
+    yield from ((then[name], now[name]) for name in call.keywords if name in then and name in now)
+
+
 def check_replacement(ours: tuple[Parameter, ...], theirs: tuple[Parameter, ...]) -> tuple[Problem, ...]:
     """What our replacement (or override) does not take although upstream's signature invites callers to pass it."""
     return tuple(_find_refused(ours, theirs))

@@ -160,6 +160,7 @@ class Reason(Enum):
     MUST_AWAIT = "at the tip it is async: its caller must await it"
     CANNOT_AWAIT = "at the tip it is no longer async: it cannot be awaited"
     RESULT_MISFITS = "our code takes {counts[0]} values of it, and it returns {counts[1]} now"
+    OUTGROWN = "takes {other} as {text}, where it took {name}, which is gone"
     CALL_MISFITS = "at the tip {name} {parts:4;}"
     OVERRIDE_MISFITS = "our override {parts:4;}"
     PASSED_AT = "upstream passes it at {places:3}"

@@ -5,11 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from layline.change.binding import CallSite, Problem, check_call, check_replacement, find_shifted
+from layline.change.binding import CallShape, CallSite, Problem, check_call, check_replacement, find_shifted, pair_given
 from layline.change.compare import Comparer, Comparison
+from layline.core.drift import DriftKind
+from layline.core.why import Reason, Why
 from layline.coupling.reading import Place
 from layline.source import Definition, DefinitionKind, Symbol
 from layline.source.definitions import ROW_FIRST, ROW_KIND, ROW_LAST, ROW_QUALNAME
+from layline.source.instances import bare_annotation
 from layline.source.resolve import Resolver
 from layline.source.slices import read_signature
 
@@ -78,6 +81,29 @@ def find_misfits(ours: Definition, theirs: Symbol) -> list[Problem]:
     if theirs.definition is None or theirs.definition.kind is not DefinitionKind.FUNCTION:
         return []
     return list(check_replacement(ours.parameters or (), theirs.definition.parameters or ()))
+
+
+def find_outgrown(comparer: Comparer, found: Comparison, call: CallShape, *, bound: bool) -> tuple[Problem, ...]:
+    """Arguments made for a class that the tip no longer has, where the parameter names another class now: who built
+    what we pass is gone as well.
+    """
+    sides = (comparer.pin, found.before), (comparer.tip, found.after)
+    callees = [find_callee(resolver, symbol) for resolver, symbol in sides]
+    if callees[0] is None or callees[1] is None:
+        return ()
+    problems = []
+    for was, now in pair_given(call, *(one[0].parameters or () for one in callees if one), bound=bound):
+        word, other = bare_annotation(was.annotation), bare_annotation(now.annotation)
+        if not word or not other or word.rpartition(".")[2] == other.rpartition(".")[2]:
+            continue
+        taken = comparer.pin.resolve_in(found.before.module or "", word)
+        if taken.definition is None or taken.definition.kind is not DefinitionKind.CLASS or taken.home is None:
+            continue
+        fate = comparer.compare(taken.home)
+        if fate.kind is DriftKind.REMOVED and fate.new_home is None:
+            why = Why(Reason.OUTGROWN, word, other, text=now.name)
+            problems.append(Problem(was.name, why, certain=word == (was.annotation or "").strip("\"' ")))
+    return tuple(problems)
 
 
 def find_refusal(comparer: Comparer, place: Place, found: Comparison) -> str | None:

@@ -83,6 +83,17 @@ def _find_culprit(row: Drift, sides: Sides) -> str | None:
         return found
     if row.has(Reason.BYPASSED):
         return _find_emptying(row, sides)
+    found = _find_leaver(row, sides)
+    if Reason.MISREADS not in broken or not any(item.certain for item in row.lost):
+        return found
+    return _first([found, _find_losing(row, sides)], row, sides)  # of two that break it the first did
+
+
+def _find_leaver(row: Drift, sides: Sides) -> str | None:
+    """Who took the target away, or changed it."""
+    comparison = row.comparison
+    if comparison is None:
+        return None
     match row.kind:
         case DriftKind.MOVED | DriftKind.RENAMED | DriftKind.REMOVED if comparison.commits:
             last = comparison.commits[-1] if row.kind is DriftKind.REMOVED else comparison.commits[0]
@@ -104,7 +115,12 @@ def _find_broken(row: Drift) -> frozenset[Reason]:
 def _find_losing(row: Drift, sides: Sides) -> str | None:
     """The first commit that took away something our replacement reads; what surely breaks counts before the rest."""
     certain = [item for item in row.lost if item.certain]
-    found = [one for item in certain or row.lost if (one := sides.reader.find_culprit(item)) is not None]
+    return _first([sides.reader.find_culprit(item) for item in certain or row.lost], row, sides)
+
+
+def _first(commits: Iterable[str | None], row: Drift, sides: Sides) -> str | None:
+    """The earliest of those that are known."""
+    found = [one for one in commits if one is not None]
     tracer = sides.comparer.tracer(row.comparison.before.module or "") if row.comparison is not None else None
     order = _positions(tracer) if tracer is not None else {}
     return min(found, key=lambda commit: order.get(commit, len(order)), default=None)

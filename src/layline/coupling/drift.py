@@ -22,7 +22,6 @@ from layline.coupling.bodies import judge_body
 from layline.coupling.bypass import judge_bypass, judge_source
 from layline.coupling.calls import judge_calls
 from layline.coupling.calls_original import calls_sometimes
-from layline.coupling.decide import judge_guard
 from layline.coupling.drift_model import LOST, Drift, Sides
 from layline.coupling.effectiveness import find_holders, find_risks
 from layline.coupling.fit import Fitter, called_name, find_problems, makes_instances, refuse
@@ -62,16 +61,15 @@ def judge_subjects(subjects: Sequence[Subject], sides: Sides) -> Iterator[Judged
 
 def _find_obstacle(effect: Effect, sides: Sides) -> Uncompared | None:
     """Why an effect outside any registration is not compared: the downstream changes other packages, too."""
-    if effect.target is None:
+    target = find_target(effect)
+    if target is None:
         return Uncompared.NO_TARGET
     index = sides.pin.index
-    held = next(
-        (index.entries[name] for name in (effect.target, *parents(effect.target)) if name in index.entries), None
-    )
+    held = next((index.entries[name] for name in (target, *parents(target)) if name in index.entries), None)
     if held is not None:
         is_theirs = held.part == sides.part
     else:
-        is_theirs = longest_root(effect.target, index.parts[sides.part].packages) > 0
+        is_theirs = longest_root(target, index.parts[sides.part].packages) > 0
     return None if is_theirs else Uncompared.OTHER_PACKAGE
 
 
@@ -269,10 +267,7 @@ def limit_by_guard(question: Question, severity: Severity) -> Iterator[Finding]:
     """What a guard that can no longer be true does: nothing breaks, the patch stops applying; what cannot be decided is
     said.
     """
-    ground = question.sides.ground
-    if ground is None or question.kind is DriftKind.EXTERNAL:
-        return
-    found = judge_guard(question.patch, question.effect.when, ground)
+    found = question.outlook
     if found is None:
         return
     failing = any(item.certain and item.why.reason is Reason.NOT_REACHED for item in question.lost)

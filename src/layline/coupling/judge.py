@@ -15,7 +15,15 @@ from layline.core.drift import DriftKind, Fate
 from layline.core.evidence import Evidence, Location
 from layline.core.why import Reason, Why
 from layline.coupling.binding_kind import compare_returns
-from layline.coupling.callee import find_callee, find_misfits, find_refusal, find_refused, follow_apply, reaches
+from layline.coupling.callee import (
+    find_callee,
+    find_misfits,
+    find_outgrown,
+    find_refusal,
+    find_refused,
+    follow_apply,
+    reaches,
+)
 from layline.coupling.model import Consequence, Coupling, State, Touch, is_flag
 from layline.coupling.reading import Place
 from layline.coupling.states import find_after, find_evidence, find_gone_state, find_state, is_class_no_more
@@ -232,21 +240,15 @@ class Judge:
             return self._judge_present(place, found)
         if check_call(call, before[0].parameters or (), bound=place.bound or before[1]):
             return Verdict(state=State.UNDECIDED, consequence=Consequence.OK, why=(Why(Reason.NEVER_BOUND),))
-        problems = check_call(call, after[0].parameters or (), bound=place.bound or after[1])
         if before[0].is_async != after[0].is_async:
             why = Why(Reason.MUST_AWAIT if after[0].is_async else Reason.CANNOT_AWAIT)
             consequence = Consequence.MAY_BREAK if place.guarded else Consequence.WILL_BREAK
             return Verdict(state=State.SIGNATURE, consequence=consequence, why=(why,))
-        shifted = (
-            ()
-            if problems
-            else find_shifted(
-                call, before[0].parameters or (), after[0].parameters or (), bound=place.bound or after[1]
-            )
-        )
-        if not problems and not shifted:
+        given, old, new = place.bound or after[1], before[0].parameters or (), after[0].parameters or ()
+        problems = check_call(call, new, bound=given) or find_shifted(call, old, new, bound=given)
+        problems = problems or find_outgrown(self._comparer, found, call, bound=given)
+        if not problems:
             return self._judge_result(place, call, found)
-        problems = problems or shifted
         certain = any(problem.certain for problem in problems) and not place.guarded
         why = _sum_up(Reason.CALL_MISFITS, problems, found.name.rpartition(".")[2])
         consequence = Consequence.WILL_BREAK if certain else Consequence.MAY_BREAK

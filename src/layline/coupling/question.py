@@ -12,6 +12,7 @@ from layline.core.patch import Effect, Patch, Style
 from layline.core.why import Why
 from layline.coupling.anchors import find_in_bases, read_source
 from layline.coupling.compare_target import compare_target
+from layline.coupling.decide import Outlook, judge_guard
 from layline.coupling.drift_model import LOST, Sides
 from layline.coupling.fit import Fit, Fitter, find_new_problems
 from layline.coupling.replacements import Replacement
@@ -79,6 +80,28 @@ class Question:
         if not self.is_decided:
             return ()
         return self.sides.reader.find_lost(self.comparison, self.ours, self.effect.location)
+
+    @cached_property
+    def outlook(self) -> Outlook | None:
+        """What the guard or the condition of the effect says about the tip; of what a replacement of ours does when it
+        runs, what that of every write says which puts the replacement in place.
+        """
+        ground = self.sides.ground
+        if ground is None or self.kind is DriftKind.EXTERNAL:
+            return None
+        own = judge_guard(self.patch, self.effect.when, ground)
+        if own is not None:
+            return own
+        around = [judge_guard(self.patch, one.when, ground) for one in self.patch.effects if self._is_within(one)]
+        return around[0] if around and all(one is not None and one.is_over for one in around) else None
+
+    def _is_within(self, other: Effect) -> bool:
+        """Whether the replacement of another effect does this one."""
+        at, place = other.replacement_at, self.effect.location
+        if other is self.effect or at is None or at.path != place.path or at.line > place.line:
+            return False
+        found = self.sides.replacements.read(at)
+        return found is not None and place.line <= (getattr(found.node, "end_lineno", 0) or 0)
 
     @cached_property
     def text_home(self) -> Suggestion | None:

@@ -175,12 +175,12 @@ def _enter_try(statement: ast.Try | ast.TryStar, line: int) -> Iterator[LineTest
 
 
 def _find_importable(body: list[ast.stmt]) -> Iterator[LineTest]:
-    names = list(dict.fromkeys(name for item in body for name in _find_imported(item)))
+    names = list(dict.fromkeys(name for item in body for name in find_imported(item)))
     if names:
         yield LineTest(text=f"{', '.join(names)} importable", opposite=f"{', '.join(names)} not importable")
 
 
-def _find_imported(statement: ast.stmt) -> Iterator[str]:
+def find_imported(statement: ast.stmt) -> Iterator[str]:
     """Modules that a statement imports, by name or by text."""
     match statement:
         case ast.Import(names=names):

@@ -9,6 +9,7 @@ from layline.interpreter.branches import merge_names
 from layline.interpreter.containers import open_filters
 from layline.interpreter.events import Imported
 from layline.interpreter.expressions import Expressions
+from layline.interpreter.line_tests import find_imported
 from layline.interpreter.loops import MOST_ITEMS, note_stop, settle_loop, unfilter
 from layline.interpreter.modules import Scope, resolve_relative
 from layline.interpreter.objects import asks_class
@@ -390,8 +391,8 @@ def _find_imports(body: list[ast.stmt], module: Module) -> list[str]:
     found: list[str] = []
     for statement in body:
         match statement:
-            case ast.Import(names=names):
-                found += [alias.name for alias in names]
+            case ast.Import() | ast.Assign() | ast.Expr():
+                found += find_imported(statement)
             case ast.ImportFrom(module=name, level=level, names=names):
                 base = resolve_relative(module, name, level)
                 found += [f"{base}.{alias.name}" if alias.name != "*" else base for alias in names]

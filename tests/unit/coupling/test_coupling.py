@@ -62,6 +62,7 @@ def couple(
 
 
 RUN = "def run(x, y=1):\n    total = x + y\n    for step in range(total):\n        total += step\n    return total\n"
+START = "class Job:\n    def name(self):\n        return [1, 2, 3]\n\n\ndef start(job: Job):\n    return job.name\n"
 CASES = [
     # (what it shows, our code, pin, tip, [(touch, target, state, consequence)] beyond "ok")
     ("unchanged", "from keel.run import run\nrun(1)\n", {"keel/run.py": RUN}, {"x.py": ""}, []),
@@ -199,6 +200,20 @@ CASES = [
         {"keel/run.py": RUN},
         {"keel/run.py": RUN.replace("x, y=1", "x, group=None, y=1")},
         [("calls", "keel.run.run", "no longer binds", "will break")],
+    ),
+    (
+        "made for a class that is gone",
+        "from keel.run import start\nstart(make())\n",
+        {"keel/run.py": START},
+        {"keel/run.py": "class Plan:\n    steps: int = 1\n\n\ndef start(plan: Plan):\n    return plan.steps\n"},
+        [("calls", "keel.run.start", "no longer binds", "will break")],
+    ),
+    (
+        "the class stays where it was",
+        "from keel.run import start\nstart(make())\n",
+        {"keel/run.py": START},
+        {"keel/run.py": START.replace("job: Job", "plan: Job").replace("job.name", "plan.name")},
+        [],
     ),
     (
         "a positional parameter that only has another name",

@@ -11,10 +11,10 @@ from layline.change.compare import Comparer
 from layline.change.trace import Tracer
 from layline.core.condition import Condition, ConditionKind, need_name, need_version, negate
 from layline.core.evidence import Location
-from layline.core.patch import Effect, Inventory, Patch, Style
+from layline.core.patch import Effect, Inventory, Patch, Style, Unregistered
 from layline.coupling.culprit import find_culprits, find_last_seen
 from layline.coupling.decide import RefKnowledge
-from layline.coupling.drift import find_drifts
+from layline.coupling.drift import find_drifts, find_target
 from layline.coupling.drift_model import Drift, Sides
 from layline.coupling.reads import Reader
 from layline.coupling.replacements import Replacements
@@ -44,6 +44,9 @@ def judge(
     style: Style = Style.BINDING_REPLACEMENT,
     more: dict[str, str] | None = None,
     between: dict[str, str] | None = None,
+    at: int = 1,
+    beside: tuple[Effect, ...] = (),
+    alone: Effect | None = None,
 ) -> Drift:
     """The row of one effect that puts the first definition of our file in the place of `target`."""
     upstream = History.start(tmp_path / "up")
@@ -61,7 +64,7 @@ def judge(
         style=style,
         target=target,
         location=Location("harbour/patch.py", len(ours.splitlines())),
-        replacement_at=None if more else Location("harbour/patch.py", 1),
+        replacement_at=None if more or beside else Location("harbour/patch.py", at),
         when=condition,
     )
     patch = Patch(
@@ -72,7 +75,7 @@ def judge(
         location=effect.location,
         handler="install",
         handler_lines=(1, 1),
-        effects=(effect,),
+        effects=(effect, *beside),
     )
     ground = RefKnowledge(comparer=comparer, packages=PACKAGES, versions=("1.0", "2.0"), keys={})
     whole = Sides(
@@ -85,8 +88,9 @@ def judge(
         ground=ground,
         running=Running(VersionGuards(Modules(replacements.ours)), ground),
     )
-    found = find_drifts(Inventory(backend="keel", commit=commit, patches=(patch,)), whole)
-    (row,) = find_culprits(found, whole, repository)
+    stray = (Unregistered(effect=alone, within="harbour.patch"),) if alone else ()
+    inventory = Inventory(backend="keel", commit=commit, patches=() if alone else (patch,), unregistered=stray)
+    (row, *_) = find_culprits(find_drifts(inventory, whole), whole, repository)
     return next(find_last_seen([row], whole, repository, pin))
 
 
@@ -224,6 +228,47 @@ def test_of_several_losses_the_first_is_to_blame(tmp_path: Path) -> None:
     row = judge(tmp_path, files[0], {**files[2]}, ours=ours, target="keel.run.Run.go", between=files[1])
     assert row.culprit is not None
     assert (row.severity, row.culprit.subject) == ("breaks", "between")
+
+
+def test_what_took_the_target_comes_after_what_took_what_we_read(tmp_path: Path) -> None:
+    ours = "import keel.run\nfrom keel.base import Base\nclass Ours(Base):\n    pass\n\nkeel.run.Run = Ours\n"
+    base = {"keel/base.py": "class Base:\n    def go(self, x):\n        return [x, 1]\n"}
+    before, between = {**base, "keel/run.py": hold("size", "print(x)")}, {"keel/base.py": "other = 1\n"}
+    row = judge(tmp_path, before, {"keel/run.py": "z = 1\n"}, ours=ours, target="keel.run.Run", between=between, at=3)
+    assert row.culprit is not None
+    assert (row.kind, row.severity, row.culprit.subject) == ("removed", "breaks", "between")
+
+
+INNER = "def ours(x):\n    import keel.run\n    keel.run.go = ours\n    return x\n"
+
+
+@pytest.mark.parametrize(("condition", "severity"), [(None, "breaks"), (HAS_RUN, "look")])
+def test_what_a_replacement_does_stops_with_the_write_that_puts_it_in_place(
+    tmp_path: Path, condition: Condition | None, severity: str
+) -> None:
+    before = {"keel/run.py": f"{RUN}\n\ndef go(x):\n    return x\n"}
+    around = Effect(
+        style=Style.BINDING_REPLACEMENT,
+        target="keel.run.run",
+        location=Location("harbour/patch.py", 9),
+        replacement_at=Location("harbour/patch.py", 1),
+        when=condition,
+    )
+    inner = (around,)
+    row = judge(tmp_path, before, GONE, ours=INNER, target="keel.run.go", beside=inner)
+    assert (row.location.line, row.severity) == (4, severity)
+
+
+def test_a_call_into_a_lost_registry_is_judged_outside_registrations_too(tmp_path: Path) -> None:
+    effect = Effect(
+        style=Style.CONFIG_REWRITE,
+        target=None,
+        mutates=("keel.run.register('fast')",),
+        location=Location("harbour/patch.py", 2),
+    )
+    assert find_target(effect) == "keel.run.register"
+    row = judge(tmp_path, {"keel/run.py": "def register(x):\n    print(x)\n"}, GONE, target="", alone=effect)
+    assert (row.target, row.kind, row.severity) == ("keel.run.register", "removed", "breaks")
 
 
 def test_a_member_of_a_class_that_is_no_longer_imported(tmp_path: Path) -> None:

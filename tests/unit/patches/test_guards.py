@@ -34,6 +34,14 @@ def any_key(ctx):
     return False
 
 
+def by_text(ctx):
+    try:
+        importlib.import_module("turbo.fast")
+    except ImportError:
+        return False
+    return getattr(get_args(ctx), "on", False)
+
+
 def importable(ctx):
     try:
         import turbo
@@ -68,6 +76,7 @@ READS: list[tuple[str, str, tuple[str, ...], str]] = [
     ("loop over a table of keys", "any_key", ("x", "y"), "x or y"),
     ("any over a generator", "lambda ctx: any(getattr(get_args(ctx), k, None) for k in KEYS)", ("x", "y"), "x or y"),
     ("import in a try", "importable", ("on",), "turbo is importable and on"),
+    ("import by text in a try", "by_text", ("on",), "turbo.fast is importable and on"),
     ("classmethod and constant name", "Gate.opens", ("named",), "named"),
     ("environment", 'lambda ctx: os.environ.get("FLAG", "0") == "1"', (), "env FLAG (default '0') == '1'"),
     ("is not None", 'lambda ctx: getattr(get_args(ctx), "p", None) is not None', ("p",), "p is not None"),
