@@ -60,3 +60,10 @@ class StaleKey:
     pin_evidence: Evidence | None
     written: str = ""
     """The key with all that stands above it in our file; `key` is what upstream called it."""
+    culprit: str | None = None
+    """The upstream commit after which it is unknown."""
+
+    @property
+    def lines(self) -> int:
+        """Lines of our files that set it."""
+        return 1 + self.others

@@ -26,8 +26,9 @@ class Policy:
     plan_breaks: int = 1
     """Couplings or patches that break at the tip from which a sync is planned."""
     urgent_behind: int = 2000
+    """Commits behind, and days below, count as urgent only where something breaks or nobody looked."""
     urgent_age_days: int = 180
-    urgent_breaks: int = 0
+    urgent_breaks: int = 50
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -81,6 +82,8 @@ def _fire(inputs: Inputs, policy: Policy) -> Iterator[tuple[Label, str]]:
         (Label.PLAN, "commit behind|commits behind", inputs.behind, policy.plan_behind),
     )
     for label, what, value, limit in limits:
+        if label is Label.URGENT and inputs.will_break == 0:
+            continue  # an old pin that everything of ours would still fit can wait for a plan
         if limit and value is not None and value >= limit:
             one, many = what.split("|")
             yield label, f"{value} {one if value == 1 else many} (our rule: {label} from {limit} on)"

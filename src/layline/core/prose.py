@@ -12,6 +12,9 @@ _IRREGULAR = {
     "touches": "touch",
     "installs": "install",
     "needs": "need",
+    "sets": "set",
+    "stops": "stop",
+    "imports": "import",
     "entry": "entries",
     "dependency": "dependencies",
 }

@@ -31,6 +31,7 @@ from layline.source.slices import read_node, read_signature, slice_definition
 from layline.source.usage import mentions
 
 _LONGEST = 4000
+_FAILS_FIRST = frozenset({Reason.NOT_REACHED, Reason.NEEDS_GONE})
 
 
 def find_unheard(rows: Iterable[Drift]) -> frozenset[str]:
@@ -84,9 +85,9 @@ def _find_culprit(row: Drift, sides: Sides) -> str | None:
     if row.has(Reason.BYPASSED):
         return _find_emptying(row, sides)
     found = _find_leaver(row, sides)
-    if Reason.MISREADS not in broken or not any(item.certain for item in row.lost):
-        return found
-    return _first([found, _find_losing(row, sides)], row, sides)  # of two that break it the first did
+    # an import that fails before the write breaks it, whatever becomes of the target: of several the first did
+    failing = [item for item in row.lost if item.certain and item.why.reason in _FAILS_FIRST]
+    return _first([found, *map(sides.reader.find_culprit, failing)], row, sides) if failing else found
 
 
 def _find_leaver(row: Drift, sides: Sides) -> str | None:

@@ -10,8 +10,11 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from layline.core.evidence import Evidence
+from layline.core.prose import listed
 from layline.core.records import GapRecord
 from layline.gap.breaks import say_state
+from layline.gap.model import Demand
+from layline.gap.plan import say_asks
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,8 +44,8 @@ class Step:
     places: int
     again: int = 0
     """Places that an earlier change breaks first."""
-    deletes: str = ""
-    """What the change after it deletes although our configuration names it."""
+    asks: str = ""
+    """What the change after it asks of us beside our code."""
     next: str = ""
     """The commit that breaks something, with its pull request (`#24`) and how far it lies ahead."""
     pull: str = ""
@@ -219,7 +222,7 @@ def _read_plan(facts: Iterable[Mapping[str, Any]]) -> Iterator[Step]:
         if fact["name"].startswith("plan.") and isinstance(value, Mapping):
             counts = {
                 name: found if isinstance(found := value.get(name), int) else 0
-                for name in ("behind", "places", "again", "ahead", "number")
+                for name in ("behind", "places", "again", "ahead", "number", "lines")
             }
             yield Step(
                 commit=str(value.get("commit") or ""),
@@ -228,11 +231,16 @@ def _read_plan(facts: Iterable[Mapping[str, Any]]) -> Iterator[Step]:
                 behind=counts["behind"],
                 places=counts["places"],
                 again=counts["again"],
-                deletes=", ".join(map(str, _list(value.get("deletes")))),
+                asks=listed(asks) if (asks := say_asks(_read_demand(value, counts["lines"]))) else "",
                 next=str(value.get("next") or ""),
                 pull=f"#{counts['number']}" if counts["number"] else "",
                 ahead=counts["ahead"],
             )
+
+
+def _read_demand(value: Mapping[str, Any], lines: int) -> Demand:
+    parts = {name: tuple(map(str, _list(value.get(name)))) for name in ("deletes", "keys", "needs", "off")}
+    return Demand(**parts, lines=lines)
 
 
 def read_evidence(item: Any, commits: list[Mapping[str, Any]]) -> Evidence | None:

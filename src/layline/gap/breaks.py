@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from layline.change.homes import may_replace
 from layline.core.drift import DriftKind
 from layline.core.evidence import Severity
-from layline.core.why import say
+from layline.core.why import Reason, say
 from layline.coupling.drift_model import find_breaking
 from layline.coupling.model import Consequence, State
 from layline.gap.causes import find_culprit
@@ -30,6 +30,12 @@ def find_further_patches(gap: Gap) -> list[Drift]:
     """Patches that break at places where no use of the upstream is listed as broken, one for each place."""
     told = {one.location for one in gap.couplings if one.consequence is Consequence.WILL_BREAK}
     rows = [row for row in find_breaking(gap.patches or ()) if row.location not in told]
+    return list({row.location: row for row in reversed(rows)}.values())[::-1]
+
+
+def find_silent(gap: Gap) -> list[Drift]:
+    """Patches that stop applying at the tip without an error, one for each place."""
+    rows = [row for row in gap.patches or () if row.has(Reason.STOPS_APPLYING)]
     return list({row.location: row for row in reversed(rows)}.values())[::-1]
 
 

@@ -8,29 +8,30 @@ from typing import TYPE_CHECKING
 from layline.coupling.drift_model import find_breaking
 from layline.coupling.model import Consequence
 from layline.coupling.roots import explain, find_since
-from layline.gap.model import Cause
+from layline.gap.model import NOTHING, Cause
 
 if TYPE_CHECKING:
     from layline.core.revision import Commit
     from layline.coupling.drift_model import Drift
     from layline.coupling.model import Coupling
+    from layline.gap.model import Demand
 
 
 def find_causes(
     log: Iterable[Commit],
     couplings: Iterable[Coupling],
     patches: Iterable[Drift],
-    deleted: Mapping[str, Iterable[str]] | None = None,
+    demands: Mapping[str, Demand] | None = None,
 ) -> tuple[Cause, ...]:
     """Changes that break places of ours, the weightiest first; the log is newest first. A place belongs to the first
-    change that breaks it and is told again under the others; one whose commit nobody found has no cause. `deleted`:
-    commits with the packages they delete, of which our configuration speaks.
+    change that breaks it and is told again under the others; one whose commit nobody found has no cause. `demands`:
+    commits with what they ask of us beside our code.
     """
     commits, couplings = list(log), list(couplings)
     order = {commit.hash: index for index, commit in enumerate(reversed(commits))}
     numbers = {commit.hash: commit.pull_request for commit in commits}
     by_place: dict[str, set[str]] = {}
-    broken: dict[str, list[str]] = {commit: [] for commit in deleted or {}}
+    broken: dict[str, list[str]] = {commit: [] for commit in demands or {}}
     unknown: dict[str, list[str]] = {}
     for place, target, found in _find_broken(couplings, patches):
         known = [*found[:1], *(one for one in found[1:] if order.get(one, -1) > order.get(found[0], len(order)))]
@@ -49,7 +50,6 @@ def find_causes(
         places = tuple(sorted(place for place, one in first.items() if one == commit))
         again = tuple(sorted(place for place, found in by_place.items() if commit in found and first[place] != commit))
         more = (name for place in places for name in unknown.get(place, ()))
-        deletes = tuple((deleted or {}).get(commit, ()))
         causes.append(
             Cause(
                 commit=commit,
@@ -57,7 +57,7 @@ def find_causes(
                 places=places,
                 targets=tuple(dict.fromkeys([*targets, *more])),
                 again=again,
-                deletes=deletes,
+                asks=(demands or {}).get(commit, NOTHING),
             )
         )
     return tuple(sorted(causes, key=lambda cause: (-len(cause.places), order.get(cause.commit, len(order)))))

@@ -9,6 +9,8 @@ from layline.core.report import Cell
 from layline.git import DIFF_SETTINGS
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from layline.core.report import Inline
     from layline.gap.changes import UpstreamChange
     from layline.gap.dependencies import Declaration
@@ -20,6 +22,27 @@ def plain_text(text: Inline) -> str:
     if isinstance(text, tuple):
         return "".join(plain_text(part) for part in text)
     return text.text if isinstance(text, Cell) else text
+
+
+def join_text(*parts: Inline) -> Inline:
+    """Several inline texts as one."""
+    flat: list[str | Cell] = []
+    for part in parts:
+        flat += part if isinstance(part, tuple) else [part]
+    return tuple(piece for piece in flat if piece != "")
+
+
+def listed_text(parts: Sequence[Inline]) -> Inline:
+    """`a, b and c` of texts that hold links."""
+    found: list[Inline] = []
+    for number, part in enumerate(parts):
+        found += [part] if not number else [" and " if number == len(parts) - 1 else ", ", part]
+    return join_text(*found)
+
+
+def change_cell(gap: Gap, commit: str, number: int | None) -> Cell:
+    """`#2386`, linked to its commit; the commit where no pull request is named."""
+    return Cell(f"#{number}" if number else commit[:8], evidence=Evidence(repo=gap.upstream, commit=commit))
 
 
 def commit_cell(repo: str, commit: str, *, length: int = 12) -> Cell:

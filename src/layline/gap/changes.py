@@ -45,6 +45,8 @@ class UpstreamChange:
     """Code files touched; tests, docs, locks and golden data do not count."""
     ours: tuple[str, ...] = ()
     """Files it touched that we import or patch."""
+    brings: int = 0
+    """Code files of the tip that it added."""
     is_lost: bool = False
     """What it brought is not at the tip: it was taken back, or became something else."""
 
@@ -83,11 +85,22 @@ def build_changes(
 
 
 def mark_lost(changes: Changes, touched: Mapping[str, tuple[str, ...]], pin: Set[str], tip: Set[str]) -> Changes:
-    """The same changes; of each whether what it brought is still there."""
-    kept = []
-    for change in changes.kept:
-        new = {path for commit in change.commits for path in touched.get(commit, ()) if path not in pin}
-        kept.append(replace(change, is_lost=_is_lost(change.title, new, pin, tip)))
+    """The same changes; of each what it brought, and whether that is still there."""
+    classes = Classes(DEFAULT_CHURN_CLASSES, rest=CODE)
+    new = {
+        change.commits: {path for commit in change.commits for path in touched.get(commit, ()) if path not in pin}
+        for change in changes.kept
+    }
+    brought: dict[tuple[str, ...], int] = {}
+    told: set[str] = set()
+    for change in sorted(changes.kept, key=lambda one: one.date):  # who touches a new file first adds it
+        added = {path for path in new[change.commits] & tip if classes.of(path) == CODE} - told
+        told |= added
+        brought[change.commits] = len(added)
+    kept = (
+        replace(one, brings=brought[one.commits], is_lost=_is_lost(one.title, new[one.commits], pin, tip))
+        for one in changes.kept
+    )
     return replace(changes, kept=tuple(kept))
 
 

@@ -36,7 +36,25 @@ def find_before(places: Places, today: date) -> Before | None:
         behind=record.stats.commit_gap,
         pin=record.local.commit,
         tip=record.upstream.commit,
+        places=_count_broken(places.evidence, record.upstream.commit),
     )
+
+
+def _count_broken(evidence: Path, tip: str) -> int | None:
+    """Places that broke, as an evidence file about that tip tells; None where there is none."""
+    try:
+        plain = json.loads(evidence.read_text(encoding="utf-8"))
+        if not str(plain["tip"]).startswith(tip[:12]):
+            return None
+        values = [(fact, fact["value"]) for fact in plain["facts"] if isinstance(fact["value"], dict)]
+        broken = [
+            fact["evidence"][0]
+            for fact, value in values
+            if value.get("consequence") == "will break" or value.get("severity") == "breaks"
+        ]
+        return len({(place["path"], place["lines"][0]) for place in broken})
+    except (OSError, ValueError, LookupError, TypeError):
+        return None
 
 
 def read_before(evidence: Path) -> Before | None:

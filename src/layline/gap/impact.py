@@ -22,8 +22,11 @@ from layline.coupling.model import Coupling
 from layline.gap.own_files import find_lost_imports, list_yaml
 from layline.gap.reach import list_beyond
 from layline.gap.surface.compare import compare_surface
+from layline.gap.surface.key_losses import name_losses
 from layline.gap.surface.yaml_keys import find_stale_keys, join_beyond, read_yaml_keys, spell_out
+from layline.history.timeline import Timeline, read_timeline
 from layline.source import Index, Part, Tree, build_indexes, open_cache, parse_tree
+from layline.source.resolve import Resolver
 from layline.source.versions import Versions
 from layline.workspace.kept import Results, digest_downstream, result_key
 
@@ -100,12 +103,14 @@ def measure_impact(pair: Pair) -> Impact:
     beyond, unread_beyond = read_yaml_keys(ours, list_named(pair)) if pair.settings.configs else ({}, ())
     keys = join_beyond(keys, beyond)
     known = options[0].known(resolvers[0]), options[1].known(resolvers[1])
+    top = options[1].find_top(resolvers[1]) - options[0].find_top(resolvers[0])
+    stale = spell_out(ours, find_stale_keys(keys, known[0], known[1].keys(), top))
     unread = (one for one in pair.places.skipped if one.path is None or not is_test(one.path))
     pair.save()
     return Impact(
         surface=surface,
         couplings=couplings,
-        stale_keys=tuple(spell_out(ours, find_stale_keys(keys, known[0], known[1].keys()))),
+        stale_keys=tuple(_name_losses(list(stale), (pin, tip), pair.settings)),
         used_files=tuple(
             sorted({one.pin_evidence.path for one in couplings if one.pin_evidence and one.pin_evidence.path})
         ),
@@ -116,6 +121,27 @@ def measure_impact(pair: Pair) -> Impact:
             *locate_skipped((*options[1].skipped, *indexes[1].skipped()), tip.repository.name, tip.commit),
         ),
     )
+
+
+def _name_losses(stale: list[StaleKey], sides: tuple[Tree, Tree], backend: Backend) -> Iterator[StaleKey]:
+    """Keys with the commits that dropped them."""
+    pin, tip = sides
+    chosen, packages = _package_files(backend), backend.packages
+
+    def known_at(commit: str) -> Collection[str]:
+        tree = SelectedTree(Tree(tip.repository, commit), chosen)
+        part = Part(tree=tree, packages=packages, source_roots=backend.source_roots)
+        resolver = Resolver(build_indexes([[part]], open_cache())[0])
+        return read_options(resolver, packages).known(resolver).keys()
+
+    if not stale:
+        return iter(())
+    timeline = read_timeline(tip.repository, pin.commit, tip.commit)
+    steps = (
+        replace(step, changes=tuple(one for one in step.changes if chosen(one.path) and not is_test(one.path)))
+        for step in timeline.steps
+    )
+    return name_losses(stale, Timeline(tuple(steps)), tip.repository.read_blob, known_at)
 
 
 def list_named(pair: Pair) -> tuple[str, ...]:

@@ -17,10 +17,12 @@ from layline.gap.areas import area_classes, find_package_changes, measure_areas,
 from layline.gap.causes import find_causes
 from layline.gap.changes import Changes, build_changes, mark_lost
 from layline.gap.churn import measure_churn
+from layline.gap.demands import find_demands
 from layline.gap.dependencies import compare_declarations, find_conflicts, read_declarations
 from layline.gap.effort import measure_effort
 from layline.gap.impact import Impact, list_named, read_impact
 from layline.gap.model import Dependencies, Gap
+from layline.gap.needs import mark_imported, name_needs
 from layline.gap.overview import (
     find_broken_places,
     measure_footprint,
@@ -89,7 +91,8 @@ def measure_between(
     places = find_broken_places(impact.couplings, patches or ())
     packages = tuple(_find_packages(pin, tip, history))
     mentions = _find_mentions(pair, packages, tip)
-    causes = find_causes(history.log, impact.couplings, patches or (), _find_deletions(packages, mentions))
+    demands = find_demands(_find_deletions(packages, mentions), dependencies, impact.stale_keys)
+    causes = find_causes(history.log, impact.couplings, patches or (), demands)
     broken = len(places) if impact.surface is not None else None
     return Gap(
         key=key,
@@ -168,8 +171,9 @@ def _read_dependencies(
     upstream: Repository, history: History, backend: Backend, sides: tuple[Tree, Tree]
 ) -> tuple[Dependencies, tuple[Skipped, ...]]:
     found, skipped = read_dependencies(*sides, backend.dependencies)
-    switched = name_switches(found.platform, history.log, history.touched, open_reader(upstream))
-    return replace(found, platform=tuple(switched)), skipped
+    ground = history.log, history.touched, open_reader(upstream)
+    needs = name_needs(mark_imported(found.differences, sides[1]), *ground)
+    return replace(found, platform=tuple(name_switches(found.platform, *ground)), differences=tuple(needs)), skipped
 
 
 def _judge_ours(

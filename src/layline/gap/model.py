@@ -59,6 +59,25 @@ class Dependencies:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Demand:
+    """What one upstream commit asks of us beside our code."""
+
+    deletes: tuple[str, ...] = ()
+    """Packages that it deletes although our configuration names them."""
+    keys: tuple[str, ...] = ()
+    """Keys of our configuration that upstream does not know after it."""
+    lines: int = 0
+    """Lines of ours that set them."""
+    needs: tuple[str, ...] = ()
+    """What a run needs after it: `Python >=3.11`, `grain==0.2.18`."""
+    off: tuple[str, ...] = ()
+    """Platforms that upstream's CI does not run on after it."""
+
+
+NOTHING = Demand()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class PlanStep:
     """Upgrade to this commit, then mend what the next stretch breaks."""
 
@@ -74,8 +93,8 @@ class PlanStep:
     """Places of our code that it breaks first."""
     again: int = 0
     """Places that an earlier change breaks first, and that it breaks again, by this or another name."""
-    deletes: tuple[str, ...] = ()
-    """Packages that it deletes although our configuration names them."""
+    asks: Demand = NOTHING
+    """What it asks of us beside our code."""
     next: str | None = None
     """The commit that does all this; None at a release and at the tip."""
     number: int | None = None
@@ -97,8 +116,8 @@ class Cause:
     again: tuple[str, ...] = ()
     """Places that an earlier change breaks first, and that this one breaks too: another name on the line, or the same
     one where the earlier change had put it."""
-    deletes: tuple[str, ...] = ()
-    """Packages that it deletes although our configuration names them."""
+    asks: Demand = NOTHING
+    """What it asks of us beside our code."""
 
     @property
     def name(self) -> str:
@@ -151,6 +170,11 @@ class Gap:
     mentions: tuple[tuple[str, tuple[str, ...]], ...] = ()
     """Packages that upstream deleted, each with our YAML files that name it."""
     skipped: tuple[Skipped, ...] = field(default=())
+
+    @property
+    def numbers(self) -> dict[str, int | None]:
+        """Upstream commits that brought a change of code, each with its pull request."""
+        return {commit: change.number for change in self.changes.kept for commit in change.commits}
 
     @property
     def age_days(self) -> int:

@@ -11,7 +11,8 @@ from layline.change.surface import SurfaceChange
 from layline.core.ours import is_packaged
 from layline.core.prose import count, listed, shorten
 from layline.core.report import Cell
-from layline.gap.cells import change_link
+from layline.gap.cells import change_cell, change_link
+from layline.gap.platform import NUMBERS
 
 if TYPE_CHECKING:
     from layline.core.report import Inline
@@ -24,7 +25,6 @@ _NEW = re.compile(
     r"^(?:\[[^\]]*\]\s*)*(?:add|support|enable|introduce|implement|allow|new|initial)\w*\b", re.IGNORECASE
 )
 """How the title of a pull request says that it brings something new."""
-NUMBERS = re.compile(r"\s*\(#\d+\)")
 _MOST_AREAS, _MOST_PER_AREA, _MOST_MODULES = 4, 2, 6
 _SHARED = frozenset({"common", "base", "utils", "shared", "tools"})
 _UNTOLD = frozenset({"other", "docs", "tests", "workflows"})
@@ -48,12 +48,12 @@ def build_novelties(gap: Gap) -> tuple[Inline, ...]:
     return tuple(items)
 
 
-def tell_gone(gap: Gap) -> tuple[str, ...]:
+def tell_gone(gap: Gap) -> tuple[Inline, ...]:
     """Packages that upstream deleted or dissolved although our code or our configuration uses them, a sentence each."""
     used = [(one.target, str(one.location)) for one in gap.couplings]
     used += [(row.target or "", str(row.location)) for row in gap.patches or ()]
     mentions = dict(gap.mentions)
-    deleted: list[tuple[int, str]] = []
+    deleted: list[tuple[int, str, Inline]] = []
     dissolved: list[tuple[int, str]] = []
     for package in gap.packages:
         name = package.path.removeprefix("src/").replace("/", ".")
@@ -62,23 +62,23 @@ def tell_gone(gap: Gap) -> tuple[str, ...]:
         if package.kind != "removed" or not (places or files):
             continue
         if files:
-            deleted.append((len(places) + len(files), _tell_deleted(gap, package, len(places), files)))
+            told = _tell_deleted(gap, package, len(places), files)
+            deleted.append((-len(places) - len(files), package.path, told))
         else:
             dissolved.append(
                 (len(places), f"{package.path} ({len(places)}{', now a module' if package.is_module else ''})")
             )
-    told = [text for _, text in sorted(deleted, key=_most_first)]
     rest = [text for _, text in sorted(dissolved, key=_most_first)]
-    also = "Other packages" if told else "Packages"
+    also = "Other packages" if deleted else "Packages"
     gone = f"{also} that are gone although we use them (places of ours): {listed(rest, most=4)}."
-    return (*told, *((gone,) if rest else ()))
+    return (*(text for _, _, text in sorted(deleted, key=lambda one: one[:2])), *((gone,) if rest else ()))
 
 
 def _most_first(pair: tuple[int, str]) -> tuple[int, str]:
     return -pair[0], pair[1]
 
 
-def _tell_deleted(gap: Gap, package: PackageChange, places: int, files: tuple[str, ...]) -> str:
+def _tell_deleted(gap: Gap, package: PackageChange, places: int, files: tuple[str, ...]) -> Inline:
     named = [folder for folder, _ in gap.footprint.beyond]
     folders = Counter(
         next((folder for folder in named if path.startswith(f"{folder}/")), path.rpartition("/")[0]) for path in files
@@ -88,8 +88,11 @@ def _tell_deleted(gap: Gap, package: PackageChange, places: int, files: tuple[st
     ]
     ours = [count(places, "place")] if places else []
     ours.append(f"{count(len(files), 'YAML file')} ({listed(where, most=4)})")
-    since = f" ({_tell_commit(package.by)}, {package.by.date})" if package.by is not None else ""
-    return f"Upstream deleted {package.path}{since}, which {listed(ours)} of ours use."
+    used = f", which {listed(ours)} of ours use."
+    if package.by is None:
+        return f"Upstream deleted {package.path}{used}"
+    cell = change_cell(gap, package.by.hash, package.by.pull_request)
+    return f"Upstream deleted {package.path} (", cell, f", {package.by.date}){used}"
 
 
 def tell_classes(gap: Gap) -> str | None:
@@ -154,7 +157,7 @@ def find_new_classes(gap: Gap) -> Iterator[tuple[str, list[str]]]:
 
 
 def find_novelties(gap: Gap) -> Iterator[tuple[str, tuple[UpstreamChange, ...]]]:
-    """Yields areas with the changes that bring something new, by what their titles say, not by files touched."""
+    """Yields areas with the changes whose titles say that they bring something new, those with most new files first."""
     new = [
         change
         for change in gap.changes.kept
@@ -162,10 +165,8 @@ def find_novelties(gap: Gap) -> Iterator[tuple[str, tuple[UpstreamChange, ...]]]
     ]
     amounts = Counter(change.area for change in new)
     for area, _ in sorted(amounts.items(), key=lambda pair: (-pair[1], pair[0])):
-        inside = sorted(
-            (change for change in new if change.area == area), key=lambda change: (-change.files, change.date)
-        )
-        yield area, tuple(inside)
+        inside = (change for change in new if change.area == area)
+        yield area, tuple(sorted(inside, key=lambda change: (-change.brings, -change.files, change.date)))
 
 
 def _area_item(gap: Gap, area: str, changes: tuple[UpstreamChange, ...]) -> Inline:

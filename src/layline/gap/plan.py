@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from layline.core.prose import count
-from layline.gap.model import Cause, PlanStep
+from layline.core.prose import count, listed
+from layline.gap.model import NOTHING, Cause, PlanStep
 from layline.history.tags import is_version
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
     from layline.core.revision import Commit
+    from layline.gap.model import Demand
 
 
 def build_plan(
@@ -22,8 +23,8 @@ def build_plan(
     *,
     most: int = 30,
 ) -> tuple[PlanStep, ...]:
-    """Stops at releases, before each commit that breaks places of ours, for the first time or again, or deletes what our
-    configuration names, and at the tip; the pin itself is one where the very next commit breaks something.
+    """Stops at releases, before each commit that breaks places of ours, for the first time or again, or asks something
+    else of us, and at the tip; the pin itself is one where the very next commit breaks something.
 
     The log is newest first and follows first parents; when there are too many stops, those before the commits that
     break most stay, and the first of them: no stop may lie behind a break that nobody told.
@@ -42,9 +43,13 @@ def build_plan(
     return tuple(steps)
 
 
-def weigh(step: PlanStep) -> tuple[int, bool, int]:
-    """Sort key: what breaks most for the first time first."""
-    return -step.places, not step.deletes, -step.again
+def weigh(step: PlanStep) -> tuple[int, bool, int, int]:
+    """Sort key: what breaks most for the first time first, then what takes a model, a platform or a version of Python
+    away, then what breaks again or drops our settings.
+    """
+    asks = step.asks
+    python = any(need.startswith("Python ") for need in asks.needs)
+    return -step.places, not (asks.deletes or asks.off or python), -step.again - asks.lines, -len(asks.needs)
 
 
 def say_breaks(step: PlanStep) -> str:
@@ -55,6 +60,21 @@ def say_breaks(step: PlanStep) -> str:
     if not step.again:
         return told
     return f"{told}, {step.again} of them again" if step.places else f"{told} again"
+
+
+def say_asks(asks: Demand, files: int | None = None) -> list[str]:
+    """What a commit asks of us beside our code, in clauses; `files` of ours name what it deletes."""
+    named = f", named in {count(files, 'YAML file')} of ours" if files else ""
+    return [
+        *([f"deletes {listed(list(asks.deletes))}{named}"] if asks.deletes else []),
+        *(
+            [f"drops {count(len(asks.keys), 'key')} that {count(asks.lines, 'YAML line')} of ours set"]
+            if asks.keys
+            else []
+        ),
+        *([f"switches {listed(list(asks.off))} off in upstream's CI"] if asks.off else []),
+        *([f"needs {listed(list(asks.needs), most=3)}"] if asks.needs else []),
+    ]
 
 
 def _find_stops(
@@ -85,7 +105,7 @@ def _find_stops(
             breaks_next=cause.targets if cause else (),
             places=len(cause.places) if cause else 0,
             again=len(cause.again) if cause else 0,
-            deletes=cause.deletes if cause else (),
+            asks=cause.asks if cause else NOTHING,
             next=cause.commit if cause else None,
             number=cause.number if cause else None,
             ahead=index + 1 if stays else 1,

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from layline.core.prose import listed, verb
+from layline.core.prose import listed, shorten, verb
 from layline.gap.dependencies import Kind, Rank
 from layline.gap.dependencies.containers import CONTAINER_FILE
 
@@ -20,6 +20,8 @@ _MATRIX = re.compile(r"gpu-arch|cuda|rocm|python-versions?\Z|torch-version")
 _CHANNELS = (("rocm", "ROCm"), ("cu", "CUDA"), ("xpu", "XPU"), ("cpu", "CPU"))
 _VARIABLE = re.compile(r"\$\{[^}]*\}|\$\w+")
 _LETTERS = re.compile(r"[A-Za-z]")
+NUMBERS = re.compile(r"\s*\(#\d+\)")
+"""Pull requests as titles name them."""
 _JOB = "CI job "
 IN_CI = " wheels in CI"
 """What CI installs says what it tests with, not which wheels there are."""
@@ -66,9 +68,13 @@ class PlatformChange:
         was, now = listed(list(self.pin), most=4), listed(list(self.tip), most=4)
         since = f" since {self.tell_change()}" if self.by else ""
         if self.is_lost and self.commented:
-            idle = "" if set(self.commented) <= set(self.pin) else f": {listed(list(self.commented), most=4)}"
-            left = f"only a comment is left{idle}"
-            return f"{self.what}: none{since}, {was} at the pin ({left}; ", f"{more})."
+            idle = listed(list(self.commented), most=4)
+            title = f", titled “{shorten(NUMBERS.sub('', self.by.subject), 90)}”" if self.by else ""
+            left = f"the tip has {'it' if set(self.commented) <= set(self.pin) else idle} only in a comment"
+            return (
+                f"{self.what}: none{since.rstrip(')')}{title}{')' if since else ''}; the pin had {was}, {left} (",
+                f"{more}).",
+            )
         if self.is_lost:
             return (
                 f"{self.what}: {was} {verb(len(self.pin), 'is')} gone{since} (",

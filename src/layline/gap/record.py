@@ -16,6 +16,7 @@ from layline.core.records import (
     UpstreamSide,
 )
 from layline.gap import statements
+from layline.gap.cells import plain_text
 from layline.gap.report import title_of
 
 if TYPE_CHECKING:
@@ -56,7 +57,7 @@ def build_record(gap: Gap, *, id_: str, day: date, artifacts: tuple[Artifact, ..
         integration=_integration(gap),
         highlights=tuple(list(statements.find_reasons(gap))[:4]),
         dashboard_summary=Summary(
-            headline=statements.headline(gap),
+            headline=plain_text(statements.headline(gap)),
             recommendation=str(gap.recommendation),
             why_it_matters=tuple(list(statements.find_reasons(gap))[:5]),
             feature_deltas=statements.feature_deltas(gap),

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 from layline.core.prose import count, listed, shorten, verb
 from layline.core.report import Bullets, Paragraph, Report, Section, Table
 from layline.gap import statements
-from layline.gap.breaks import BrokenName, count_touched, find_places, group_broken
-from layline.gap.cells import commit_cell, own_place
+from layline.gap.breaks import BrokenName, count_touched, find_places, find_silent, group_broken
+from layline.gap.cells import change_cell, commit_cell, join_text, own_place
 from layline.gap.novelty import build_novelties, tell_gone
 from layline.gap.plan import weigh
 from layline.gap.report_coupling import (
@@ -27,16 +27,16 @@ from layline.gap.report_tree import (
     change_item,
     weighty_changes,
 )
-from layline.gap.short import Before, build_short, cost_sentence, since_sentence
+from layline.gap.short import Before, build_short, cost_sentence, since_sentence, why_sentence
 
 if TYPE_CHECKING:
     from datetime import date
 
     from layline.core.report import Inline
-    from layline.gap.model import Gap, PlanStep
+    from layline.gap.model import Gap
 
 MOST_SKIPPED = 30
-MOST_STOPS = 3
+MOST_STOPS = 6
 MOST_RISKS = 3
 
 
@@ -119,17 +119,17 @@ def _high_level(gap: Gap, before: Before | None) -> Section:
             f"{count(len(gap.diff.files), 'file')} differ, +{gap.diff.insertions} −{gap.diff.deletions} lines",
         ),
         (
-            "our places",
+            "our places that use it",
             str(count_touched(gap)),
-            f"{len(broken)} break" if gap.surface else "not measured",
-            f"{count(files, 'file')} of ours, {count(len(gap.stale_keys), 'YAML key')} unknown to the tip",
+            f"{len(broken)} of them break" if gap.surface else "not measured",
+            f"{count(files, 'file')} to change; {count(len(gap.stale_keys), 'YAML key')} to replace",
         ),
     )
-    told = [statements.headline(gap), since_sentence(gap, before), cost_sentence(gap)]
+    told = [part for part in (statements.headline(gap), since_sentence(gap, before), cost_sentence(gap)) if part]
     return Section(
         title="High level",
         blocks=(
-            Paragraph(" ".join(part for part in told if part)),
+            Paragraph(join_text(*[piece for part in told for piece in (" ", part)][1:])),
             Table(columns=("", "pin", f"tip ({gap.ref})", "impact"), rows=rows),
         ),
     )
@@ -137,35 +137,24 @@ def _high_level(gap: Gap, before: Before | None) -> Section:
 
 def _recommendation(gap: Gap) -> Section:
     advice = str(gap.recommendation)
-    text = f"{advice[:1].upper()}{advice[1:]}. Reason: {gap.recommendation.rule}. {_tell_plan(gap)}".rstrip()
-    return Section(title="Recommendation", blocks=(Paragraph(text),))
+    text = join_text(f"{advice[:1].upper()}{advice[1:]}. ", why_sentence(gap))
+    stops = _list_stops(gap)
+    blocks = (Paragraph(text), Paragraph("Then stop at:"), Bullets(tuple(stops)), Paragraph(statements.JUDGED))
+    return Section(title="Recommendation", blocks=blocks if stops else blocks[:1])
 
 
-def _tell_plan(gap: Gap) -> str:
-    """The stops that weigh most in one sentence, in the order of the way."""
-    breaking = [step for step in gap.plan if step.behind and (step.places or step.again or step.deletes)]
-    begin = next((step for step in gap.plan if step.places and not step.behind), None)
-    early = _tell_beginning(begin) if begin is not None else ""
-    if not breaking:
-        return f"{early} Then the tip. {statements.JUDGED}" if early else ""
+def _list_stops(gap: Gap) -> list[Inline]:
+    """The stops that weigh most, in the order of the way."""
+    breaking = [step for step in gap.plan if step.behind and step.next]
     weighty = sorted(breaking, key=weigh)[:MOST_STOPS]
-    stops = [
-        f"{step.commit[:8]} ({step.date}; the next commit {say_next(gap, step)})"
-        for step in breaking
-        if step in weighty
-    ]
+    stops: list[Inline] = []
+    for step in breaking:
+        if step in weighty and step.next:
+            here, cell = commit_cell(gap.upstream, step.commit, length=8), change_cell(gap, step.next, step.number)
+            stops.append((here, f" ({step.date}): the next commit (", cell, f") {say_next(gap, step)}."))
     rest = len(breaking) - len(stops)
-    lighter = f" and at {count(rest, 'lighter stop')} of the detailed report" if rest else ""
-    begin_with = f"{early} Then stop" if early else "Stop"
-    return f"{begin_with} at {listed(stops)}{lighter}; then the tip. {statements.JUDGED}"
-
-
-def _tell_beginning(step: PlanStep) -> str:
-    """Where the first break lies right behind the pin there is nothing to gain before it."""
-    if step.ahead == 1:
-        return f"First fix the {count(step.places, 'place')} that the commit right after the pin breaks."
-    where = f"{step.ahead} commits after the pin"
-    return f"First fix the {count(step.places, 'place')} that break {where}; there is no useful stop before that."
+    more = f"{count(rest, 'lighter stop')} {verb(rest, 'is')} in the detailed report; then comes the tip."
+    return [*stops, more] if rest else stops
 
 
 def _key_dependencies(gap: Gap) -> Section:
@@ -186,8 +175,9 @@ def _representative(gap: Gap) -> Section:
         *build_novelties(gap)[:2],
         *(change_item(gap, change) for change in weighty_changes(gap)[:2]),
     )
-    text = f"{count(len(gap.changes.kept), 'change')} of code, {len(touching) or 'none'} in files we import or patch."
-    blocks = (Paragraph(text[:1].upper() + text[1:]), Bullets(shown)) if shown else (Paragraph("No change of code."),)
+    changes = count(len(gap.changes.kept), "change")
+    text = f"Upstream made {changes} to its code, {len(touching) or 'none'} of them in files that we import or patch."
+    blocks = (Paragraph(text), Bullets(shown)) if shown else (Paragraph("No change of code."),)
     return Section(title="Representative upstream changes", blocks=blocks)
 
 
@@ -196,15 +186,17 @@ def _integration(gap: Gap) -> Section:
     text = statements.footprint_sentence(gap, most=3)
     lines = [text] if foot.folders else []
     if gap.stale_keys:
-        keys = listed([stale.key for stale in gap.stale_keys], most=2)
-        lines.append(
-            f"{count(len(gap.stale_keys), 'key')} of our YAML files {verb(len(gap.stale_keys), 'is')} unknown to the "
-            f"tip: {keys}."
-        )
+        keys = listed([f"{stale.key} ({count(stale.lines, 'line')})" for stale in gap.stale_keys], most=3)
+        lines.append(f"YAML keys of ours that the tip does not know: {keys}.")
     rows = group_broken(gap)
+    silent = find_silent(gap)
+    if silent:
+        names = listed(list(dict.fromkeys(row.patch for row in silent)), most=2)
+        places = f"{count(len(silent), 'patched place')} {verb(len(silent), 'stops')}"
+        lines.append(f"{places} applying without an error: {names}.")
     risks = tuple(_risk(gap, row) for row in rows[:MOST_RISKS])
     left = len(find_places(gap)) - len({place for row in rows[:MOST_RISKS] for place in row.places})
-    more = (f"{count(left, 'further place')} in the detailed report; one place can use two names.",) if left > 0 else ()
+    more = (f"The other {count(left, 'place')} that break: see the detailed report.",) if left > 0 else ()
     items = (*lines, *risks, *more)
     return Section(title="Integration layer", blocks=(Bullets(items),))
 

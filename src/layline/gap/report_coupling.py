@@ -19,11 +19,12 @@ from layline.gap.breaks import (
     find_doubtful,
     find_further_patches,
     find_places,
+    find_silent,
     group_broken,
     say_kind,
     say_state,
 )
-from layline.gap.cells import diff_command, evidence_cell, own_place, place_cell, span
+from layline.gap.cells import change_cell, diff_command, evidence_cell, own_place, place_cell, span
 from layline.history.commits import say_count
 
 if TYPE_CHECKING:
@@ -45,7 +46,7 @@ def build_integration(gap: Gap) -> Section:
     if gap.surface is None:
         text = "Not compared: the backend configures no `packages` or no `integration` folder."
         return Section(title="Integration and coupling", blocks=(Paragraph(text), *_footprint(gap)))
-    inner = [_broken(gap), _doubtful(gap), _stale(gap, MOST_COUPLINGS)]
+    inner = [_broken(gap), *_silent(gap), _doubtful(gap), _stale(gap, MOST_COUPLINGS)]
     intro = Paragraph(next(iter(statements.find_reasons(gap))))
     return Section(title="Integration and coupling", blocks=(intro, *_footprint(gap)), sections=tuple(inner))
 
@@ -113,6 +114,17 @@ def _rows(gap: Gap) -> Section:
         title=f"Errors, row by row: {count(len(rows), 'row')} at {count(len(find_places(gap)), 'place')}",
         blocks=(table,) if rows else (),
     )
+
+
+def _silent(gap: Gap) -> list[Section]:
+    """What our code skips at the tip: nobody sees an error, and the patch is gone."""
+    rows = find_silent(gap)
+    if not rows:
+        return []
+    base = common_folder([str(row.location) for row in rows])
+    table = Table(columns=_COLUMNS, rows=tuple(_patch_row(gap, row, base) for row in rows), caption=_tell_base(base))
+    title = f"Warnings: {count(len(rows), 'patched place')} {verb(len(rows), 'stops')} applying without an error"
+    return [Section(title=title, blocks=(table,))]
 
 
 def _find_doubtful_rows(gap: Gap) -> list[Coupling]:
@@ -225,14 +237,15 @@ def _stale(gap: Gap, most: int) -> Section:
         (
             Cell(stale.written or stale.key, code=True),
             place_cell(gap.downstream, gap.downstream_commit.hash, stale.location),
-            str(stale.others),
+            str(stale.lines),
+            change_cell(gap, stale.culprit, gap.numbers.get(stale.culprit)) if stale.culprit else "—",
             evidence_cell(stale.pin_evidence),
             stale.suggestion or "—",
         )
         for stale in gap.stale_keys[:most]
     )
     table = Table(
-        columns=("key", "first place", "further places", "known at the pin", "near name at the tip"),
+        columns=("key", "first line", "lines", "unknown since", "known at the pin", "near name at the tip"),
         rows=rows,
         numeric=frozenset({2}),
         more=max(0, len(gap.stale_keys) - most),

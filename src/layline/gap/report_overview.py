@@ -8,9 +8,9 @@ from layline.core.prose import count, listed, share
 from layline.core.report import Bullets, Cell, Paragraph, Section, Table
 from layline.gap import statements
 from layline.gap.breaks import count_touched, find_places
-from layline.gap.cells import commit_cell, evidence_cell
+from layline.gap.cells import change_cell, commit_cell, evidence_cell
 from layline.gap.churn import CODE
-from layline.gap.plan import say_breaks, weigh
+from layline.gap.plan import say_asks, say_breaks, weigh
 from layline.git import DIFF_RULE
 from layline.history.tags import is_version
 
@@ -64,7 +64,7 @@ def _figures(gap: Gap) -> Table:
             f"+{gap.diff.insertions} −{gap.diff.deletions} lines",
             f"{share(code, lines)} code; {len(_ours(gap))} of the files hold what we use" if lines else "",
         ),
-        ("our places", str(count_touched(gap)), f"{_breaks(gap)} break", _work(gap)),
+        ("our places that use it", str(count_touched(gap)), f"{_breaks(gap)} of them break", _work(gap)),
         ("recommendation", str(gap.recommendation), gap.recommendation.rule, _inputs(gap)),
     )
     return Table(columns=("", "pin", f"tip ({gap.ref})", "impact"), rows=rows, caption=DATE_RULE)
@@ -122,10 +122,8 @@ def _plan(gap: Gap) -> Section:
 
 def say_next(gap: Gap, step: PlanStep) -> str:
     """What the commit after a stop does to us; empty where nothing."""
-    files = {path for package, named in gap.mentions if package in step.deletes for path in named}
-    named = f", named in {count(len(files), 'YAML file')} of ours"
-    deletes = f"deletes {listed(list(step.deletes))}{named}" if step.deletes else ""
-    told = [part for part in (say_breaks(step), deletes) if part]
+    files = {path for package, named in gap.mentions if package in step.asks.deletes for path in named}
+    told = [part for part in (say_breaks(step), *say_asks(step.asks, len(files))) if part]
     return listed(told) if told else ""
 
 
@@ -133,11 +131,17 @@ def _steps(gap: Gap, shown: list[int]) -> tuple[Inline, ...]:
     items: list[Inline] = []
     for step in (gap.plan[index] for index in shown):
         where = f"{step.date}, {count(step.behind, 'commit')} after the pin" if step.behind else step.date
-        told = say_next(gap, step)
-        which = f", which {told}" if told else ""
-        text: list[str | Cell] = [commit_cell(gap.upstream, step.commit), f" ({where}): {step.reason}{which}."]
+        text: list[str | Cell] = [commit_cell(gap.upstream, step.commit), f" ({where}): "]
+        if step.next:
+            near = "right after it" if step.ahead == 1 else f"{step.ahead} commits later"
+            before = "the last commit before " if step.behind else f"the pin itself; {near} comes "
+            text += [before, change_cell(gap, step.next, step.number), f", which {say_next(gap, step)}."]
+        else:
+            text.append(f"{step.reason}.")
         if step.breaks_next:
             text.append(f" To go past it, fix: {listed(list(step.breaks_next), most=3)}.")
+        if step.asks.keys:
+            text.append(f" Keys to replace: {listed(list(step.asks.keys), most=3)}.")
         items.append(tuple(text))
     return tuple(items)
 

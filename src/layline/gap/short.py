@@ -7,16 +7,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from layline.core.evidence import Evidence
 from layline.core.prose import count, listed, shorten, verb
 from layline.core.report import Bullets, Cell, Paragraph, Section
 from layline.coupling.drift_model import find_breaking
 from layline.coupling.model import Touch
 from layline.gap import statements
 from layline.gap.breaks import find_places
-from layline.gap.cells import commit_cell
-from layline.gap.novelty import NUMBERS, build_novelties, tell_gone
-from layline.gap.platform import IN_CI
+from layline.gap.cells import change_cell, commit_cell, join_text, listed_text
+from layline.gap.novelty import build_novelties, tell_gone
+from layline.gap.platform import IN_CI, NUMBERS
 
 if TYPE_CHECKING:
     from layline.core.report import Block, Inline
@@ -31,18 +30,20 @@ class Before:
     behind: int
     pin: str
     tip: str
+    places: int | None = None
+    """Places of ours that broke then; None where that report has no evidence file."""
 
 
 def build_short(gap: Gap, before: Before | None) -> Section:
     """One page that a manager can stop after."""
     blocks: list[Block] = [Paragraph(statements.headline(gap))]
-    blocks += [Paragraph(text) for text in (since_sentence(gap, before), cost_sentence(gap)) if text]
+    since = since_sentence(gap, before)
+    blocks += [Paragraph(since)] if since else []
+    blocks += [Paragraph(cost_sentence(gap))] if gap.surface is not None else []
     blocks += [Paragraph(root) for root in _root_cause(gap)]
     blocks += [Paragraph(gone) for gone in tell_gone(gap)]
     blocks += [Paragraph(text) for text in tell_switched_off(gap)]
-    blocks += [
-        Paragraph(f"Recommendation: {gap.recommendation}. Reason: {gap.recommendation.rule}. {_first_step(gap)}")
-    ]
+    blocks += [Paragraph(join_text(f"Recommendation: {gap.recommendation}. ", why_sentence(gap)))]
     found = build_novelties(gap)
     if found:
         blocks += [Paragraph("What became possible upstream:"), Bullets(found)]
@@ -55,15 +56,13 @@ def tell_switched_off(gap: Gap) -> list[Inline]:
     found: list[Inline] = []
     for change in gap.dependencies.platform:
         if change.is_switched_off and change.by is not None and change.what.endswith(IN_CI):
-            name = f"#{change.by.pull_request}" if change.by.pull_request else change.by.hash[:8]
-            link = Cell(name, evidence=Evidence(repo=gap.upstream, commit=change.by.hash))
             platform = change.what.removesuffix(IN_CI)
             said = shorten(NUMBERS.sub("", change.by.subject), 90)
             found.append(
                 (
-                    f"Upstream switched {platform} off in its CI: ",
-                    link,
-                    f" ({change.by.date}, “{said}”); no CI job of the tip installs {platform} wheels.",
+                    f"Upstream's CI no longer runs on {platform} since ",
+                    change_cell(gap, change.by.hash, change.by.pull_request),
+                    f" ({change.by.date}), which is titled “{said}”.",
                 )
             )
     return found
@@ -78,11 +77,13 @@ def since_sentence(gap: Gap, before: Before | None) -> str:
         if gap.pin.commit.hash.startswith(before.pin[:12])
         else f"the pin moved from {before.pin[:8]} to {gap.pin.commit.hash[:8]}"
     )
-    then = f"At the last report ({before.date}) we were {count(before.behind, 'commit')} behind"
-    return f"{then}; since then {moved}, and we are {gap.distance.behind} behind."
+    told = [moved, f"we are {gap.distance.behind} commits behind ({before.behind} then)"]
+    if before.places is not None and gap.surface is not None:
+        told.append(f"{len(find_places(gap))} places of ours break ({before.places} then)")
+    return f"Since the last report ({before.date}): {', '.join(told)}."
 
 
-def cost_sentence(gap: Gap) -> str:
+def cost_sentence(gap: Gap) -> Inline:
     """The size of the work, cause before consequence; empty where our code was not compared."""
     if gap.surface is None:
         return ""
@@ -90,24 +91,23 @@ def cost_sentence(gap: Gap) -> str:
     if not places:
         return "Nothing of ours breaks at the tip; the upgrade is a move of the pin and a run of the tests."
     files = len({place.rpartition(":")[0] for place in places})
-    fix = f"{count(len(places), 'place')} (file:line of ours) to fix in {count(files, 'file')}"
+    fix = f"Work: fix {count(len(places), 'place')} in {count(files, 'file')} ({_how(gap, places)})."
     change = "changes" if gap.effort and gap.effort.lines == 1 else "change"
-    later = "With the other lines that use those names, at least"
-    lines = f" {later} {count(gap.effort.lines, 'line')} {change}." if gap.effort else ""
-    return f"Work: {fix}: {_how(gap, places)}.{lines}{_causes(gap, len(places))}{_beside(gap)}"
+    lines = f" At least {count(gap.effort.lines, 'line')} {change}." if gap.effort else ""
+    return join_text(f"{fix}{lines}", _causes(gap, len(places)), f"{_beside(gap)} {statements.place_sentence(gap)}")
 
 
 def _beside(gap: Gap) -> str:
     """What has to be changed beside the code that ships: settings and tests."""
-    keys = sum(1 + stale.others for stale in gap.stale_keys)
+    lines = sum(stale.lines for stale in gap.stale_keys)
     parts = []
-    if keys:
-        parts.append(f"{count(keys, 'YAML line')} with {count(len(gap.stale_keys), 'key')} unknown to the tip")
+    if lines:
+        keys = count(len(gap.stale_keys), "key")
+        parts.append(f"{count(lines, 'YAML line')} of ours {verb(lines, 'sets')} {keys} that the tip does not know")
     if gap.tests:
         files = len({place.path for place in gap.tests})
-        gone = f"{count(len(gap.tests), 'import')} of names that are gone"
-        parts.append(f"{count(files, 'test file')} with {gone}")
-    return f" Beside the code: {'; '.join(parts)}." if parts else ""
+        parts.append(f"{count(files, 'test file')} of ours {verb(files, 'imports')} names that are gone")
+    return f" Beside that, {listed(parts)}." if parts else ""
 
 
 def _how(gap: Gap, places: tuple[str, ...]) -> str:
@@ -118,30 +118,27 @@ def _how(gap: Gap, places: tuple[str, ...]) -> str:
     taken = {str(one.location) for one in gap.couplings if one.touch in early} & all_places - patches
     rest = len(all_places) - len(patches) - len(taken)
     bases = any(one.touch is Touch.SUBCLASS and str(one.location) in taken for one in gap.couplings)
-    kinds = {
-        "imports and base classes" if bases else "imports": len(taken),
-        "patches": len(patches),
-        "other uses": rest,
-    }
-    return listed([f"{number} {kind}" for kind, number in kinds.items() if number])
+    kinds = {"import": len(taken), "patch": len(patches), "other use": rest}
+    told = listed([count(number, kind) for kind, number in kinds.items() if number])
+    return f"{told}; base classes count as imports" if bases else told
 
 
-def _causes(gap: Gap, total: int) -> str:
+def _causes(gap: Gap, total: int) -> Inline:
     """Every place once: what the weightiest changes break, what others do, and what nobody found."""
     if not gap.causes:
         return ""
     first, rest = gap.causes[:3], gap.causes[3:]
-    again = sum(1 for step in gap.plan if step.again)
-    named = [f"{cause.name} {len(cause.places)}" for cause in first[1:]]
-    first_of = "is the first to break" if again else "breaks"
-    parts = [listed([f"{first[0].name} {first_of} {len(first[0].places)} of the {total}", *named])]
+    named: list[Inline] = [
+        (change_cell(gap, one.commit, one.number), f" {'' if at else 'breaks '}{len(one.places)}")
+        for at, one in enumerate(first)
+    ]
     others = sum(len(cause.places) for cause in rest)
-    parts += [f"{count(len(rest), 'other change')} {verb(len(rest), 'breaks')} {others} more"] if rest else []
+    tail = f"; {count(len(rest), 'other change')} {verb(len(rest), 'breaks')} {others} more" if rest else ""
     unknown = total - sum(len(cause.places) for cause in gap.causes)
-    parts += [f"what breaks the remaining {unknown} was not found"] if unknown > 0 else []
-    if again:
-        parts.append(f"in steps, {count(again, 'later change')} {verb(again, 'breaks')} some of them a second time")
-    return f" {'; '.join(parts)}."
+    tail += f"; what breaks the remaining {unknown} was not found" if unknown > 0 else ""
+    again = sum(1 for step in gap.plan if step.again)
+    later = f" In steps, {count(again, 'later change')} {verb(again, 'breaks')} some of them again." if again else ""
+    return join_text(" ", listed_text(named), f"{tail}.{later}")
 
 
 def _root_cause(gap: Gap) -> list[Inline]:
@@ -162,21 +159,19 @@ def _title_of(gap: Gap, cause: Cause) -> tuple[str, str] | None:
     return None
 
 
-def _first_step(gap: Gap) -> str:
+def why_sentence(gap: Gap) -> Inline:
+    """The rule that decided, and what it means: how far one gets without the work."""
+    reason = f"Reason: {gap.recommendation.rule}."
     step = next((one for one in gap.plan if one.places), None)
-    if step is None:
+    if step is None or step.next is None:
         if gap.surface is None:
-            return ""
-        return "Which commits break them was not found." if find_places(gap) else "No step of the way breaks our code."
-    if step.behind == 0 and step.ahead > 1:
-        return (
-            f"No stop before the first break brings anything: commit {step.ahead} after the pin breaks "
-            f"{count(step.places, 'place')}. {statements.JUDGED}"
-        )
+            return reason
+        told = "Which commits break them was not found." if find_places(gap) else "No step of the way breaks our code."
+        return f"{reason} {told}"
+    cell, places = change_cell(gap, step.next, step.number), count(step.places, "place")
     if step.behind == 0:
-        return f"The first commit after the pin breaks {count(step.places, 'place')}. {statements.JUDGED}"
-    return (
-        f"None of these places breaks before {step.commit[:12]} ({step.date}, {count(step.behind, 'commit')} after the "
-        "pin); "
-        f"the commit after it breaks {count(step.places, 'place')}. {statements.JUDGED}"
-    )
+        where = "the first commit after the pin" if step.ahead == 1 else f"commit {step.ahead} after the pin"
+        taken = f"{reason} Before that work almost nothing of the {gap.distance.behind} commits can be taken: {where} ("
+        return taken, cell, f") breaks {places}."
+    here = f"{step.commit[:12]} ({step.date}, {count(step.behind, 'commit')} after the pin)"
+    return f"{reason} The pin can move to {here} before anything breaks; the next commit (", cell, f") breaks {places}."

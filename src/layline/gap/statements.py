@@ -12,7 +12,7 @@ from layline.core.prose import count, listed, sentence, share, shorten, verb
 from layline.core.revision import Relation
 from layline.coupling.model import Consequence, State, Touch
 from layline.gap.breaks import count_touched, find_doubtful, find_places, say_state
-from layline.gap.cells import place_cell, plain_text
+from layline.gap.cells import change_cell, join_text, listed_text, place_cell, plain_text
 from layline.gap.dependencies import Kind, Rank
 from layline.gap.dependencies.compare import Move
 from layline.gap.novelty import build_novelties
@@ -28,34 +28,43 @@ if TYPE_CHECKING:
     from layline.gap.model import Gap
 
 
-JUDGED = "Only pin and tip were compared: test at every stop, since breaks that exist only in between are not listed."
+JUDGED = (
+    "Only pin and tip were compared: what breaks in between and works again at the tip is not listed. "
+    "Run your tests at every stop."
+)
 
 
-def headline(gap: Gap) -> str:
-    """The gap in one sentence."""
+def headline(gap: Gap) -> Inline:
+    """The gap in two sentences: how far behind, and what breaks."""
+    if gap.distance.behind == 0:
+        return f"Our {gap.label} holds everything that {gap.ref} has."
     behind = (
         f"Our {gap.label} is {count(gap.distance.behind, 'commit')} and {count(gap.age_days, 'day')} behind {gap.ref}"
     )
-    if gap.distance.behind == 0:
-        return f"Our {gap.label} holds everything that {gap.ref} has."
     if gap.surface is None:
         return f"{behind}, with {count(len(gap.diff.files), 'changed file')}."
-    return f"{behind}, and {breaks_phrase(gap)}."
+    return join_text(f"{behind}. ", breaks_phrase(gap), ".")
 
 
-def breaks_phrase(gap: Gap) -> str:
-    """`20 of our 69 places that use it break at the tip, 8 of them by one change (#58)`."""
-    places = find_places(gap)
+def breaks_phrase(gap: Gap) -> Inline:
+    """`20 of the 69 places where our code uses it break at the tip, 8 of them by one change (#58)`."""
+    places, total = find_places(gap), count_touched(gap)
     if not places:
-        return "none of our code breaks at the tip"
-    broken = (
-        f"{len(places)} of our {count(count_touched(gap), 'place')} that use it {verb(len(places), 'breaks')} at the "
-        "tip"
-    )
+        return "None of our code breaks at the tip"
+    where = f"the {total} places where our code uses it" if total > 1 else "the only place where our code uses it"
+    broken = f"{len(places)} of {where} {verb(len(places), 'breaks')} at the tip"
     first = gap.causes[0] if gap.causes else None
     if first is None or len(first.places) < 2 or 3 * len(first.places) < len(places):
         return broken
-    return f"{broken}, {len(first.places)} of them by one change ({first.name})"
+    cell = change_cell(gap, first.commit, first.number)
+    return f"{broken}, {len(first.places)} of them by one change (", cell, ")"
+
+
+def place_sentence(gap: Gap) -> str:
+    """What a place is, for who reads the word for the first time."""
+    return (
+        f"A place is one line of our code (file:line) that imports, calls, extends or patches something of {gap.label}."
+    )
 
 
 def find_reasons(gap: Gap) -> Iterator[str]:
@@ -63,7 +72,7 @@ def find_reasons(gap: Gap) -> Iterator[str]:
     yield from _coupling_sentences(gap)
     yield version_sentence(gap)
     yield churn_sentence(gap)
-    yield dependency_sentence(gap)
+    yield plain_text(dependency_sentence(gap))
     yield distance_sentence(gap)
 
 
@@ -112,7 +121,7 @@ def churn_sentence(gap: Gap) -> str:
     )
 
 
-def dependency_sentence(gap: Gap) -> str:
+def dependency_sentence(gap: Gap) -> Inline:
     metadata = [row for row in gap.dependencies.differences if row.rank is Rank.METADATA]
     if not metadata:
         return "The package metadata declares the same dependencies at pin and tip."
@@ -121,31 +130,44 @@ def dependency_sentence(gap: Gap) -> str:
     rest = len(metadata) - len(python) - len(runtime)
     kinds = [f"{len(runtime) if rest else 'all'} at run time"] if runtime else []
     kinds += [f"{rest if runtime else 'all'} of extras, builds and groups"] if rest else []
-    parts = [f"{count(len(runtime) + rest, 'requirement')} ({listed(kinds)})"] if kinds else []
-    parts += [_tell_python(python)] if python else []
-    return f"The package metadata differs in {listed(parts)}."
+    parts: list[Inline] = [f"{count(len(runtime) + rest, 'requirement')} ({listed(kinds)})"] if kinds else []
+    parts += [_tell_python(gap, python)] if python else []
+    return join_text("The package metadata differs in ", listed_text(parts), ".")
 
 
-def _tell_python(rows: list[Difference]) -> str:
+def _tell_python(gap: Gap, rows: list[Difference]) -> Inline:
     """The versions of Python where one file says them."""
     was, now = (rows[0].was, rows[0].now) if len(rows) == 1 else (None, None)
     if was is not None and now is not None:
-        return f"Python itself ({was.spec} at the pin, {now.spec} at the tip)"
+        since = _since(gap, rows[0], " since ")
+        return join_text(f"Python itself ({was.spec} at the pin, {now.spec} at the tip", since, ")")
     return f"the range of Python{f' ({len(rows)} files)' if len(rows) > 1 else ''}"
 
 
-def _tell_needs(rows: list[Difference]) -> str:
-    """`new: einops; changed: datasets>=3.6.0; dropped: tomli`."""
-    new = [
-        row for row in rows if row.now and row.now.scope == "runtime" and (not row.was or row.was.scope != "runtime")
-    ]
-    gone = [row for row in rows if row.now is None or row.now.scope != "runtime"]
+def _tell_needs(gap: Gap, rows: list[Difference]) -> Inline:
+    """`new: einops (#4); changed: datasets>=3.6.0; dropped: tomli`."""
+    now = [row for row in rows if row.now and row.now.scope == "runtime"]
+    gone = [row for row in rows if row not in now]
     kinds = {
-        "new": [f"{row.name}{row.now.spec if row.now else ''}" for row in new],
-        "changed": [f"{row.name}{row.now.spec}" for row in rows if row.now and row not in new and row not in gone],
-        "dropped": [row.name for row in gone],
+        "new": [row for row in now if not row.was],
+        "an extra before": [row for row in now if row.was and row.was.scope != "runtime"],
+        "changed": [row for row in now if row.was and row.was.scope == "runtime"],
+        "dropped": [row for row in gone if not row.imported_at],
+        "no longer declared, but still imported": [row for row in gone if row.imported_at],
     }
-    return "; ".join(f"{kind}: {listed(names, most=6)}" for kind, names in kinds.items() if names)
+    told: list[Inline] = []
+    for kind, found in kinds.items():
+        names = [
+            join_text(f"{row.name}{row.now.spec if row.now else ''}", _since(gap, row, " (", ")")) for row in found[:6]
+        ]
+        more: list[Inline] = [f"{len(found) - 6} more"] if len(found) > 6 else []
+        told += ["; " if told else "", f"{kind}: ", listed_text([*names, *more])] if found else []
+    return join_text(*told)
+
+
+def _since(gap: Gap, row: Difference, before: str, after: str = "") -> Inline:
+    """The change that brought it, between two words; empty where it was not found."""
+    return (before, change_cell(gap, row.by.hash, row.by.pull_request), after) if row.by is not None else ""
 
 
 def beyond_sentence(gap: Gap) -> str | None:
@@ -181,9 +203,12 @@ def plan_sentence(gap: Gap) -> str:
     told = sum(step.places for step in gap.plan)
     total = gap.recommendation.inputs.will_break or 0
     releases = "releases and " if gap.releases and any(is_version(name) for name, _ in gap.releases) else ""
-    text = f"Stops are {releases}the last commits before changes that break a place of ours. {JUDGED}"
+    text = (
+        f"Stops are {releases}the last commits before changes that break a place of ours or ask something else of us: "
+        f"new settings, requirements, platforms. {JUDGED}"
+    )
     if any(step.again for step in gap.plan):
-        text += " “Again” are places that an earlier change breaks first, by the same or another name."
+        text += " “Again”: an earlier change breaks the place first, this one breaks it once more."
     rest = total - told
     return f"{text} For {rest} of the {count(total, 'place')} the change was not found." if total and rest > 0 else text
 
@@ -242,7 +267,7 @@ def dependency_items(
 ) -> tuple[Inline, ...]:
     """Dependency shifts: what a run needs in one line, platforms and CI, then the rest; the same rank on both sides."""
     needs = [row for row in gap.dependencies.differences if _is_need(row)]
-    told: list[Inline] = [f"Needed at run time: {_tell_needs(needs)}."] if needs else []
+    told: list[Inline] = [join_text("Needed at run time: ", _tell_needs(gap, needs), ".")] if needs else []
     told += [_platform_item(gap, change) for change in _find_platforms(gap)[: max(2, most // 2)]]
     rows = [row for row in gap.dependencies.differences if not is_platform(row) and row not in needs]
     found = [*told, *(difference_item(gap, row) for row in sorted(rows, key=_dependency_weight)[: most - len(told)])]
@@ -338,17 +363,15 @@ def broken_imports(gap: Gap) -> list[Coupling]:
 def footprint_sentence(gap: Gap, most: int) -> str:
     """How many files of ours stand in the folders of this backend."""
     foot = gap.footprint
-    files = f"{count(foot.tracked, 'tracked file')} ({foot.tracked - foot.non_empty} empty, {foot.python} Python)"
-    return f"{files} in {listed(list(foot.folders), most=most)}."
+    empty, where = foot.tracked - foot.non_empty, listed(list(foot.folders), most=most)
+    python = f", {foot.python} of them Python" if foot.python != foot.tracked else ""
+    files = count(foot.tracked, "file" if python else "Python file")
+    held = f"{where} {'holds' if len(foot.folders) == 1 else 'hold'} {files}{python}"
+    return f"{held}, {empty} of them empty." if empty else f"{held}."
 
 
 def count_surface(gap: Gap, rows: str) -> Counter[SurfaceChange]:
     return Counter(row.change for row in (getattr(gap.surface, rows) if gap.surface else ()))
-
-
-def is_runtime(row: Difference) -> bool:
-    sides = [side for side in (row.was, row.now) if side is not None]
-    return row.kind is Kind.PYTHON or any(side.scope == "runtime" for side in sides)
 
 
 def _find_platforms(gap: Gap) -> list[PlatformChange]:
@@ -359,7 +382,7 @@ def _find_platforms(gap: Gap) -> list[PlatformChange]:
 
 
 def _is_need(row: Difference) -> bool:
-    return row.rank is Rank.METADATA and row.kind is not Kind.PYTHON and is_runtime(row)
+    return row.rank is Rank.METADATA and row.kind is not Kind.PYTHON and row.is_runtime
 
 
 def is_package_folder(path: str) -> bool:

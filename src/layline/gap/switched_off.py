@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
+from functools import cache
 from typing import TYPE_CHECKING
 
 from layline.core.evidence import Skipped
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
     from layline.gap.dependencies import Declaration
     from layline.git import Repository
 
-_MOST = 100
+MOST = 100
 """Changes of one file that are looked at."""
 
 Read = Callable[[str, str], list["Declaration"]]
@@ -41,7 +42,7 @@ def name_switches(
 
 def find_switch(change: PlatformChange, path: str, commits: list[Commit], read: Read) -> Commit | None:
     """The newest commit of the file (`commits` are newest first) that had it before and has it no longer after."""
-    for commit in commits[:_MOST]:
+    for commit in commits[:MOST]:
         before = find_values(change.what, read(f"{commit.hash}^", path))
         if before if not change.keeps else before & set(change.pin):
             return commit
@@ -51,6 +52,7 @@ def find_switch(change: PlatformChange, path: str, commits: list[Commit], read: 
 def open_reader(upstream: Repository) -> Read:
     """Reads what one file declares at a commit; nothing where it is not there."""
 
+    @cache
     def read(ref: str, path: str) -> list[Declaration]:
         rank = rank_of(path)
         tree = Tree(upstream, upstream.resolve(ref))

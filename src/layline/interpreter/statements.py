@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import ast
-from typing import TYPE_CHECKING
 
 from layline.interpreter.branches import merge_names
+from layline.interpreter.caught_imports import find_called, find_imports, split_after_call
 from layline.interpreter.containers import open_filters
 from layline.interpreter.events import Imported
 from layline.interpreter.expressions import Expressions
-from layline.interpreter.line_tests import find_imported
 from layline.interpreter.loops import MOST_ITEMS, note_stop, settle_loop, unfilter
 from layline.interpreter.modules import Scope, resolve_relative
 from layline.interpreter.objects import asks_class
@@ -39,9 +38,6 @@ from layline.interpreter.values import (
     negate,
     truth,
 )
-
-if TYPE_CHECKING:
-    from layline.interpreter.modules import Module
 
 RAISES = Unknown("an exception")
 _KINDS = {"staticmethod", "classmethod", "property"}
@@ -232,12 +228,13 @@ class Statements(Expressions):
         return Flow.FALL
 
     def _run_try(self, node: ast.Try | ast.TryStar, scope: Scope) -> Flow:
-        imports = tuple(_find_imports(node.body, self.frame.module))
-        test: Value = Test("importable", tuple(Literal(name) for name in imports)) if imports else RAISES
+        plain = find_imports(node.body, self.frame.module)
+        imports = [*plain, *find_called(node.body)]
+        test: Value = _is_importable(imports) if imports else RAISES
         handled = negate(test) if imports else RAISES
         before = dict(scope.names)
         body = [*node.body, *node.orelse]
-        flow = self._run_under(test, body, scope) if imports and node.handlers else self.run_block(body, scope)
+        flow = self._run_imported(plain, body, scope) if node.handlers else self.run_block(body, scope)
         joined = (flow, scope.names)
         for handler in node.handlers:
             scope.names = {**joined[1], **before} if joined[0] is Flow.FALL else dict(before)
@@ -251,6 +248,18 @@ class Statements(Expressions):
             joined = (flow, scope.names)
         final = self.run_block(node.finalbody, scope)
         return max(joined[0], final)
+
+    def _run_imported(self, names: list[str], body: list[ast.stmt], scope: Scope) -> Flow:
+        """What runs only where these names can be imported, since the failure is caught; more do after each import by
+        text.
+        """
+        self.frame.conditions += [(_is_importable(names), False)] if names else []
+        parts = split_after_call(body)
+        flow = self.run_block(parts[0] if parts else body, scope)
+        if parts and flow is Flow.FALL:
+            flow = self._run_imported(parts[1], parts[2], scope)
+        del self.frame.conditions[len(self.frame.conditions) - bool(names) :]
+        return flow
 
     def _enter(self, item: ast.withitem, scope: Scope) -> None:
         value = self.evaluate(item.context_expr, scope)
@@ -386,14 +395,5 @@ class Statements(Expressions):
         return f"{self.frame.within}.{name}" if self.frame.within else name
 
 
-def _find_imports(body: list[ast.stmt], module: Module) -> list[str]:
-    """Modules imported directly in a `try` block: what its handler is about."""
-    found: list[str] = []
-    for statement in body:
-        match statement:
-            case ast.Import() | ast.Assign() | ast.Expr():
-                found += find_imported(statement)
-            case ast.ImportFrom(module=name, level=level, names=names):
-                base = resolve_relative(module, name, level)
-                found += [f"{base}.{alias.name}" if alias.name != "*" else base for alias in names]
-    return list(dict.fromkeys(found))
+def _is_importable(names: list[str]) -> Test:
+    return Test("importable", tuple(Literal(name) for name in names))

@@ -19,6 +19,10 @@ from layline.core.policy import Inputs, Policy, recommend
         (458, 62, None, None, "plan sync"),
         (610, 204, None, None, "urgent sync"),
         (2000, 10, None, None, "urgent sync"),
+        (854, 182, 50, None, "urgent sync"),
+        (854, 182, 49, None, "urgent sync"),
+        (854, 179, 49, None, "plan sync"),
+        (2000, 400, 0, None, "plan sync"),
     ],
 )
 def test_the_first_rule_that_fires_gives_the_label(

@@ -9,11 +9,13 @@ import pytest
 from histories import History
 from layline.change.compare import Comparer
 from layline.change.options.read import read_options
-from layline.change.surface import Surface
+from layline.change.surface import StaleKey, Surface
 from layline.core.evidence import Evidence, Location
 from layline.gap.surface.compare import compare_surface
+from layline.gap.surface.key_losses import name_losses
 from layline.gap.surface.yaml_keys import find_near, find_stale_keys, join_beyond, read_yaml_keys, spell_out
 from layline.git import open_repository
+from layline.history.timeline import BlobChange, Timeline, TimelineCommit
 from layline.source import Part, Tree, build_index
 from layline.source.resolve import Resolver
 
@@ -165,6 +167,48 @@ def test_yaml_keys_that_only_the_pin_knows(tmp_path: Path) -> None:
 )
 def test_a_near_name_needs_more_than_like_letters(key: str, new: list[str], near: str | None) -> None:
     assert find_near(key, new) == near
+
+
+def test_a_key_follows_its_section_or_leaves_it() -> None:
+    known = {"validation.freq", "validation.steps", "validation.enable", "model.hf_path", "model.name", "model.kind"}
+    after = {"validator.freq", "validator.steps", "validated.steps", "hf_path", "model_spec.name", "model.kind"}
+    keys = {key: [Location("c.yaml", line)] for line, key in enumerate(sorted(known), 1)}
+    keys["validation.steps"] *= 3
+    place = Evidence(repo="up", commit="0" * 40)
+    found = find_stale_keys(keys, dict.fromkeys(known, place), after, frozenset({"hf_path", "name"}))
+    assert [(one.key, one.lines, one.suggestion) for one in found] == [
+        ("validation.steps", 3, "validator.steps"),
+        ("model.hf_path", 1, "hf_path (in no section)"),
+        ("model.name", 1, None),  # one key in common does not make a section another's heir
+        ("validation.enable", 1, None),
+        ("validation.freq", 1, "validator.freq"),
+    ]
+
+
+def test_a_key_is_lost_where_no_commit_knows_it_any_more() -> None:
+    """`job.mode` moves to another file in 1, another class loses a `mode` in 2, and 3 drops it."""
+    texts = {
+        "a": b"class Job:\n    mode: str\n    name: str\n",
+        "b": b"class Job:\n    name: str\n",
+        "c": b"class Job:\n    mode: str\n",
+        "d": b"class Boat:\n    mode: int\n",
+        "e": b"",
+    }
+    changes = [("a", "b"), ("d", "e"), ("c", "e")]
+    steps = [TimelineCommit(str(n), (BlobChange("x.py", *pair),)) for n, pair in enumerate(changes, 1)]
+    asked: list[str] = []
+
+    def known_at(commit: str) -> set[str]:
+        asked.append(commit)
+        return {"job.mode"} if commit in {"1", "2"} else set()
+
+    stale = [
+        StaleKey(key=key, location=Location("c.yaml", 1), others=0, suggestion=None, pin_evidence=None)
+        for key in ("job.mode", "job.name", "job.other")
+    ]
+    found = name_losses(stale, Timeline(tuple(steps)), texts.__getitem__, known_at)
+    assert [(one.key, one.culprit) for one in found] == [("job.mode", "3"), ("job.name", None), ("job.other", None)]
+    assert asked == ["2"]
 
 
 def test_keys_beyond_the_configured_folders_count_by_their_inner_path(tmp_path: Path) -> None:

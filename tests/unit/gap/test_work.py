@@ -14,11 +14,14 @@ from layline.core.revision import Commit
 from layline.coupling.model import Consequence, Coupling, State, Touch
 from layline.gap.areas import find_package_changes, name_deletions, name_origins
 from layline.gap.causes import find_causes
+from layline.gap.dependencies import compare_declarations, read_declarations
 from layline.gap.dependencies.model import Declaration, Kind, Rank
 from layline.gap.dependencies.workflows import find_commented, find_workflow_declarations
 from layline.gap.effort import find_lines, measure_effort
+from layline.gap.model import Demand
+from layline.gap.needs import mark_imported, name_needs
 from layline.gap.own_files import find_lost_imports, find_mentions, list_yaml
-from layline.gap.plan import build_plan, say_breaks
+from layline.gap.plan import build_plan, say_asks, say_breaks
 from layline.gap.platform import find_platform_changes
 from layline.gap.reach import find_beyond
 from layline.gap.switched_off import name_switches, open_reader
@@ -62,16 +65,45 @@ def test_a_place_belongs_to_the_first_change_that_breaks_it() -> None:
 def test_a_plan_stops_before_every_change_that_breaks_a_place_again_or_deletes_what_we_name() -> None:
     """`up.f` moves in 3 and goes in 7; `up.g` stands on the same line and goes in 5; what came before 3 broke nothing."""
     rows = [broken(1, "up.f", 3, 2, 7), broken(1, "up.g", 5), broken(2, "up.h", 5)]
-    causes = find_causes(LOG, rows, [], {f"{8:040x}": ["up/boat"]})
+    demand = Demand(deletes=("up/boat",), keys=("a.b",), lines=3, needs=("Python >=3.11",), off=("ROCm",))
+    causes = find_causes(LOG, rows, [], {f"{8:040x}": demand})
     steps = build_plan(commit(1), LOG[:-1], [], causes)
-    told = [(int(step.commit, 16), say_breaks(step), step.breaks_next, step.deletes) for step in steps]
+    asks = ["deletes up/boat", "drops 1 key that 3 YAML lines of ours set", "switches ROCm off in upstream's CI"]
+    told = [(int(step.commit, 16), say_breaks(step), step.breaks_next, say_asks(step.asks)) for step in steps]
     assert told == [
-        (2, "breaks 1 place of ours", ("up.f",), ()),
-        (4, "breaks 2 places of ours, 1 of them again", ("up.g", "up.h"), ()),
-        (6, "breaks 1 place of ours again", ("up.f",), ()),
-        (7, "", (), ("up/boat",)),
-        (9, "", (), ()),
+        (2, "breaks 1 place of ours", ("up.f",), []),
+        (4, "breaks 2 places of ours, 1 of them again", ("up.g", "up.h"), []),
+        (6, "breaks 1 place of ours again", ("up.f",), []),
+        (7, "", (), [*asks, "needs Python >=3.11"]),
+        (9, "", (), []),
     ]
+
+
+def test_a_need_is_told_with_the_change_that_brought_it(tmp_path: Path) -> None:
+    def project(python: str, *needs: str) -> dict[str, str | bytes | None]:
+        text = f"[project]\nname = 'up'\nrequires-python = '{python}'\ndependencies = {list(needs)}\n"
+        return {"pyproject.toml": text, "up/__init__.py": "def f():\n    import slow\n"}
+
+    history = History.start(tmp_path / "up")
+    pin = history.commit("pin", project(">=3.10", "fast>=1", "slow", "old"))
+    commits = [
+        history.commit("One (#1)", project(">=3.10", "fast>=1", "slow", "new")),
+        history.commit("Two (#2)", project(">=3.11", "fast>=2", "new")),
+        history.commit("Three (#3)", project(">=3.11", "fast>=2", "new") | {"up/a.py": ""}),
+    ]
+    upstream = open_repository(history.path)
+    log = [read_commit(upstream, one) for one in reversed(commits)]
+    sides = [Tree(upstream, one) for one in (pin, commits[-1])]
+    rows = compare_declarations(*(read_declarations(side) for side in sides))
+    touched = dict.fromkeys(commits, ("pyproject.toml",))
+    found = name_needs(mark_imported(rows, sides[1]), log, touched, open_reader(upstream))
+    assert {row.name: (row.by.pull_request if row.by else None, row.imported_at) for row in found} == {
+        "python": (2, None),
+        "fast": (2, None),
+        "new": (1, None),
+        "old": (1, None),
+        "slow": (2, "up/__init__.py"),
+    }
 
 
 @pytest.mark.parametrize(
@@ -169,8 +201,11 @@ jobs:
     )
     told = find_platform_changes(pin, (), tuple(find_commented(".github/workflows/ci.yaml", text)))
     assert [change.sentence() for change in told] == [
-        "ROCm wheels in CI: none, nightly/rocm7.1 at the pin (only a comment is left: nightly/rocm7.2; .github/workflows/ci.yaml:8).",
-        "CI gpu-arch-type: none, rocm at the pin (only a comment is left; .github/workflows/ci.yaml:7).",
+        (
+            "ROCm wheels in CI: none; the pin had nightly/rocm7.1, the tip has nightly/rocm7.2 only in a comment "
+            "(.github/workflows/ci.yaml:8)."
+        ),
+        "CI gpu-arch-type: none; the pin had rocm, the tip has it only in a comment (.github/workflows/ci.yaml:7).",
     ]
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from layline.patches.guards.show import show_guard
+from layline.patches.guards.show import show_condition, show_guard
 from snippets import handler, only, read_snippet
 
 BEFORE = """
@@ -141,3 +141,15 @@ def test_early_returns_are_told_apart(tmp_path: Path) -> None:
     patch = only(read_snippet(tmp_path, handler(body)))
     assert show_guard(patch.guard) == "always"
     assert patch.body_keys == ("inner",)
+
+
+def test_an_import_by_text_is_asked_of_what_comes_after_it(tmp_path: Path) -> None:
+    body = (
+        "import importlib\ntry:\n    one = importlib.import_module('up.a')\n    one.f = new\n"
+        "    two = importlib.import_module('up.b')\n    two.f = new\nexcept ImportError:\n    return"
+    )
+    found = only(read_snippet(tmp_path, handler(body)))
+    assert [show_condition(effect.when) for effect in found.effects] == [
+        "up.a is importable",
+        "up.a is importable and up.b is importable",
+    ]

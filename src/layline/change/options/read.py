@@ -16,6 +16,10 @@ if TYPE_CHECKING:
     from layline.source.resolve import Resolver
 
 
+_WHOLE = 3
+"""Sections from which a configuration is a whole one."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Options:
     """What can be configured at one ref."""
@@ -35,12 +39,36 @@ class Options:
                     found.setdefault(f"{name}.{below}", deeper.evidence)
         return found | {dest: flag.evidence for dest, flag in self.flags.items()}
 
+    def find_top(self, resolver: Resolver) -> frozenset[str]:
+        """Keys that stand in no section: plain fields of a configuration that holds others and that none holds."""
+        inner: dict[str, dict[str, str]] = {
+            owner: {
+                name: home
+                for name, field in all_fields(resolver, self.classes, owner).items()
+                if (home := self._home(resolver, owner, field)) is not None
+            }
+            for owner in self.classes
+        }
+        held = {home for homes in inner.values() for home in homes.values()}
+        roots = [owner for owner, homes in inner.items() if len(homes) >= _WHOLE and owner not in held]
+        return frozenset(
+            name
+            for owner in roots
+            for name in all_fields(resolver, self.classes, owner)
+            if name not in inner[owner] and not name.startswith("_")
+        )
+
     def _nested(self, resolver: Resolver, owner: str, field: ConfigField) -> dict[str, ConfigField]:
+        home = self._home(resolver, owner, field)
+        return all_fields(resolver, self.classes, home) if home is not None else {}
+
+    def _home(self, resolver: Resolver, owner: str, field: ConfigField) -> str | None:
+        """The configuration that a field holds."""
         symbol = resolver.resolve(owner)
         if symbol.module is None or not field.annotation:
-            return {}
+            return None
         home = resolver.resolve_in(symbol.module, field.annotation.strip("\"'")).home
-        return all_fields(resolver, self.classes, home) if home in self.classes else {}
+        return home if home in self.classes else None
 
 
 def read_options(resolver: Resolver, packages: tuple[str, ...]) -> Options:

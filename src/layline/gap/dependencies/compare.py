@@ -15,6 +15,7 @@ from layline.gap.dependencies.model import Declaration, Kind, Rank
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
+    from layline.core.revision import Commit
     from layline.gap.dependencies.reading import Declarations
 
 
@@ -47,6 +48,15 @@ class Difference:
     was: Declaration | None
     now: Declaration | None
     changes: tuple[Change, ...]
+    by: Commit | None = None
+    """The commit that made it what it is at the tip; only what a run needs is asked for."""
+    imported_at: str | None = None
+    """A file of the tip that still imports what is no longer declared."""
+
+    @property
+    def is_runtime(self) -> bool:
+        """Of Python itself, or of a package that a run needs."""
+        return self.kind is Kind.PYTHON or any(one.scope == "runtime" for one in (self.was, self.now) if one)
 
     @property
     def file(self) -> str:

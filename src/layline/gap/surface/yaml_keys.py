@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Set
 from dataclasses import replace
+from itertools import takewhile
 
 import yaml
 
@@ -17,14 +18,17 @@ _DEEPEST = 20
 
 
 def find_stale_keys(
-    keys: Mapping[str, list[Location]], before: Mapping[str, Evidence], after: Set[str]
+    keys: Mapping[str, list[Location]], before: Mapping[str, Evidence], after: Set[str], top: Set[str] = frozenset()
 ) -> Iterator[StaleKey]:
-    """Every key that `before` (name → where the pin has it) knows and `after` does not; by name."""
+    """Every key that `before` (name → where the pin has it) knows and `after` does not, those with most lines of ours
+    first; `top` are names that stand in no section at the tip, and stood in one at the pin.
+    """
+    moves = find_moved_sections(before.keys(), after)
     new = sorted(after - before.keys())
     gone = keys.keys() & before.keys() - after
     told = {(key.rpartition(".")[2], keys[key][0]) for key in gone if "." in key}
     sections = {(key.rpartition(".")[0].rpartition(".")[2], keys[key][0].path) for key in gone if "." in key}
-    for key in sorted(gone):
+    for key in sorted(gone, key=lambda one: (-len(keys[one]), one)):
         if (key, keys[key][0]) in told:
             continue  # `section.key` says the same of the same line
         if (key.rpartition(".")[2], keys[key][0].path) in sections:
@@ -34,9 +38,52 @@ def find_stale_keys(
             key=key,
             location=places[0],
             others=len(places) - 1,
-            suggestion=find_near(key, new),
+            suggestion=find_top(key, top) or find_follower(key, moves, after) or find_near(key, new),
             pin_evidence=before[key],
         )
+
+
+def find_moved_sections(before: Set[str], after: Set[str]) -> dict[str, str]:
+    """Section → the only new one with two of its keys or more and begins like it (`profiling`: `profiler`)."""
+    then, now = _group(before), _group(after)
+    found: dict[str, str] = {}
+    for section, names in then.items():
+        heirs = [
+            other
+            for other, taken in now.items()
+            if other not in then and len(names & taken) > 1 and _begins_like(section, other)
+        ]
+        if len(heirs) == 1:
+            found[section] = heirs[0]
+    return found
+
+
+def _begins_like(one: str, other: str) -> bool:
+    alike = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(one, other, strict=False)))
+    return 2 * alike >= len(one)
+
+
+def _group(keys: Set[str]) -> dict[str, set[str]]:
+    """Section → its keys, for sections that stand in no other."""
+    found: dict[str, set[str]] = {}
+    for key in keys:
+        section, _, name = key.rpartition(".")
+        if section and "." not in section:
+            found.setdefault(section, set()).add(name)
+    return found
+
+
+def find_follower(key: str, moves: Mapping[str, str], after: Set[str]) -> str | None:
+    """The same name in the section that took the place of its own."""
+    section, _, name = key.rpartition(".")
+    follower = f"{moves.get(section, '')}.{name}"
+    return follower if follower in after else None
+
+
+def find_top(key: str, top: Set[str]) -> str | None:
+    """The same name of several words outside any section."""
+    section, _, name = key.rpartition(".")
+    return f"{name} (in no section)" if section and "_" in name and name in top else None
 
 
 def find_near(key: str, new: Iterable[str]) -> str | None:

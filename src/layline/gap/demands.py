@@ -1,0 +1,53 @@
+"""What upstream changes ask of us beside our code: settings, packages that our YAML names, needs, platforms."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from typing import TYPE_CHECKING
+
+from layline.gap.dependencies import Kind
+from layline.gap.model import Demand
+from layline.gap.platform import IN_CI
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
+    from layline.change.surface import StaleKey
+    from layline.gap.dependencies import Difference
+    from layline.gap.model import Dependencies
+
+
+def find_demands(
+    deleted: Mapping[str, Iterable[str]], dependencies: Dependencies, stale: Iterable[StaleKey]
+) -> dict[str, Demand]:
+    """Commit → what it asks for; only what can be dated."""
+    keys: dict[str, list[StaleKey]] = defaultdict(list)
+    for one in stale:
+        if one.culprit is not None:
+            keys[one.culprit].append(one)
+    needs: dict[str, list[str]] = defaultdict(list)
+    for row in dependencies.differences:
+        if row.by is not None:
+            needs[row.by.hash] += _tell_need(row)
+    off: dict[str, list[str]] = defaultdict(list)
+    for change in dependencies.platform:
+        if change.is_switched_off and change.by is not None and change.what.endswith(IN_CI):
+            off[change.by.hash].append(change.what.removesuffix(IN_CI))
+    commits = dict.fromkeys((*deleted, *keys, *(commit for commit, told in needs.items() if told), *off))
+    return {
+        commit: Demand(
+            deletes=tuple(deleted.get(commit, ())),
+            keys=tuple(one.key for one in keys[commit]),
+            lines=sum(one.lines for one in keys[commit]),
+            needs=tuple(needs[commit]),
+            off=tuple(off[commit]),
+        )
+        for commit in commits
+    }
+
+
+def _tell_need(row: Difference) -> Iterator[str]:
+    """`Python >=3.11`, `grain==0.2.18`; nothing where upstream needs less than before."""
+    if row.now is not None:
+        name = "Python " if row.kind is Kind.PYTHON else row.name
+        yield f"{name}{row.now.spec}"

@@ -1,0 +1,60 @@
+"""Which upstream change made a run need what it needs at the tip, and what is imported though nobody declares it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from layline.change.options.flags import find_files_with
+from layline.core.ours import is_packaged, is_test
+from layline.gap.dependencies import Rank
+from layline.gap.switched_off import MOST, Read
+
+if TYPE_CHECKING:
+    from layline.core.revision import Commit
+    from layline.gap.dependencies import Declaration, Difference
+    from layline.source.tree import Tree
+
+
+def name_needs(
+    rows: Iterable[Difference], log: Iterable[Commit], touched: Mapping[str, tuple[str, ...]], read: Read
+) -> Iterator[Difference]:
+    """The same rows; what a run needs with the newest commit before which the file said something else."""
+    commits = list(log)
+    for row in rows:
+        if row.rank is not Rank.METADATA or not row.is_runtime:
+            yield row
+            continue
+        inside = [one for one in commits if row.file in touched.get(one.hash, ())][:MOST]
+        wanted = {(row.now.spec, row.now.scope)} if row.now else set()
+        yield replace(
+            row, by=next((one for one in inside if _tell(row, read(f"{one.hash}^", row.file)) != wanted), None)
+        )
+
+
+def _tell(row: Difference, items: Iterable[Declaration]) -> set[tuple[str, str]]:
+    """What a file says of the need of a row, in the scopes that the row speaks of."""
+    scopes = {one.scope for one in (row.was, row.now) if one is not None}
+    return {
+        (one.spec, one.scope) for one in items if (one.kind, one.name) == (row.kind, row.name) and one.scope in scopes
+    }
+
+
+def mark_imported(rows: Iterable[Difference], tip: Tree) -> Iterator[Difference]:
+    """The same rows; of needs that are no longer declared, a file of the tip's packages that still imports them."""
+    for row in rows:
+        if row.now is None and row.rank is Rank.METADATA and row.is_runtime:
+            yield replace(row, imported_at=_find_import(tip, row.name.replace("-", "_")))
+        else:
+            yield row
+
+
+def _find_import(tip: Tree, module: str) -> str | None:
+    asked = re.compile(rf"^\s*(?:import|from)\s+{re.escape(module)}\b", re.MULTILINE)
+    for path in find_files_with(tip, module):
+        text = tip.read_text(path) if path.endswith(".py") and is_packaged(path) and not is_test(path) else None
+        if isinstance(text, str) and asked.search(text):
+            return path
+    return None
