@@ -35,7 +35,7 @@ JUDGED = (
 
 
 def headline(gap: Gap) -> Inline:
-    """The gap in two sentences: how far behind, and what breaks."""
+    """The gap in one sentence: how far behind, and what breaks."""
     if gap.distance.behind == 0:
         return f"Our {gap.label} holds everything that {gap.ref} has."
     behind = (
@@ -43,14 +43,14 @@ def headline(gap: Gap) -> Inline:
     )
     if gap.surface is None:
         return f"{behind}, with {count(len(gap.diff.files), 'changed file')}."
-    return join_text(f"{behind}. ", breaks_phrase(gap), ".")
+    return join_text(f"{behind}, and ", breaks_phrase(gap), ".")
 
 
 def breaks_phrase(gap: Gap) -> Inline:
     """`20 of the 69 places where our code uses it break at the tip, 8 of them by one change (#58)`."""
     places, total = find_places(gap), count_touched(gap)
     if not places:
-        return "None of our code breaks at the tip"
+        return "none of our code breaks at the tip"
     where = f"the {total} places where our code uses it" if total > 1 else "the only place where our code uses it"
     broken = f"{len(places)} of {where} {verb(len(places), 'breaks')} at the tip"
     first = gap.causes[0] if gap.causes else None
@@ -265,10 +265,10 @@ def dependency_deltas(gap: Gap, most: int = 5) -> tuple[str, ...]:
 def dependency_items(
     gap: Gap, most: int = 5, more: str = "More under Dependencies and in the appendix."
 ) -> tuple[Inline, ...]:
-    """Dependency shifts: what a run needs in one line, platforms and CI, then the rest; the same rank on both sides."""
+    """Dependency shifts: platforms and CI, what a run needs in one line, then the rest; the same rank on both sides."""
     needs = [row for row in gap.dependencies.differences if _is_need(row)]
-    told: list[Inline] = [join_text("Needed at run time: ", _tell_needs(gap, needs), ".")] if needs else []
-    told += [_platform_item(gap, change) for change in _find_platforms(gap)[: max(2, most // 2)]]
+    told = [_platform_item(gap, change) for change in _find_platforms(gap)[: max(2, most // 2)]]
+    told += [join_text("Needed at run time: ", _tell_needs(gap, needs), ".")] if needs else []
     rows = [row for row in gap.dependencies.differences if not is_platform(row) and row not in needs]
     found = [*told, *(difference_item(gap, row) for row in sorted(rows, key=_dependency_weight)[: most - len(told)])]
     if len(told) + len(rows) > most:
