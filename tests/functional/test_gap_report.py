@@ -100,11 +100,11 @@ def test_the_first_page_is_prose_and_tells_what_is_new_since_the_last_report(tmp
     make_layered(tmp_path)
     first = report(tmp_path, "--format", "json")
     assert first.json["reports"][0]["problems"] == []
-    assert "At the last report" not in (tmp_path / REPORT).read_text()
+    assert "Since the last report" not in (tmp_path / REPORT).read_text()
     report(tmp_path, date="2026-01-12")
     text = (tmp_path / REPORT).read_text()
     short = text.partition("## In short")[2].partition("## High-level")[0]
-    assert "; since then the pin has not moved, and we are" in short
+    assert "): the pin has not moved, we are 2 commits behind (2 then), 1 place of ours breaks (1 then)." in short
     assert "|" not in short
     report(tmp_path, date="2026-01-12")
     assert (tmp_path / REPORT).read_text() == text

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from layline.gap.model import Gap
 
 MOST_SKIPPED = 30
-MOST_STOPS = 6
+MOST_STOPS = 4
 MOST_RISKS = 3
 
 
@@ -139,8 +139,9 @@ def _recommendation(gap: Gap) -> Section:
     advice = str(gap.recommendation)
     text = join_text(f"{advice[:1].upper()}{advice[1:]}. ", why_sentence(gap))
     stops = _list_stops(gap)
-    blocks = (Paragraph(text), Paragraph("Then stop at:"), Bullets(tuple(stops)), Paragraph(statements.JUDGED))
-    return Section(title="Recommendation", blocks=blocks if stops else blocks[:1])
+    tests = " Then stop, and run your tests (only pin and tip were compared), at:"
+    blocks = (Paragraph(join_text(text, tests)), Bullets(tuple(stops))) if stops else (Paragraph(text),)
+    return Section(title="Recommendation", blocks=blocks)
 
 
 def _list_stops(gap: Gap) -> list[Inline]:

@@ -77,9 +77,10 @@ def since_sentence(gap: Gap, before: Before | None) -> str:
         if gap.pin.commit.hash.startswith(before.pin[:12])
         else f"the pin moved from {before.pin[:8]} to {gap.pin.commit.hash[:8]}"
     )
-    told = [moved, f"we are {gap.distance.behind} commits behind ({before.behind} then)"]
+    told = [moved, f"we are {count(gap.distance.behind, 'commit')} behind ({before.behind} then)"]
     if before.places is not None and gap.surface is not None:
-        told.append(f"{len(find_places(gap))} places of ours break ({before.places} then)")
+        now = len(find_places(gap))
+        told.append(f"{count(now, 'place')} of ours {verb(now, 'breaks')} ({before.places} then)")
     return f"Since the last report ({before.date}): {', '.join(told)}."
 
 

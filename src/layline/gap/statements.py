@@ -51,8 +51,8 @@ def breaks_phrase(gap: Gap) -> Inline:
     places, total = find_places(gap), count_touched(gap)
     if not places:
         return "none of our code breaks at the tip"
-    where = f"the {total} places where our code uses it" if total > 1 else "the only place where our code uses it"
-    broken = f"{len(places)} of {where} {verb(len(places), 'breaks')} at the tip"
+    some = f"{len(places)} of the {total} places" if total > 1 else "the only place"
+    broken = f"{some} where our code uses it {verb(len(places), 'breaks')} at the tip"
     first = gap.causes[0] if gap.causes else None
     if first is None or len(first.places) < 2 or 3 * len(first.places) < len(places):
         return broken
