@@ -159,13 +159,8 @@ def _list_stops(gap: Gap) -> list[Inline]:
 
 
 def _key_dependencies(gap: Gap) -> Section:
-    return Section(
-        title="Key dependency differences",
-        blocks=(
-            Paragraph(statements.dependency_sentence(gap)),
-            Bullets(statements.dependency_items(gap, most=4, more="More in the detailed report.")),
-        ),
-    )
+    items = statements.dependency_items(gap, most=4, more="More in the detailed report.")
+    return Section(title="Key dependency differences", blocks=(Bullets(items),))
 
 
 def _representative(gap: Gap) -> Section:
@@ -174,7 +169,7 @@ def _representative(gap: Gap) -> Section:
     shown = (
         *gone[:1],
         *build_novelties(gap)[:2],
-        *(change_item(gap, change) for change in weighty_changes(gap)[:2]),
+        *(change_item(gap, change) for change in weighty_changes(gap)[:1]),
     )
     changes = count(len(gap.changes.kept), "change")
     text = f"Upstream made {changes} to its code, {len(touching) or 'none'} of them in files that we import or patch."

@@ -129,6 +129,8 @@ def _causes(gap: Gap, total: int) -> Inline:
     if not gap.causes:
         return ""
     first, rest = gap.causes[:3], gap.causes[3:]
+    if not rest and len(first[0].places) + 2 >= total and first[0].number:
+        return _tell_again(gap)  # the headline says it
     named: list[Inline] = [
         (change_cell(gap, one.commit, one.number), f" {'' if at else 'breaks '}{len(one.places)}")
         for at, one in enumerate(first)
@@ -137,9 +139,12 @@ def _causes(gap: Gap, total: int) -> Inline:
     tail = f"; {count(len(rest), 'other change')} {verb(len(rest), 'breaks')} {others} more" if rest else ""
     unknown = total - sum(len(cause.places) for cause in gap.causes)
     tail += f"; what breaks the remaining {unknown} was not found" if unknown > 0 else ""
+    return join_text(" ", listed_text(named), f"{tail}.{_tell_again(gap)}")
+
+
+def _tell_again(gap: Gap) -> str:
     again = sum(1 for step in gap.plan if step.again)
-    later = f" In steps, {count(again, 'later change')} {verb(again, 'breaks')} some of them again." if again else ""
-    return join_text(" ", listed_text(named), f"{tail}.{later}")
+    return f" In steps, {count(again, 'later change')} {verb(again, 'breaks')} some of them again." if again else ""
 
 
 def _root_cause(gap: Gap) -> list[Inline]:

@@ -146,23 +146,29 @@ def _tell_python(gap: Gap, rows: list[Difference]) -> Inline:
 
 def _tell_needs(gap: Gap, rows: list[Difference]) -> Inline:
     """`new: einops (#4); changed: datasets>=3.6.0; dropped: tomli`."""
-    now = [row for row in rows if row.now and row.now.scope == "runtime"]
+    now = [row for row in rows if row.now and (row.now.scope == "runtime" or row.kind is Kind.PYTHON)]
     gone = [row for row in rows if row not in now]
     kinds = {
+        "changed": [row for row in now if row.was and (row.was.scope == "runtime" or row.kind is Kind.PYTHON)],
         "new": [row for row in now if not row.was],
-        "an extra before": [row for row in now if row.was and row.was.scope != "runtime"],
-        "changed": [row for row in now if row.was and row.was.scope == "runtime"],
+        "an extra before": [
+            row for row in now if row.was and row.was.scope != "runtime" and row.kind is not Kind.PYTHON
+        ],
         "dropped": [row for row in gone if not row.imported_at],
         "no longer declared, but still imported": [row for row in gone if row.imported_at],
     }
     told: list[Inline] = []
     for kind, found in kinds.items():
         names = [
-            join_text(f"{row.name}{row.now.spec if row.now else ''}", _since(gap, row, " (", ")")) for row in found[:6]
+            join_text(f"{_NAMES.get(row.name, row.name)}{row.now.spec if row.now else ''}", _since(gap, row, " (", ")"))
+            for row in found[:6]
         ]
         more: list[Inline] = [f"{len(found) - 6} more"] if len(found) > 6 else []
         told += ["; " if told else "", f"{kind}: ", listed_text([*names, *more])] if found else []
     return join_text(*told)
+
+
+_NAMES = {"python": "Python "}
 
 
 def _since(gap: Gap, row: Difference, before: str, after: str = "") -> Inline:
@@ -266,7 +272,7 @@ def dependency_items(
     gap: Gap, most: int = 5, more: str = "More under Dependencies and in the appendix."
 ) -> tuple[Inline, ...]:
     """Dependency shifts: platforms and CI, what a run needs in one line, then the rest; the same rank on both sides."""
-    needs = [row for row in gap.dependencies.differences if _is_need(row)]
+    needs = [row for row in gap.dependencies.differences if row.rank is Rank.METADATA and row.is_runtime]
     told = [_platform_item(gap, change) for change in _find_platforms(gap)[: max(2, most // 2)]]
     told += [join_text("Needed at run time: ", _tell_needs(gap, needs), ".")] if needs else []
     rows = [row for row in gap.dependencies.differences if not is_platform(row) and row not in needs]
