@@ -2,14 +2,31 @@
 
 from __future__ import annotations
 
+import functools
 import os
 import subprocess
+import tempfile
 from dataclasses import dataclass, field
 from pathlib import Path
 
 _DAY = 86_400
 _START = 1_767_225_600
 """2026-01-01T00:00:00Z"""
+
+
+@functools.cache
+def _make_skeleton() -> tuple[tuple[str, bytes | None], ...]:
+    """Folders and files of a new repository, from the outside in."""
+    with tempfile.TemporaryDirectory() as place:
+        made = Path(place, ".git")
+        # a template's sample hooks are many files
+        subprocess.run(["git", "init", "-q", "--template=", "-b", "main", place], check=True)
+        for folder in ("hooks", "info"):
+            (made / folder).mkdir(exist_ok=True)
+        found = [
+            (str(path.relative_to(made)), None if path.is_dir() else path.read_bytes()) for path in made.rglob("*")
+        ]
+    return (("", None), *sorted(found))
 
 
 @dataclass
@@ -21,12 +38,12 @@ class History:
 
     @classmethod
     def start(cls, path: Path) -> History:
+        """Empty; what `git init` makes is copied: a process costs more than ten small files."""
         path.mkdir(parents=True)
-        history = cls(path)
-        history.git("init", "-q", "--template=", "-b", "main")  # a template's sample hooks are many files
-        for folder in ("hooks", "info"):
-            (path / ".git" / folder).mkdir(exist_ok=True)
-        return history
+        for name, data in _make_skeleton():
+            place = path / ".git" / name
+            place.mkdir(exist_ok=True) if data is None else place.write_bytes(data)
+        return cls(path)
 
     def git(self, *arguments: str, at: int | None = None, stdin: bytes | None = None) -> str:
         """Run git in the work tree with pinned identity; `at` is a Unix time."""

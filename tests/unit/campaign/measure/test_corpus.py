@@ -61,17 +61,16 @@ def test_an_honest_look_alike_is_accepted(case: Case) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("change", DISGUISES)
 @pytest.mark.parametrize("case", [pytest.param(case, id=case.name) for case in here(EXPLOITS)])
-def test_a_disguise_does_not_help(case: Case, change: str) -> None:
-    assert fate(case, change=change) in case.caught_by
+def test_a_disguise_does_not_help(case: Case) -> None:
+    seen = {change: fate(case, change=change) for change in DISGUISES}
+    assert {change: found for change, found in seen.items() if found not in case.caught_by} == {}
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("change", DISGUISES)
 @pytest.mark.parametrize("case", [pytest.param(case, id=case.name) for case in here(HONEST)])
-def test_a_disguise_does_not_hurt_the_honest(case: Case, change: str) -> None:
-    assert fate(case, change=change) == "accepted"
+def test_a_disguise_does_not_hurt_the_honest(case: Case) -> None:
+    assert {change: fate(case, change=change) for change in DISGUISES} == dict.fromkeys(DISGUISES, "accepted")
 
 
 def test_a_disguised_replay_is_still_a_replay() -> None:
