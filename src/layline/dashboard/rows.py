@@ -24,6 +24,8 @@ class BackendRow:
     changed: str
     """Since the report before."""
     next_step: str
+    cause: tuple[int, str, str | None] | None
+    """Places that one change breaks, its name, and its page."""
     command: str
     """What to run for the next step, where it is a command."""
 
@@ -38,6 +40,7 @@ def view_row(standing: Standing, breakage: Breakage | None) -> BackendRow:
         breaks_words=_tell_breaks(breaks, breakage),
         changed=_tell_change(standing),
         next_step=_tell_next(standing, breaks, breakage),
+        cause=_find_cause(breakage) if breaks else None,
         command=f"layline gap report {standing.key}" if breaks is None and standing.latest.behind is not None else "",
     )
 
@@ -79,12 +82,14 @@ def _tell_next(standing: Standing, breaks: int | None, breakage: Breakage | None
         free = "moving the pin breaks nothing of ours"
         return f"No hurry: {free}" if standing.newest.tone == "good" else "Move the pin: nothing of ours breaks"
     where = f" in {count_words(breakage.files, 'file')}" if breakage is not None else ""
-    return f"Fix {count_words(breaks, 'place')}{where}{_tell_cause(breakage)}"
+    return f"Fix {count_words(breaks, 'place')}{where}"
 
 
-def _tell_cause(breakage: Breakage | None) -> str:
+def _find_cause(breakage: Breakage | None) -> tuple[int, str, str | None] | None:
     cause = breakage.root_cause if breakage is not None else None
-    return f"; {cause[1]} of them come from {breakage.name_of(cause[0])}" if cause and breakage is not None else ""
+    if cause is None or breakage is None:
+        return None
+    return cause[1], breakage.name_of(cause[0]), culprit_link(breakage, cause[0])
 
 
 def culprit_link(breakage: Breakage, commit: str | None) -> str | None:

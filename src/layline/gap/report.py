@@ -8,7 +8,7 @@ from layline.core.prose import count, listed, shorten, verb
 from layline.core.report import Bullets, Paragraph, Report, Section, Table
 from layline.gap import statements
 from layline.gap.breaks import BrokenName, count_touched, find_places, find_silent, group_broken
-from layline.gap.cells import change_cell, commit_cell, join_text, own_place
+from layline.gap.cells import change_cell, commit_cell, join_text, listed_text, own_place
 from layline.gap.novelty import build_novelties, tell_gone
 from layline.gap.plan import weigh
 from layline.gap.report_coupling import (
@@ -180,10 +180,9 @@ def _representative(gap: Gap) -> Section:
 def _integration(gap: Gap) -> Section:
     foot = gap.footprint
     text = statements.footprint_sentence(gap, most=3)
-    lines = [text] if foot.folders else []
+    lines: list[Inline] = [text] if foot.folders else []
     if gap.stale_keys:
-        keys = listed([f"{stale.key} ({count(stale.lines, 'line')})" for stale in gap.stale_keys], most=3)
-        lines.append(f"YAML keys of ours that the tip does not know: {keys}.")
+        lines.append(_tell_keys(gap))
     rows = group_broken(gap)
     silent = find_silent(gap)
     if silent:
@@ -195,6 +194,17 @@ def _integration(gap: Gap) -> Section:
     more = (f"The other {count(left, 'place')} that break: see the detailed report.",) if left > 0 else ()
     items = (*lines, *risks, *more)
     return Section(title="Integration layer", blocks=(Bullets(items),))
+
+
+def _tell_keys(gap: Gap) -> Inline:
+    """The keys that most lines of ours set, each with the change that dropped it."""
+    told: list[Inline] = []
+    for stale in gap.stale_keys[:MOST_RISKS]:
+        since = stale.culprit and (", since ", change_cell(gap, stale.culprit, gap.numbers.get(stale.culprit)))
+        told.append(join_text(f"{stale.key} ({count(stale.lines, 'line')}", since or "", ")"))
+    rest = len(gap.stale_keys) - len(told)
+    more: list[Inline] = [f"{rest} more"] if rest > 0 else []
+    return join_text("YAML keys of ours that the tip does not know: ", listed_text([*told, *more]), ".")
 
 
 def _risk(gap: Gap, row: BrokenName) -> Inline:

@@ -122,7 +122,8 @@ def test_one_cause_has_one_name() -> None:
         for line in (1, 2)
     )
     told = Breakage(record="r", date="d", places=places, touched=4, look=0, files=1, pulls={"c" * 40: "#24"})
-    assert view_row(engine(W19), told).next_step == "Fix 2 places in 1 file; 2 of them come from #24"
+    row = view_row(engine(W19), told)
+    assert (row.next_step, row.cause) == ("Fix 2 places in 1 file", (2, "#24", None))
 
 
 def test_the_first_screen_begins_with_what_somebody_must_act_on() -> None:

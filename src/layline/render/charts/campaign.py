@@ -13,6 +13,9 @@ NARROW = 500
 LETTER, LINE, DOT = 7.0, 14.0, 6.0
 """Room that a letter, a line of text and half a dot take on the paper."""
 
+_LEFT = 60.0
+"""Room for `1,000 %` beside the axis."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Interval:
@@ -53,7 +56,7 @@ def interval_trend(
     ends += [] if reference is None and ends else [reference or 0.0]
     levels = ticks(min(ends), max(ends)) if min(ends) < max(ends) else [min(ends) - 1, min(ends) + 1]
     up = Scale(levels[0], levels[-1], height - 28, 14)
-    across = Scale(0, max(len(rounds) - 1, 1), 76, width - 30)
+    across = Scale(0, max(len(rounds) - 1, 1), _LEFT + 26, width - 30)
     shapes = [_level(level, up(level), width, unit) for level in levels]
     if reference is not None:
         y = up(reference)
@@ -61,7 +64,7 @@ def interval_trend(
             svg.element(
                 "line",
                 svg.title(f"reference {short(reference)} {unit}".rstrip()),
-                x1=50,
+                x1=_LEFT,
                 x2=width - 10,
                 y1=y,
                 y2=y,
@@ -101,7 +104,7 @@ def roofline(
     right = math.ceil(math.log10(max([ridge * 10, *(kernel.intensity for kernel in measured)])))
     low = math.floor(math.log10(min([peak / 100, *(kernel.rate for kernel in measured)])))
     high = math.ceil(math.log10(max([peak, *(kernel.rate for kernel in measured)])))
-    across, up = Scale(left, right, 56, width - 20), Scale(low, high, height - 46, 26)
+    across, up = Scale(left, right, _LEFT + 6, width - 20), Scale(low, high, height - 46, 26)
     shapes = [_level(10.0**power, up(power), width) for power in range(low, high + 1)]
     shapes += [
         svg.text(across(power), height - 26, short(10.0**power), text_anchor="middle")
@@ -130,7 +133,7 @@ def roofline(
     ranked = rank_kernels(tuple(measured))
     places = [(across(math.log10(kernel.intensity)), up(math.log10(kernel.rate))) for kernel in ranked]
     taken = [Box(x - DOT, y - DOT, x + DOT, y + DOT) for x, y in [*places, *_along(line)]]
-    paper = Box(50, 0, width, height - 40)
+    paper = Box(_LEFT, 0, width, height - 40)
     for index, (kernel, at) in enumerate(zip(ranked, places, strict=True)):
         most = min(peak, kernel.intensity * bandwidth)
         name = str(index + 1) if width < NARROW else f"{kernel.label} {kernel.rate / most:.0%}"
@@ -208,9 +211,17 @@ def _find_room(at: tuple[float, float], size: float, taken: list[Box], paper: Bo
 
 def _level(level: float, y: float, width: float, unit: str = "") -> str:
     line = svg.element(
-        "line", x1=50, x2=width - 10, y1=y, y2=y, class_="grid", stroke=svg.FAINT, stroke_width=1, stroke_opacity="0.7"
+        "line",
+        x1=_LEFT,
+        x2=width - 10,
+        y1=y,
+        y2=y,
+        class_="grid",
+        stroke=svg.FAINT,
+        stroke_width=1,
+        stroke_opacity="0.7",
     )
-    return line + svg.text(44, y + 4, f"{short(level)} {unit}".rstrip(), text_anchor="end")
+    return line + svg.text(_LEFT - 6, y + 4, f"{short(level)} {unit}".rstrip(), text_anchor="end")
 
 
 def _unmeasured(item: Interval, x: float, y: float) -> str:
