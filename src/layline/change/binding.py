@@ -15,7 +15,7 @@ optional argument, which `find_call_sites` can show.
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from layline.core.evidence import Location
@@ -107,13 +107,13 @@ _BY_KEYWORD = (ParameterKind.POSITIONAL, ParameterKind.KEYWORD_ONLY)
 
 
 def find_shifted(
-    call: CallShape, before: tuple[Parameter, ...], after: tuple[Parameter, ...], *, bound: bool
+    call: CallShape, before: tuple[Parameter, ...], after: tuple[Parameter, ...], *, bound: tuple[bool, bool]
 ) -> tuple[Problem, ...]:
-    """Positional arguments of a call that binds at both refs and that land in another parameter at the second."""
-    old, new = (
-        [item.name for item in (_without_self(side) if bound else side) if item.kind in _BY_POSITION]
-        for side in (before, after)
-    )
+    """Positional arguments of a call that binds at both refs and that land in another parameter at the second.
+
+    A class that became a function is `bound` at the first alone.
+    """
+    old, new = ([item.name for item in side if item.kind in _BY_POSITION] for side in _strip((before, after), bound))
     known = {item.name for item in after}
     found = []
     for place, (was, now) in enumerate(zip(old[: call.positional], new[: call.positional], strict=False), start=1):
@@ -124,14 +124,18 @@ def find_shifted(
 
 
 def pair_given(
-    call: CallShape, before: tuple[Parameter, ...], after: tuple[Parameter, ...], *, bound: bool
+    call: CallShape, before: tuple[Parameter, ...], after: tuple[Parameter, ...], *, bound: tuple[bool, bool]
 ) -> Iterator[tuple[Parameter, Parameter]]:
     """The parameters that take what a call passes, at both refs."""
-    old, new = (_without_self(side) if bound else side for side in (before, after))
+    old, new = _strip((before, after), bound)
     by_place = [[item for item in side if item.kind in _BY_POSITION][: call.positional] for side in (old, new)]
     yield from zip(*by_place, strict=False)
     then, now = ({item.name: item for item in side if item.kind in _BY_KEYWORD} for side in (old, new))
     yield from ((then[name], now[name]) for name in call.keywords if name in then and name in now)
+
+
+def _strip(sides: Iterable[tuple[Parameter, ...]], bound: Iterable[bool]) -> Iterator[tuple[Parameter, ...]]:
+    return (_without_self(side) if is_given else side for side, is_given in zip(sides, bound, strict=True))
 
 
 def check_replacement(ours: tuple[Parameter, ...], theirs: tuple[Parameter, ...]) -> tuple[Problem, ...]:

@@ -211,7 +211,14 @@ class Comparer:
 
     def _find_lost_member(self, start: Comparison, module: str, definition: Definition) -> Comparison:
         """A method or field: follow its class first; its own name proves nothing."""
-        owner = self.compare(f"{module}.{definition.owner}")
+        heir, holder = start.name.rpartition(".")[0], f"{module}.{definition.owner}"
+        named, owner = self.compare(heir), self.compare(holder)
+        if named.is_class_no_more:
+            return replace(start, why=(Why(Reason.OTHER_KIND, "class", "function"),), commits=named.commits)
+        if owner.after.home is not None and self.tip.resolve(f"{owner.after.home}.{definition.name}").exists:
+            if named.kind.facts.fate is Fate.STAYS:
+                return replace(start, why=(Why(Reason.NO_LONGER_INHERITS, heir, holder),), commits=named.commits)
+            holder, owner = heir, named
         if owner.kind.facts.fate is Fate.STAYS and owner.after.home is not None:
             trail = self._trail(module, definition)
             start = replace(start, commits=_commits(trail))
@@ -222,7 +229,7 @@ class Comparer:
         home = owner.new_home
         start = replace(start, commits=owner.commits)
         if home is None:
-            why = Why(Reason.CLASS_GONE, f"{module}.{definition.owner}")
+            why = Why(Reason.CLASS_GONE, holder)
             return replace(start, why=(why,), suggestions=owner.suggestions)
         there = self.tip.resolve(f"{home}.{definition.name}")
         if there.exists:

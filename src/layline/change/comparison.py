@@ -8,6 +8,7 @@ from layline.change.signatures import SignatureChange
 from layline.core.drift import DriftKind
 from layline.core.finding import Suggestion
 from layline.core.why import Why, say_all
+from layline.source.definitions import DefinitionKind
 from layline.source.symbols import Symbol
 
 
@@ -31,6 +32,13 @@ class Comparison:
     def detail(self) -> str:
         """The reasons in words."""
         return say_all(self.why)
+
+    @property
+    def is_class_no_more(self) -> bool:
+        """It was a class and is a function."""
+        before, after = self.before.definition, self.after.definition
+        kinds = (before and before.kind, after and after.kind)
+        return kinds == (DefinitionKind.CLASS, DefinitionKind.FUNCTION)
 
     @property
     def new_home(self) -> str | None:

@@ -44,6 +44,7 @@ class Reason(Enum):
     SIGNATURE = "{names:6;}"
     NOW = "now {name}"
     MEMBER_GONE = "{name} no longer has {other}"
+    NO_LONGER_INHERITS = "{name} no longer inherits it from {other}"
     CLASS_GONE = "its class {name} is gone"
     CLASS_LACKS_IT = "its class is {name} now and has no {other}"
     MODULE_MOVED = "the module {name} is now {other}"
@@ -70,6 +71,7 @@ class Reason(Enum):
     COMES_LATER = "upstream added it after the pin: our code is written for a newer upstream"
     TYPO = "upstream never had it: a typo of {name}?"
     HAD_UNTIL = "upstream removed it in {name} ({other}): {text}"
+    RESULT_UNKNOWN = "only a run knows what the function returns"
     UNREADABLE = "the target cannot be read from the code"
     NOT_CERTAIN = "not certain: {text}"
     # keys of the configuration and of the environment

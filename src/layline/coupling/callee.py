@@ -83,7 +83,9 @@ def find_misfits(ours: Definition, theirs: Symbol) -> list[Problem]:
     return list(check_replacement(ours.parameters or (), theirs.definition.parameters or ()))
 
 
-def find_outgrown(comparer: Comparer, found: Comparison, call: CallShape, *, bound: bool) -> tuple[Problem, ...]:
+def find_outgrown(
+    comparer: Comparer, found: Comparison, call: CallShape, *, bound: tuple[bool, bool]
+) -> tuple[Problem, ...]:
     """Arguments made for a class that the tip no longer has, where the parameter names another class now: who built
     what we pass is gone as well.
     """
@@ -133,7 +135,7 @@ def _refuses(place: Place, pin: Definition, now: Definition, *, bound: bool) -> 
     if place.call is None:
         return False
     given = place.bound or bound
-    shifted = find_shifted(place.call, pin.parameters or (), parameters, bound=given)
+    shifted = find_shifted(place.call, pin.parameters or (), parameters, bound=(given, given))
     return bool(check_call(place.call, parameters, bound=given) or shifted)
 
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 from layline.change.compare import Comparison
 from layline.core.drift import DriftKind
 from layline.core.finding import Suggestion
-from layline.core.patch import Effect
+from layline.core.patch import Effect, Holder
 from layline.core.why import Reason, Why
 from layline.coupling.drift_model import LOST, Sides
 from layline.source import SymbolKind
@@ -21,6 +21,8 @@ def compare_target(target: str, effect: Effect, sides: Sides) -> Comparison:
     if found.kind is DriftKind.EXTERNAL and effect.removal is not None and effect.target == target:
         why = Why(Reason.REMOVED_BEFORE, effect.removal.what)
         return replace(found, kind=DriftKind.DEAD_AT_PIN, why=(why,))
+    if effect.holder is Holder.OBJECT and any(why.reason is Reason.OTHER_KIND for why in found.why):
+        return replace(found, kind=DriftKind.UNRESOLVED, why=(*found.why, Why(Reason.RESULT_UNKNOWN)))
     return found
 
 

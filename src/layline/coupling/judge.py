@@ -26,7 +26,7 @@ from layline.coupling.callee import (
 )
 from layline.coupling.model import Consequence, Coupling, State, Touch, is_flag
 from layline.coupling.reading import Place
-from layline.coupling.states import find_after, find_evidence, find_gone_state, find_state, is_class_no_more
+from layline.coupling.states import find_after, find_evidence, find_gone_state, find_state
 from layline.coupling.version_guards import Running
 from layline.source import Definition, DefinitionKind
 from layline.source.instances import Instances
@@ -238,15 +238,16 @@ class Judge:
         after = find_callee(self._comparer.tip, found.after)
         if call is None or before is None or after is None:
             return self._judge_present(place, found)
-        if check_call(call, before[0].parameters or (), bound=place.bound or before[1]):
+        bound = (place.bound or before[1], place.bound or after[1])
+        old, new = before[0].parameters or (), after[0].parameters or ()
+        if check_call(call, old, bound=bound[0]):
             return Verdict(state=State.UNDECIDED, consequence=Consequence.OK, why=(Why(Reason.NEVER_BOUND),))
         if before[0].is_async != after[0].is_async:
             why = Why(Reason.MUST_AWAIT if after[0].is_async else Reason.CANNOT_AWAIT)
             consequence = Consequence.MAY_BREAK if place.guarded else Consequence.WILL_BREAK
             return Verdict(state=State.SIGNATURE, consequence=consequence, why=(why,))
-        given, old, new = place.bound or after[1], before[0].parameters or (), after[0].parameters or ()
-        problems = check_call(call, new, bound=given) or find_shifted(call, old, new, bound=given)
-        problems = problems or find_outgrown(self._comparer, found, call, bound=given)
+        problems = check_call(call, new, bound=bound[1]) or find_shifted(call, old, new, bound=bound)
+        problems = problems or find_outgrown(self._comparer, found, call, bound=bound)
         if not problems:
             return self._judge_result(place, call, found)
         certain = any(problem.certain for problem in problems) and not place.guarded
@@ -337,7 +338,7 @@ class Judge:
     def _judge_present(self, place: Place, found: Comparison) -> Verdict:
         """The name is still there; how much that matters depends on how deep we rely on it."""
         state = find_state(found.kind)
-        if place.touch in {Touch.IMPORT, Touch.SUBCLASS} and is_class_no_more(found):
+        if place.touch in {Touch.IMPORT, Touch.SUBCLASS} and found.is_class_no_more:
             consequence = Consequence.WILL_BREAK if place.touch is Touch.SUBCLASS else Consequence.MAY_BREAK
             return Verdict(state=State.SIGNATURE, consequence=consequence, why=(Why(Reason.CLASS_NO_MORE),))
         if found.kind is DriftKind.MOVED:

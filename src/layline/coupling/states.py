@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 from layline.change.homes import may_replace
 from layline.core.drift import DriftKind, Fate
 from layline.coupling.model import State, is_flag
-from layline.source.definitions import DefinitionKind
 
 if TYPE_CHECKING:
     from layline.change.compare import Comparer, Comparison
@@ -49,13 +48,6 @@ def find_after(comparer: Comparer, target: str, culprit: str | None) -> tuple[tu
     found = comparer.compare(target)
     near = next((one.target for one in found.suggestions if may_replace(one, target)), None)
     return tuple(one for one in found.commits if one != culprit), None if found.new_home else near
-
-
-def is_class_no_more(found: Comparison) -> bool:
-    before, after = found.before.definition, found.after.definition
-    if before is None or after is None:
-        return False
-    return before.kind is DefinitionKind.CLASS and after.kind is DefinitionKind.FUNCTION
 
 
 def find_place(resolver: Resolver, symbol: Symbol) -> Evidence | None:

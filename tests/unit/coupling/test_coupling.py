@@ -223,6 +223,23 @@ CASES = [
         [],
     ),
     (
+        "a class became a function, called as before",
+        "from keel.run import Run\nRun(1, 2)\n",
+        {"keel/run.py": "class Run:\n    def __init__(self, x, y):\n        self.x = x\n"},
+        {"keel/run.py": "def Run(x, y):\n    return x + y\n"},
+        [("imports the name", "keel.run.Run", "signature changed", "may break")],
+    ),
+    (
+        "a class became a function with its arguments in another order",
+        "from keel.run import Run\nRun(1, 2)\n",
+        {"keel/run.py": "class Run:\n    def __init__(self, x, y):\n        self.x = x\n"},
+        {"keel/run.py": "def Run(y, x):\n    return x + y\n"},
+        [
+            ("calls", "keel.run.Run", "no longer binds", "will break"),
+            ("imports the name", "keel.run.Run", "signature changed", "may break"),
+        ],
+    ),
+    (
         "never bound",
         "from keel.run import run\nrun(1, wrong=2)\n",
         {"keel/run.py": RUN},

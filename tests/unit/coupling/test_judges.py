@@ -11,7 +11,7 @@ from layline.change.compare import Comparer
 from layline.change.trace import Tracer
 from layline.core.condition import Condition, ConditionKind, need_name, need_version, negate
 from layline.core.evidence import Location
-from layline.core.patch import Effect, Inventory, Patch, Style, Unregistered
+from layline.core.patch import Effect, Holder, Inventory, Patch, Style, Unregistered
 from layline.coupling.culprit import find_culprits, find_last_seen
 from layline.coupling.decide import RefKnowledge
 from layline.coupling.drift import find_drifts, find_target
@@ -42,6 +42,7 @@ def judge(
     target: str = "keel.run.run",
     condition: Condition | None = None,
     style: Style = Style.BINDING_REPLACEMENT,
+    holder: Holder | None = None,
     more: dict[str, str] | None = None,
     between: dict[str, str] | None = None,
     at: int = 1,
@@ -66,6 +67,7 @@ def judge(
         location=Location("harbour/patch.py", len(ours.splitlines())),
         replacement_at=None if more or beside else Location("harbour/patch.py", at),
         when=condition,
+        holder=holder,
     )
     patch = Patch(
         id="p",
@@ -282,6 +284,37 @@ def test_a_member_of_a_class_that_is_no_longer_imported(tmp_path: Path) -> None:
     assert row.culprit.subject == "tip"
     assert row.suggestion is not None
     assert row.suggestion.target == "keel.base.Base.go"
+
+
+HEIR = "from keel.base import Base\nclass Run(Base):\n    pass\n"
+NO_LONGER_OF_IT = [
+    # (what it shows, upstream's heir at the tip, what holds the attribute, kind, severity, reasons)
+    ("a function now", "def Run():\n    return 1\n", None, "removed", "breaks", ["other-kind"]),
+    (
+        "an object of what it makes",
+        "def Run():\n    return 1\n",
+        Holder.OBJECT,
+        "unresolved",
+        "look",
+        ["other-kind", "result-unknown"],
+    ),
+    ("a class that went", "x = 1\n", None, "removed", "breaks", ["class-gone"]),
+    ("another base", "class Run:\n    pass\n", None, "removed", "breaks", ["no-longer-inherits"]),
+]
+
+
+@pytest.mark.parametrize(
+    ("after", "holder", "kind", "severity", "reasons"),
+    [row[1:] for row in NO_LONGER_OF_IT],
+    ids=[row[0] for row in NO_LONGER_OF_IT],
+)
+def test_a_member_whose_class_stays_is_lost_by_the_heir(
+    tmp_path: Path, after: str, holder: Holder | None, kind: str, severity: str, reasons: list[str]
+) -> None:
+    base = "class Base:\n    def go(self, x):\n        return x\n"
+    before = {"keel/base.py": base, "keel/run.py": HEIR}
+    row = judge(tmp_path, before, {"keel/run.py": after}, target="keel.run.Run.go", holder=holder)
+    assert (row.kind, row.severity, codes(row)) == (kind, severity, reasons)
 
 
 LACKS_DASH = negate(Condition(kind=ConditionKind.NAME, text="keel.run.dash"))
