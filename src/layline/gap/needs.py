@@ -21,25 +21,25 @@ if TYPE_CHECKING:
 def name_needs(
     rows: Iterable[Difference], log: Iterable[Commit], touched: Mapping[str, tuple[str, ...]], read: Read
 ) -> Iterator[Difference]:
-    """The same rows; what a run needs with the newest commit before which the file said something else."""
+    """The same rows; what a run needs with the newest commit before which the file said something else: of a new need
+    that there is none, whatever version it asked for first.
+    """
     commits = list(log)
     for row in rows:
         if row.rank is not Rank.METADATA or not row.is_runtime:
             yield row
             continue
         inside = [one for one in commits if row.file in touched.get(one.hash, ())][:MOST]
-        wanted = {(row.now.spec, row.now.scope)} if row.now else set()
-        yield replace(
-            row, by=next((one for one in inside if _tell(row, read(f"{one.hash}^", row.file)) != wanted), None)
-        )
+        yield replace(row, by=next((one for one in inside if not _is_told(row, read(f"{one.hash}^", row.file))), None))
 
 
-def _tell(row: Difference, items: Iterable[Declaration]) -> set[tuple[str, str]]:
-    """What a file says of the need of a row, in the scopes that the row speaks of."""
+def _is_told(row: Difference, items: Iterable[Declaration]) -> bool:
+    """Whether a file says of the need of a row what the tip says, in the scopes that the row speaks of."""
     scopes = {one.scope for one in (row.was, row.now) if one is not None}
-    return {
-        (one.spec, one.scope) for one in items if (one.kind, one.name) == (row.kind, row.name) and one.scope in scopes
-    }
+    named = [one for one in items if (one.kind, one.name) == (row.kind, row.name) and one.scope in scopes]
+    if row.now is not None and (row.was is None or row.was.scope != row.now.scope):
+        return any(one.scope == row.now.scope for one in named)
+    return {(one.spec, one.scope) for one in named} == ({(row.now.spec, row.now.scope)} if row.now else set())
 
 
 def mark_imported(rows: Iterable[Difference], tip: Tree) -> Iterator[Difference]:

@@ -30,7 +30,7 @@ class Opened(Protocol):
     def save(self) -> tuple[int, int]: ...
 
 
-RECALLED = "readings of modules recalled"
+RECALLED = "modules taken from an earlier answer"
 """What is told, with how many of how many, once an inventory has been read."""
 
 
@@ -71,7 +71,7 @@ def find_inventories(
     if missing:
         opened = open_()
         for key in missing:
-            progress(f"following the installers of {key}", 0, 0)
+            progress(f"finding what our functions change in {key}", 0, 0)
             found[key] = opened.read(key)
             results.store(keys[key], codec.encode(found[key]))
         progress(RECALLED, *opened.save())

@@ -102,7 +102,9 @@ def _say_overlaps(effects: list[Effect]) -> str:
         return f" It is {' and '.join(said)}." if said else ""
     said = [f"{single} {verb(single, 'is')} set on single objects"] if single else []
     said += [f"{unsure} {verb(unsure, 'is')} uncertain"] if unsure else []
-    return f" Of all {len(effects)}, {' and '.join(said)}." if said else ""
+    both = sum(is_on_object(effect) and not effect.certain for effect in effects)
+    more = f" ({both} {verb(both, 'is')} both)" if both else ""
+    return f" Of all {len(effects)}, {' and '.join(said)}{more}." if said else ""
 
 
 def _name_commits(inventory: Inventory, repository: str, label: str) -> str:

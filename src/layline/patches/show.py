@@ -340,7 +340,7 @@ def _build_plan(workspace: Workspace, opened: OpenedInventory, patch: Patch, key
     plan = build_plan(patch, found, modules, keys, [], registers=registers)
     hint: Inline = (
         Cell(f"layline patches port {patch.id}", code=True),
-        " adds who copies the target by value; ",
+        " adds which upstream modules import the target by name; ",
         Cell("--to DIR", code=True),
         " writes an installable bundle.",
     )

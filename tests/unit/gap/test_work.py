@@ -88,8 +88,8 @@ def test_a_need_is_told_with_the_change_that_brought_it(tmp_path: Path) -> None:
     pin = history.commit("pin", project(">=3.10", "fast>=1", "slow", "old"))
     commits = [
         history.commit("One (#1)", project(">=3.10", "fast>=1", "slow", "new")),
-        history.commit("Two (#2)", project(">=3.11", "fast>=2", "new")),
-        history.commit("Three (#3)", project(">=3.11", "fast>=2", "new") | {"up/a.py": ""}),
+        history.commit("Two (#2)", project(">=3.11", "fast>=2", "new>=3")),
+        history.commit("Three (#3)", project(">=3.11", "fast>=2", "new>=3") | {"up/a.py": ""}),
     ]
     upstream = open_repository(history.path)
     log = [read_commit(upstream, one) for one in reversed(commits)]

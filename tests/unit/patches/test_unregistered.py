@@ -435,7 +435,7 @@ def test_the_head_line_counts_every_effect_once_and_says_what_overlaps(tmp_path:
     listing = build_listing(replace(read, unregistered=tuple(items), pin="a" * 40), "own", "Up")
     assert listing.title == (
         "Up: 4 monkey patches (this project has no patch registry): 1 on Up, 2 on other packages, 1 on targets that "
-        "cannot be named without running the code. Of all 4, 1 is set on single objects and 1 is uncertain."
+        "cannot be named without running the code. Of all 4, 1 is set on single objects and 1 is uncertain (1 is both)."
     )
 
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
 _KIND = "drift"
-KEPT = "rows and files recalled"
+KEPT = "taken from an earlier answer"
 """What is told, with how many of how many, once a drift question was judged."""
 
 

@@ -249,7 +249,7 @@ def _close(drift: DriftReport, *, listed: bool) -> Iterator[str]:
         yield f"{item.id}: this baseline entry no longer applies: {item.reason} (until {item.until})"
     fits = sum(row.severity is Severity.OK and not row.dead_today for row in drift.rows)
     if fits:
-        how = "." if listed else ": list with `--severity note`."
+        how = "." if listed else ": list only these with `--severity note`."
         yield f"{count(fits, 'effect')} still {'fits' if fits == 1 else 'fit'}{how}"
     if drift.read_keys:
         what = f"{count(drift.read_keys, 'config key')} that a patch reads"
