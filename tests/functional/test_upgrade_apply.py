@@ -89,6 +89,8 @@ def test_each_culprit_is_a_commit_and_the_current_branch_stays(project: Project,
     assert "own/use0.py:2: keel.m0.f0 → keel.n0.f0" in body
     check = layline("upgrade", "check", "keel", "--at", name, "--format", "json", cwd=project.root).json
     assert (check["does_not_fit"], check["planned"]) == (1, 1)
+    mend = project.downstream.git("commit-tree", f"{name}^{{tree}}", "-p", name, "-m", "By hand")
+    assert layline("upgrade", "check", "keel", "--at", mend, "--format", "json", cwd=project.root).json["planned"] == 1
     again = layline("upgrade", "apply", "keel", "--format", "json", cwd=project.root).json
     assert (again["commits"], again["done"]) == ([], 4)
 

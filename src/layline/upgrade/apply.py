@@ -56,7 +56,7 @@ class Made:
 def refuse_project(workspace: Workspace, key: str, options: ApplyOptions) -> WorkTree:
     """The work tree that the branch is made in; refused where something of the user's could be lost."""
     tree = open_work_tree(workspace.root / workspace.settings.project.git)
-    _refuse_dirty(tree, workspace)
+    _refuse_dirty(tree, workspace, workspace.settings.backend(key).path)
     _refuse_branch(tree, options.name(key))
     return tree
 
@@ -78,13 +78,15 @@ def apply_plan(
     return _answer(plan, workspace.label(key), name, done, made)
 
 
-def _refuse_dirty(tree: WorkTree, workspace: Workspace) -> None:
+def _refuse_dirty(tree: WorkTree, workspace: Workspace, submodule: str | None) -> None:
     changed = [one.path for one in tree.find_changes() if not one.is_untracked]
     if changed:
         raise ConfigError(
             f"{count(len(changed), 'file')} of {workspace.downstream.name} {'has' if len(changed) == 1 else 'have'} "
             f"uncommitted edits ({', '.join(changed[:3])}); nothing was changed.",
-            hint="Commit them or put them away first.",
+            hint="Run `git submodule update` first."
+            if changed == [submodule]
+            else "Commit them or put them away first.",
         )
     if tree.head() != workspace.commit:
         raise ConfigError("An upgrade is made from HEAD; nothing was changed.", hint="Leave --at out.")

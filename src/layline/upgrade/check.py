@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection
+from dataclasses import replace
 from typing import TYPE_CHECKING, Literal
 
 from layline.core.evidence import Severity
@@ -12,7 +13,7 @@ from layline.core.report import Annotation, Answer, Paragraph, Report, Rule, Sec
 from layline.coupling.drift_model import finding_id
 from layline.history.commits import read_commit
 from layline.upgrade.absolute import Judged, Standing
-from layline.upgrade.judging import find_lines
+from layline.upgrade.judging import find_lines, pin_of
 from layline.upgrade.trailers import Promise, parse_promise
 
 if TYPE_CHECKING:
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
     from layline.workspace.open import Workspace
 
 SCHEMA: Literal["layline.upgrade-check/1"] = "layline.upgrade-check/1"
+_RECENT = 200
+"""Commits among which the last step of an upgrade is looked for."""
 _RULE = Rule(
     id="UPGRADE101",
     name="DoesNotFit",
@@ -34,7 +37,7 @@ def build_check_answer(
     """What fits one upstream commit; `here`: what fits the pin, where that is another one."""
     commit = standing.commit
     today = find_today(standing, here) if here is not None else frozenset()
-    promise = read_promise(workspace) if promised else None
+    promise = read_promise(workspace, key) if promised else None
     label = workspace.label(key)
     there = read_commit(workspace.open_backend(key), commit)
     title = _say(label, standing, f"{commit[:8]} ({there.date})", promise, len(find_lines(today)))
@@ -65,10 +68,16 @@ def find_today(then: Standing, now: Standing) -> frozenset[Judged]:
     return frozenset(one for one in then.misfits if one.key in known)
 
 
-def read_promise(workspace: Workspace) -> Promise | None:
-    """What the plan promised, where the commit looked at is a step of an upgrade."""
-    text = workspace.downstream.git("log", "-1", "--format=%B", workspace.commit)
-    return parse_promise(text.decode("utf-8", "replace"))
+def read_promise(workspace: Workspace, key: str) -> Promise | None:
+    """What the plan promised, where the commit looked at is a step of an upgrade, or follows one at the same pin."""
+    words = ("log", "--first-parent", f"-{_RECENT}", "-z", "--format=%H%n%B", workspace.commit, "--")
+    for one in workspace.downstream.git(*words).decode("utf-8", "replace").split("\0"):
+        commit, _, message = one.partition("\n")
+        promise = parse_promise(message)
+        if promise is not None:
+            pins = [pin_of(replace(workspace, commit=at), key)[1] for at in (commit, workspace.commit)]
+            return promise if pins[0] == pins[1] else None
+    return None
 
 
 def encode_judged(one: Judged, today: Collection[Judged] = ()) -> answers.Judged:
