@@ -158,6 +158,8 @@ class MatrixRow(TypedDict):
     cells: list[Literal["ok", "look", "breaks", "absent"]]
     first_break: str | None
     culprit: NamedCommit | None
+    needs_after: str | None
+    """The last ref of older code, or of another branch, at which it breaks."""
 
 
 class Matrix(TypedDict):

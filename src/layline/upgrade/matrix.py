@@ -48,7 +48,10 @@ class Row:
     location: Location
     cells: tuple[Fit, ...]
     first_break: Ref | None
+    """The first of those behind the pin at which it breaks."""
     culprit: Commit | None
+    needs_after: Ref | None = None
+    """The last of those that are not behind the pin at which it breaks: older code, or another branch."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,25 +72,33 @@ class Matrix:
         )
 
 
-def build_matrix(refs: Sequence[Ref], answers: Sequence[Sequence[Cell]], others: Sequence[int]) -> Matrix:
-    """Rows in the order of the first answer; an effect that an answer does not have is fine there."""
+def build_matrix(
+    refs: Sequence[Ref], answers: Sequence[Sequence[Cell]], others: Sequence[int], behind: Sequence[bool]
+) -> Matrix:
+    """Rows in the order of the first answer; an effect that an answer does not have is fine there.
+
+    `behind`: whether the pin is in the history of a ref; only there something can have broken since.
+    """
     found: dict[str, list[Cell | None]] = {}
     for number, cells in enumerate(answers):
         for cell in cells:
             found.setdefault(cell.effect, [None] * len(refs))[number] = cell
-    rows = tuple(_build_row(refs, cells) for cells in found.values())
+    rows = tuple(_build_row(refs, cells, behind) for cells in found.values())
     return Matrix(refs=tuple(refs), rows=rows, others=tuple(others))
 
 
-def _build_row(refs: Sequence[Ref], cells: Sequence[Cell | None]) -> Row:
+def _build_row(refs: Sequence[Ref], cells: Sequence[Cell | None], behind: Sequence[bool]) -> Row:
     some = next(cell for cell in cells if cell is not None)
-    first = next((number for number, cell in enumerate(cells) if cell is not None and cell.broken), None)
-    broken = cells[first] if first is not None else None
+    broken = [number for number, cell in enumerate(cells) if cell is not None and cell.broken]
+    first = next((number for number in broken if behind[number]), None)
+    older = [number for number in broken if not behind[number]]
+    worst = cells[first] if first is not None else None
     return Row(
         patch=some.patch,
         target=some.target,
         location=some.location,
         cells=tuple(cell.fit if cell is not None else Fit.OK for cell in cells),
         first_break=refs[first] if first is not None else None,
-        culprit=broken.culprit if broken is not None else None,
+        culprit=worst.culprit if worst is not None else None,
+        needs_after=refs[older[-1]] if older else None,
     )

@@ -39,7 +39,8 @@ def ask_matrix(
     for number, ref in enumerate(chosen, 1):
         progress(f"judging {ref.name}", number, len(chosen))
         judged.append(judge_cells(workspace, key, ref.commit))
-    return build_matrix(chosen, [one.cells for one in judged], [one.others for one in judged])
+    behind = [not count_commits(upstream, pin, ref.commit)[0] for ref in chosen]
+    return build_matrix(chosen, [one.cells for one in judged], [one.others for one in judged], behind)
 
 
 def build_matrix_answer(workspace: Workspace, key: str, matrix: Matrix) -> Answer:
@@ -147,6 +148,8 @@ def _diagnose(row: Row) -> Diagnostic:
     if row.first_break is not None:
         who = f", {row.culprit.hash[:8]} {row.culprit.subject}" if row.culprit is not None else ""
         details = (("since", f"{row.first_break.name} ({row.first_break.date}){who}"),)
+    elif row.needs_after is not None:
+        details = (("needs", f"newer code than {row.needs_after.name} ({row.needs_after.date})"),)
     return Diagnostic(
         location=row.location, severity=severity, code="matrix", message=f"{picture} {row.target}", details=details
     )
@@ -170,7 +173,7 @@ MOST_DRAWN = 60
 
 def _since(row: Row) -> str:
     if row.first_break is None:
-        return "–"
+        return f"needs newer code than {row.needs_after.name}" if row.needs_after is not None else "–"
     return f"{row.first_break.name}{f': {row.culprit.subject}' if row.culprit is not None else ''}"
 
 
@@ -190,6 +193,7 @@ def _encode(matrix: Matrix, key: str, safe: answers.SafeRef | None) -> answers.M
                 "cells": [cell.value for cell in row.cells],
                 "first_break": row.first_break.name if row.first_break is not None else None,
                 "culprit": encode_commit(row.culprit),
+                "needs_after": row.needs_after.name if row.needs_after is not None else None,
             }
             for row in matrix.rows
         ],

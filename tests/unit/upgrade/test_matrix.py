@@ -119,3 +119,13 @@ def test_a_module_that_is_gone_is_counted_beside_what_breaks(project: Project) -
 def test_a_commit_that_breaks_an_import_of_ours_cannot_be_used() -> None:
     asked = (refs.Ref("a", "1", "2026-02-01"), refs.Ref("b", "2", "2026-03-01"))
     assert Matrix(refs=asked, rows=(), others=(1, 0)).usable == asked[1:]
+
+
+def test_what_older_code_lacks_did_not_break_since(project: Project) -> None:
+    """Pinned at the commit that brought b back: one before it lacks it, one behind it breaks a."""
+    _pin, removed, back, tip = project.upstream.commits
+    project.downstream.gitlink("third_party/keel", back)
+    project.downstream.commit("Pin it")
+    rows = patches_matrix(project.open(), "keel", refs=f"{removed},{back},{tip}").data["rows"]
+    told = {row["target"]: (row["first_break"], row["needs_after"]) for row in rows}
+    assert told == {"keel.a.run": (tip, None), "keel.b.run": (None, removed)}
