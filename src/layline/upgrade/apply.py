@@ -228,8 +228,9 @@ def render_message(plan: Plan, number: int, label: str, tests: str | None) -> st
     if step.culprit is not None:
         lines += [f"{say_culprit(step.culprit)} ({step.culprit.hash[:12]}, {step.date}) breaks places of ours.", ""]
     made = [mend for mend in step.mends if mend.mechanical]
-    lines += [f"- {mend.file}:{mend.lines[0]}: {mend.why}" for mend in made]
-    lines += [f"  at {mend.evidence}" for mend in made if mend.evidence is not None][:1] if made else []
+    for mend in made:
+        lines += [f"- {mend.file}:{mend.lines[0]}: {mend.why}"]
+        lines += [f"  at {mend.evidence}"] if mend.evidence is not None else []
     rest = [mend for mend in step.mends if not mend.mechanical]
     if rest:
         lines += [
