@@ -167,8 +167,10 @@ def _can_go(block: list[ast.stmt], node: ast.If | ast.IfExp, ground: RefKnowledg
 
 
 def allows(items: Iterable[Declaration], names: Collection[str], version: str, backend: Backend) -> bool:
-    """True if a requirement of ours takes a version; the one that is the pin moves with it."""
+    """True if a requirement of ours takes a version, or no file of ours pins one; a requirement that is the pin moves."""
     pin = backend.pin.file if backend.pin is not None else None
+    if backend.pin is not None and pin is None:
+        return True
     known = {canonical_name(name) for name in names}
     mine = (one for one in items if one.kind is Kind.REQUIREMENT and one.name in known and one.place.path != pin)
     return any(not one.spec or satisfies(version, one.spec) is not False for one in mine)

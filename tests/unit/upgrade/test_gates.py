@@ -92,3 +92,4 @@ ALLOWED = [
 def test_a_requirement_that_takes_the_old_version_keeps_the_tests(item: Declaration, wanted: bool) -> None:
     backend = Backend(label="Keel", pin=Pin(file="pin.txt", requirement="keel"))
     assert allows([item], {"keel"}, "1.4.0", backend) is wanted
+    assert allows([item], {"keel"}, "1.4.0", Backend(label="Keel", pin=Pin(revision="v1.4")))
