@@ -177,7 +177,8 @@ def why_sentence(gap: Gap) -> Inline:
     cell, places = change_cell(gap, step.next, step.number), count(step.places, "place")
     if step.behind == 0:
         where = "the first commit after the pin" if step.ahead == 1 else f"commit {step.ahead} after the pin"
-        taken = f"{reason} Before that work almost nothing of the {gap.distance.behind} commits can be taken: {where} ("
+        behind = count(gap.distance.behind, "commit")
+        taken = f"{reason} Almost none of the {behind} can be taken before a fix: {where} ("
         return taken, cell, f") breaks {places}."
     here = f"{step.commit[:12]} ({step.date}, {count(step.behind, 'commit')} after the pin)"
     return f"{reason} The pin can move to {here} before anything breaks; the next commit (", cell, f") breaks {places}."
