@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 from layline.change.binding import CallShape, CallSite, Problem, check_call, check_replacement, find_shifted, pair_given
@@ -81,6 +81,16 @@ def find_misfits(ours: Definition, theirs: Symbol) -> list[Problem]:
     if theirs.definition is None or theirs.definition.kind is not DefinitionKind.FUNCTION:
         return []
     return list(check_replacement(ours.parameters or (), theirs.definition.parameters or ()))
+
+
+def find_doubtful(comparer: Comparer, places: Iterable[Place]) -> Iterator[str]:
+    """Methods of the tip with parameters that an override of ours does not take: upstream's calls decide."""
+    for place in places:
+        if place.override is None or place.override.name == "__init__":
+            continue
+        found = comparer.compare(place.target)
+        if find_refused(place.override, found) or find_misfits(place.override, found.after):
+            yield found.after.home or place.target
 
 
 def find_outgrown(

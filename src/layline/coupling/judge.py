@@ -17,6 +17,7 @@ from layline.core.why import Reason, Why
 from layline.coupling.binding_kind import compare_returns
 from layline.coupling.callee import (
     find_callee,
+    find_doubtful,
     find_misfits,
     find_outgrown,
     find_refusal,
@@ -76,22 +77,13 @@ class Judge:
         self.reads: dict[str, set[Read]] = defaultdict(set)
         """What was read of the tip for each file of ours."""
 
-    def _find_doubtful(self, places: Iterable[Place]) -> Iterator[str]:
-        """Methods of the tip with parameters that an override of ours does not take: upstream's calls decide."""
-        for place in places:
-            if place.override is None or place.override.name == "__init__":
-                continue
-            found = self._comparer.compare(place.target)
-            if find_refused(place.override, found) or find_misfits(place.override, found.after):
-                yield found.after.home or place.target
-
     def find_couplings(self, places: Iterable[Place]) -> Iterator[Coupling]:
         """One coupling for each file, target and verdict: the first place, the others counted."""
         groups: dict[tuple[object, ...], list[tuple[Place, Verdict]]] = {}
         broken: set[tuple[str, str]] = set()
         listed = [follow_apply(place, self._comparer.pin) for place in places]
         with self._comparer.seen.within(set()):
-            self._doubtful = frozenset(self._find_doubtful(listed))
+            self._doubtful = frozenset(find_doubtful(self._comparer, listed))
             self._refused = frozenset(self._find_refused_arguments(listed))
         for place in listed:
             target = self._shorten(place)
