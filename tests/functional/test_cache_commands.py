@@ -6,6 +6,7 @@ import os
 import sqlite3
 import subprocess
 import sys
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -58,7 +59,7 @@ def test_a_broken_cache_costs_time_only(project: Project) -> None:
     file = project.cache / "source.sqlite"
     file.write_bytes(b"no database" * 1000)
     assert project.list().json == first
-    with sqlite3.connect(file) as connection:  # every row holds something else
+    with closing(sqlite3.connect(file)) as connection, connection:  # every row holds something else
         connection.execute("UPDATE module SET text = '{\"cut\": 1}'")
     assert project.list().json == first
     assert project.list(LAYLINE_CHECK="1").json == first
