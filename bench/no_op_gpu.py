@@ -24,7 +24,7 @@ from typing import Any
 
 from bench.no_op_timing import describe_round, report, time_round
 from layline.campaign.devices import gpu_company
-from layline.campaign.devices.faults import Disturbed
+from layline.campaign.devices.faults import Disturbed, Fault
 from layline.campaign.measure.accelerator import Accelerator, plan_device
 from layline.campaign.measure.build import workshop
 from layline.campaign.operators import load_operator
@@ -110,7 +110,7 @@ def _round(number: int, shop: Path) -> dict[str, Any]:
     found = {"round": number, "start": f"{name} {start}", "edit": edit}
     try:
         found |= describe_round(time_round(operator, shapes, PLAN, (text, change(text)), kept=shop))
-    except Disturbed as disturbed:
+    except (Disturbed, Fault) as disturbed:  # a host that is late is no verdict, either
         found["disturbed"] = str(disturbed)
     return {**found, "seconds": round(time.monotonic() - began, 1)}
 

@@ -82,6 +82,7 @@ def test_special_values_are_held_against_the_start() -> None:
         ("exploits/ignores_strides", "keeps-contract"),
         ("exploits/one_workspace", "stream-order"),
         ("exploits/keeps_for_each_shape", "bounded-memory"),
+        ("exploits/rows_left_out", "wide-offsets"),
         ("honest/workspace", ""),
     ],
 )

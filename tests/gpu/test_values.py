@@ -73,3 +73,10 @@ def test_a_quick_pass_says_what_a_close_look_says(
         assert (quick.rms, quick.worst) == pytest.approx((close.rms, close.worst), rel=1e-5)  # type: ignore[union-attr]
     else:
         assert quick == close
+
+
+def test_what_is_no_number_is_never_close() -> None:
+    right = torch.ones(4, 8)
+    error = torch_values.measure_error("y", torch.full((4, 8), float("nan")), right)
+    assert error.snr_db < 0
+    assert TorchValues().find_distance(right * float("nan"), right) > 1

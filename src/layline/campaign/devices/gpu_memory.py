@@ -30,7 +30,7 @@ SAMPLE = 61
 LATE_FREE_NS = 150_000
 """How much longer the fingerprint at return may take than the same right after it; more means work was still going on,
 and is charged to the call."""
-MOST_LANES, FREE_SHARE = 10, 0.5
+MOST_LANES, FREE_SHARE = 8, 0.5
 _TAKING = threading.Lock()
 _POOL: dict[tuple[str, int, int], DeviceArena] = {}
 

@@ -242,6 +242,8 @@ def measure_error(name: str, got: Any, want: Any) -> Error:
         relative = (some.to(right.dtype) - right) / scale
         total += float(relative.pow(2).sum())
         worst = max(worst, float(relative.abs().max()))
+    if math.isnan(total):  # no number where there is one: as far off as can be, not perfect
+        return Error(output=name, rms=math.inf, worst=math.inf)
     return Error(output=name, rms=math.sqrt(total / got.numel()), worst=worst)
 
 

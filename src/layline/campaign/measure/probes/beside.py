@@ -72,8 +72,7 @@ def deal(probes: tuple[Probe, ...], lanes: int, *, is_slow: bool = False) -> lis
     shared = tuple(one for one in probes if not (lanes and one.is_apart and (not is_slow or has_process(one))))
     dealt: list[tuple[Probe, ...]] = [()] * lanes
     alone = (one for one in probes if one not in shared)
-    # where processes are slow to start others are long, and what comes later is put beside what is short
-    for at, probe in enumerate(sorted(alone, key=lambda one: not one.is_long and not is_slow)):
+    for at, probe in enumerate(sorted(alone, key=lambda one: not one.is_long)):
         turn, lane = divmod(at, lanes)
         lane = lanes - 1 - lane if turn % 2 else lane  # the first of them, who take longest, get company last
         dealt[lane] = (*dealt[lane], probe)
