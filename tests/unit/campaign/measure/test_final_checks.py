@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import ast
 import math
+from pathlib import Path
 
 import pytest
 
 from layline.campaign.devices.machine import read_environment
-from layline.campaign.measure.final_checks import check_carry
+from layline.campaign.measure.final_checks import REASONS, check_carry
 from layline.campaign.measure.pair import PairRun
 from layline.campaign.values.measurement import Arm, GateResult, Measurement, Plan, Ratio, Status
 
@@ -53,3 +55,25 @@ def _check(listed: tuple[float, ...], neighbours: tuple[float, ...]) -> GateResu
     for pair, gain in zip(pairs, neighbours, strict=True):
         pair.held_out["s"] = math.log1p(gain)
     return check_carry(measurement, pairs)
+
+
+def _find_reasons() -> set[str]:
+    """What a kernel is refused for, wherever that is said in the gate."""
+    root = Path(__file__).parents[4] / "src" / "layline" / "campaign"
+    found = set(REASONS)
+    for file in (
+        *(root / "measure").glob("*.py"),
+        *(root / "measure" / "probes").glob("*.py"),
+        *(root / "devices").glob("*.py"),
+    ):
+        for node in ast.walk(ast.parse(file.read_text("utf-8"))):
+            if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in ("Fault", "Wrong"):
+                named = [*node.args[:1], *(one.value for one in node.keywords if one.arg == "property")]
+                found |= {str(one.value) for one in named if isinstance(one, ast.Constant)}
+    return found
+
+
+@pytest.mark.parametrize("reason", sorted(_find_reasons()))
+def test_every_reason_is_told_in_the_page(reason: str) -> None:
+    page = "".join((Path(__file__).parents[4] / "docs" / name).read_text("utf-8") for name in ("gate.md", "gpu.md"))
+    assert f"`{reason}`" in page
