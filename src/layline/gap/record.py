@@ -15,7 +15,7 @@ from layline.core.records import (
     Summary,
     UpstreamSide,
 )
-from layline.gap import statements
+from layline.gap import need_statements, statements
 from layline.gap.cells import plain_text
 from layline.gap.report import title_of
 
@@ -61,7 +61,7 @@ def build_record(gap: Gap, *, id_: str, day: date, artifacts: tuple[Artifact, ..
             recommendation=str(gap.recommendation),
             why_it_matters=tuple(list(statements.find_reasons(gap))[:5]),
             feature_deltas=statements.feature_deltas(gap),
-            dependency_deltas=statements.dependency_deltas(gap),
+            dependency_deltas=need_statements.dependency_deltas(gap),
             integration_risks=statements.integration_risks(gap),
         ),
         artifacts=artifacts,

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from layline.core.prose import count, listed, shorten, verb
 from layline.core.report import Bullets, Paragraph, Report, Section, Table
-from layline.gap import statements
+from layline.gap import need_statements, statements
 from layline.gap.breaks import BrokenName, count_touched, find_places, find_silent, group_broken
 from layline.gap.cells import change_cell, commit_cell, join_text, listed_text, own_place
 from layline.gap.novelty import build_novelties, tell_gone
@@ -159,7 +159,7 @@ def _list_stops(gap: Gap) -> list[Inline]:
 
 
 def _key_dependencies(gap: Gap) -> Section:
-    items = statements.dependency_items(gap, most=4, more="More in the detailed report.")
+    items = need_statements.dependency_items(gap, most=4, more="More in the detailed report.")
     return Section(title="Key dependency differences", blocks=(Bullets(items),))
 
 

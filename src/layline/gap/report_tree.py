@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from layline.core.evidence import Location
 from layline.core.prose import count, listed, shorten
 from layline.core.report import Bullets, Cell, Paragraph, Section, Table
-from layline.gap import statements
+from layline.gap import need_statements, statements
 from layline.gap.cells import change_link, place_cell, requirement_text
 from layline.gap.dependencies import Rank
 from layline.gap.dependencies.compare import Move
@@ -27,7 +27,7 @@ MOST_PER_AREA, MOST_CHANGES = 6, 6
 
 def build_dependencies(gap: Gap) -> Section:
     """Platforms and CI, then the package metadata; what other files say is counted and stands in the appendix."""
-    intro = statements.dependency_sentence(gap)
+    intro = need_statements.dependency_sentence(gap)
     inner = [_platforms(gap), _rank_section(gap, Rank.METADATA, MOST_METADATA)]
     if gap.dependencies.conflicts:
         inner.append(_conflicts(gap))

@@ -11,7 +11,7 @@ from layline.core.prose import count, listed, shorten, verb
 from layline.core.report import Bullets, Cell, Paragraph, Section
 from layline.coupling.drift_model import find_breaking
 from layline.coupling.model import Touch
-from layline.gap import statements
+from layline.gap import need_statements, statements
 from layline.gap.breaks import find_places
 from layline.gap.cells import change_cell, commit_cell, join_text, listed_text
 from layline.gap.novelty import build_novelties, tell_gone
@@ -47,7 +47,7 @@ def build_short(gap: Gap, before: Before | None) -> Section:
     found = build_novelties(gap)
     if found:
         blocks += [Paragraph("What became possible upstream:"), Bullets(found)]
-    blocks += [Paragraph("What its dependencies ask:"), Bullets(statements.dependency_items(gap, most=8))]
+    blocks += [Paragraph("What its dependencies ask:"), Bullets(need_statements.dependency_items(gap, most=8))]
     return Section(title="In short", blocks=tuple(blocks))
 
 

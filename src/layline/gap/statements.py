@@ -12,19 +12,16 @@ from layline.core.prose import count, listed, sentence, share, shorten, verb
 from layline.core.revision import Relation
 from layline.coupling.model import Consequence, State, Touch
 from layline.gap.breaks import count_touched, find_doubtful, find_places, say_state
-from layline.gap.cells import change_cell, join_text, listed_text, place_cell, plain_text
-from layline.gap.dependencies import Kind, Rank
-from layline.gap.dependencies.compare import Move
+from layline.gap.cells import change_cell, join_text, plain_text
+from layline.gap.need_statements import dependency_sentence
 from layline.gap.novelty import build_novelties
-from layline.gap.platform import IN_CI, PlatformChange, is_platform
 from layline.history.tags import is_version
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from layline.core.report import Cell, Inline
+    from layline.core.report import Inline
     from layline.coupling.model import Coupling
-    from layline.gap.dependencies import Difference
     from layline.gap.model import Gap
 
 
@@ -121,61 +118,6 @@ def churn_sentence(gap: Gap) -> str:
     )
 
 
-def dependency_sentence(gap: Gap) -> Inline:
-    metadata = [row for row in gap.dependencies.differences if row.rank is Rank.METADATA]
-    if not metadata:
-        return "The package metadata declares the same dependencies at pin and tip."
-    python = [row for row in metadata if row.kind is Kind.PYTHON]
-    runtime = [row for row in metadata if _is_need(row)]
-    rest = len(metadata) - len(python) - len(runtime)
-    kinds = [f"{len(runtime) if rest else 'all'} at run time"] if runtime else []
-    kinds += [f"{rest if runtime else 'all'} of extras, builds and groups"] if rest else []
-    parts: list[Inline] = [f"{count(len(runtime) + rest, 'requirement')} ({listed(kinds)})"] if kinds else []
-    parts += [_tell_python(gap, python)] if python else []
-    return join_text("The package metadata differs in ", listed_text(parts), ".")
-
-
-def _tell_python(gap: Gap, rows: list[Difference]) -> Inline:
-    """The versions of Python where one file says them."""
-    was, now = (rows[0].was, rows[0].now) if len(rows) == 1 else (None, None)
-    if was is not None and now is not None:
-        since = _since(gap, rows[0], " since ")
-        return join_text(f"Python itself ({was.spec} at the pin, {now.spec} at the tip", since, ")")
-    return f"the range of Python{f' ({len(rows)} files)' if len(rows) > 1 else ''}"
-
-
-def _tell_needs(gap: Gap, rows: list[Difference]) -> Inline:
-    """`new: einops (#4); changed: datasets>=3.6.0; dropped: tomli`."""
-    now = [row for row in rows if row.now and (row.now.scope == "runtime" or row.kind is Kind.PYTHON)]
-    gone = [row for row in rows if row not in now]
-    kinds = {
-        "changed": [row for row in now if row.was and (row.was.scope == "runtime" or row.kind is Kind.PYTHON)],
-        "new": [row for row in now if not row.was],
-        "an extra before": [
-            row for row in now if row.was and row.was.scope != "runtime" and row.kind is not Kind.PYTHON
-        ],
-        "dropped": [row for row in gone if not row.imported_at],
-        "no longer declared, but still imported": [row for row in gone if row.imported_at],
-    }
-    told: list[Inline] = []
-    for kind, found in kinds.items():
-        names = [
-            join_text(f"{_NAMES.get(row.name, row.name)}{row.now.spec if row.now else ''}", _since(gap, row, " (", ")"))
-            for row in found[:6]
-        ]
-        more: list[Inline] = [f"{len(found) - 6} more"] if len(found) > 6 else []
-        told += ["; " if told else "", f"{kind}: ", listed_text([*names, *more])] if found else []
-    return join_text(*told)
-
-
-_NAMES = {"python": "Python "}
-
-
-def _since(gap: Gap, row: Difference, before: str, after: str = "") -> Inline:
-    """The change that brought it, between two words; empty where it was not found."""
-    return (before, change_cell(gap, row.by.hash, row.by.pull_request), after) if row.by is not None else ""
-
-
 def beyond_sentence(gap: Gap) -> str | None:
     """Folders called like the backend beyond the configured ones: examples, tests, configs; None where there are
     none.
@@ -263,25 +205,6 @@ def feature_deltas(gap: Gap, most: int = 5) -> tuple[str, ...]:
     return tuple(found[:most]) or ("No upstream change between pin and tip says that it brings something new.",)
 
 
-def dependency_deltas(gap: Gap, most: int = 5) -> tuple[str, ...]:
-    """Dependency shifts without their links."""
-    return tuple(plain_text(item) for item in dependency_items(gap, most, "More in the detailed report."))
-
-
-def dependency_items(
-    gap: Gap, most: int = 5, more: str = "More under Dependencies and in the appendix."
-) -> tuple[Inline, ...]:
-    """Dependency shifts: platforms and CI, what a run needs in one line, then the rest; the same rank on both sides."""
-    needs = [row for row in gap.dependencies.differences if row.rank is Rank.METADATA and row.is_runtime]
-    told = [_platform_item(gap, change) for change in _find_platforms(gap)[: max(2, most // 2)]]
-    told += [join_text("Needed at run time: ", _tell_needs(gap, needs), ".")] if needs else []
-    rows = [row for row in gap.dependencies.differences if not is_platform(row) and row not in needs]
-    found = [*told, *(difference_item(gap, row) for row in sorted(rows, key=_dependency_weight)[: most - len(told)])]
-    if len(told) + len(rows) > most:
-        found[-1] = more
-    return tuple(found) or ("No dependency declaration differs between pin and tip.",)
-
-
 def integration_risks(gap: Gap, most: int = 5) -> tuple[str, ...]:
     """What breaks first, with its place; then what has to be looked at."""
     breaking = list(_one_per_target(gap, Consequence.WILL_BREAK))
@@ -306,37 +229,6 @@ def integration_risks(gap: Gap, most: int = 5) -> tuple[str, ...]:
             else ("Our code was not compared with the tip.",)
         )
     return tuple(found[:most])
-
-
-def _platform_item(gap: Gap, change: PlatformChange) -> Inline:
-    where, commit = (change.at_tip, gap.tip) if change.at_tip else (change.at_pin, gap.pin)
-    before, after = change.words()
-    return (before, place_cell(gap.upstream, commit.commit.hash, where), after) if where else before + after
-
-
-def difference_item(gap: Gap, row: Difference) -> Inline:
-    """One dependency difference in words, its place linked."""
-    one = row.now or row.was
-    scope = (
-        f" ({one.scope})"
-        if one and row.rank is Rank.METADATA and one.scope not in {"runtime", "requires-python"}
-        else ""
-    )
-    side = gap.tip if row.now else gap.pin
-    place: str | Cell = place_cell(gap.upstream, side.commit.hash, one.place) if one else row.file
-    changes = ", ".join(change.value for change in row.changes)
-    if row.was and row.now and row.was.scope != row.now.scope and row.rank is Rank.METADATA:
-        scope = f" ({row.was.scope} → {row.now.scope})"
-    was = row.was.spec or "any version" if row.was else None
-    now = row.now.spec or "any version" if row.now else None
-    match was, now:
-        case None, str():
-            return f"{row.name} {now}{scope}: {changes} (", place, ")."
-        case str(), None:
-            return f"{row.name} {was}{scope}: {changes} (", place, " at the pin)."
-        case _:
-            versions = f" {now}{scope}: " if was == now else f"{scope}: {was} → {now}, "
-            return f"{row.name}{versions}{changes} (", place, ")."
 
 
 def coupling_sentence(coupling: Coupling) -> str:
@@ -380,17 +272,6 @@ def count_surface(gap: Gap, rows: str) -> Counter[SurfaceChange]:
     return Counter(row.change for row in (getattr(gap.surface, rows) if gap.surface else ()))
 
 
-def _find_platforms(gap: Gap) -> list[PlatformChange]:
-    """Without rows of a CI matrix and images that only repeat which wheels are installed."""
-    wheels = any(change.what.endswith(IN_CI) for change in gap.dependencies.platform)
-    repeat = ("CI gpu-arch", "container images")
-    return [one for one in gap.dependencies.platform if not (wheels and one.what.startswith(repeat))]
-
-
-def _is_need(row: Difference) -> bool:
-    return row.rank is Rank.METADATA and row.kind is not Kind.PYTHON and row.is_runtime
-
-
 def is_package_folder(path: str) -> bool:
     return is_packaged(f"{path}/__init__.py") and not path.startswith(".")
 
@@ -401,28 +282,3 @@ def _one_per_target(gap: Gap, consequence: Consequence) -> list[Coupling]:
         if coupling.consequence is consequence:
             found.setdefault(coupling.target, coupling)
     return list(found.values())
-
-
-_SCOPES = {"runtime": 0, "requires-python": 0, "extra": 1, "source": 2, "build": 3, "override": 4, "group": 5}
-_DEVELOPER = frozenset({"extra dev", "extra test", "extra tests", "extra docs", "extra lint"})
-
-
-def _dependency_weight(row: Difference) -> tuple[object, ...]:
-    """What a user of the upstream needs before what its developers need; true changes before mere repetition."""
-    one = row.now or row.was
-    scope = one.scope if one else ""
-    whole_file = bool({Move.FILE_ADDED, Move.FILE_REMOVED} & set(row.changes))
-    other_kind = row.kind not in {Kind.REQUIREMENT, Kind.PYTHON, Kind.CHANNEL, Kind.SOURCE}
-    repeated = bool({Move.LEFT, Move.JOINED} & set(row.changes))
-    place = _SCOPES.get(scope.partition(" ")[0], 6), scope in _DEVELOPER
-    return (
-        row.rank,
-        "/" in row.file,
-        repeated,
-        whole_file,
-        other_kind,
-        *place,
-        row.kind is not Kind.PYTHON,
-        row.was is None,
-        row.name,
-    )
