@@ -123,6 +123,7 @@ REFUSED: list[tuple[str, Callable[[Project], None], tuple[str, ...], str]] = [
 ]
 
 
+@pytest.mark.usefixtures("empty_cache")  # a plan that is kept needs no object any more
 @pytest.mark.parametrize(("spoil", "words", "said"), [row[1:] for row in REFUSED], ids=[row[0] for row in REFUSED])
 def test_refused_in_one_sentence_and_nothing_changed(
     project: Project, spoil: Callable[[Project], None], words: tuple[str, ...], said: str
