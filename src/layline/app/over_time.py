@@ -45,6 +45,6 @@ def watch(
     """Ask every backend, compare with the last answer, remember this one."""
     seen = look(workspace, today, state, progress, keep=remember)
     if badge is not None:
-        drawn = shields_endpoint("upstream", say_badge(seen), "bad" if count_broken(seen) else "good")
+        drawn = shields_endpoint("upstream", say_badge(seen), "bad" if count_broken(seen.now) else "good")
         write_named(badge, json.dumps(drawn, indent=2) + "\n")
     return build_news_answer(workspace, seen, today)

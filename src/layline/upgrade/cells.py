@@ -26,8 +26,10 @@ class Cells:
     """What was found for one upstream commit, as it is kept."""
 
     cells: tuple[Cell, ...]
+    breaks: int
+    """Places of ours that break there, in patches and outside, as `patches drift` counts them."""
     others: int
-    """Places outside patches that break there: imports, calls, overrides."""
+    """Those outside patches that break there: imports, calls, overrides."""
 
 
 def judge_cells(workspace: Workspace, key: str, commit: str, progress: Progress = silent) -> Cells:
@@ -41,9 +43,11 @@ def judge_cells(workspace: Workspace, key: str, commit: str, progress: Progress 
         broken = [row for row in rows if row.severity is Severity.BREAKS]
         found = find_culprits(broken, opened.sides, opened.upstream)
         culprits = {id(old): new.culprit for old, new in zip(broken, found, strict=True)}
+        lines = find_drift_lines(rows, opening.pair.places.couplings)
         kept = Cells(
             cells=tuple(_cell(row, opened, culprits.get(id(row))) for row in rows if row.target is not None),
-            others=len(find_drift_lines(rows, opening.pair.places.couplings) - find_lines(broken)),
+            breaks=len(lines),
+            others=len(lines - find_lines(broken)),
         )
         opening.save()
         Results("cells").store(digest, codec.encode(kept))

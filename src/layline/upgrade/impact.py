@@ -13,7 +13,7 @@ from layline.core.prose import count
 from layline.core.report import Answer, Bullets, Paragraph, Report, Section
 from layline.errors import ConfigError, Error
 from layline.upgrade.fleet_file import read_fleet
-from layline.upgrade.judging import judge_commit
+from layline.upgrade.judging import find_lines, judge_commit
 from layline.upgrade.values import Break
 from layline.workspace.open import Workspace
 
@@ -75,9 +75,9 @@ def find_ends(workspace: Workspace, key: str, ref: str) -> tuple[str, str]:
 def build_impact_answer(ref: str, hits: list[Hit], unread: list[Skipped]) -> Answer:
     skipped = tuple(unread)
     broken = [hit for hit in hits if hit.breaks]
-    total = sum(len(hit.breaks) for hit in broken)
+    total = sum(len(find_lines(hit.breaks)) for hit in broken)
     title = (
-        f"{ref} breaks {count(total, 'place')} in {len(broken)} of "
+        f"{ref} breaks {count(total, 'place')} in {len({hit.project for hit in broken})} of "
         f"{count(len({hit.project for hit in hits}), 'project')}."
         if broken
         else f"{ref} breaks nothing in {count(len({hit.project for hit in hits}), 'project')}."

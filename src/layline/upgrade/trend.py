@@ -35,7 +35,7 @@ class Point:
     patches: int
     """Effects of patches on this upstream."""
     breaks: int
-    """Places of ours whose patch broke at the tip of that day."""
+    """Places of ours that broke at the tip of that day, in patches and outside, as `patches drift` counts them."""
     moved: bool = False
     """The pin is another than at the point before."""
 
@@ -100,16 +100,15 @@ def _measure(workspace: Workspace, key: str, day: datetime, before: str | None) 
         return None
     then, tip = moment
     upstream, pin = pin_of(then, key)
-    cells = judge_cells(then, key, tip).cells
-    broken = {cell.location for cell in cells if cell.broken}
+    judged = judge_cells(then, key, tip)
     return Point(
         date=day.date().isoformat(),
         commit=then.commit,
         pin=pin,
         tip=tip,
         behind=compare_commits(upstream, pin, tip).behind,
-        patches=len(cells),
-        breaks=len(broken),
+        patches=len(judged.cells),
+        breaks=judged.breaks,
         moved=before is not None and before != pin,
     )
 
@@ -118,7 +117,7 @@ def _say(points: list[Point], label: str) -> str:
     first, last = points[0], points[-1]
     moves = sum(point.moved for point in points)
     return (
-        f"{label}: {count(last.behind, 'commit')} behind on {last.date}, {count(last.breaks, 'patched place')} "
+        f"{label}: {count(last.behind, 'commit')} behind on {last.date}, {count(last.breaks, 'place')} "
         f"{verb(last.breaks, 'breaks')}; on {first.date} it was {first.behind} and {first.breaks}; the pin moved "
         f"{'once' if moves == 1 else f'{moves} times'} in between."
     )
@@ -142,11 +141,11 @@ def _build_report(points: list[Point], title: str, skipped: tuple[Skipped, ...])
         (one.date, one.pin[:8] + (" (moved)" if one.moved else ""), str(one.behind), str(one.patches), str(one.breaks))
         for one in points
     )
-    columns = ("date", "pin", "commits behind", "effects of patches", "patched places that break")
+    columns = ("date", "pin", "commits behind", "effects of patches", "places that break")
     table = Table(columns=columns, rows=rows, numeric=frozenset({2, 3, 4}))
     charts = (
         Chart(kind="trend", title="Commits behind", series=_cut(points, "behind"), unit="commits"),
-        Chart(kind="trend", title="Patched places that break", series=_cut(points, "breaks"), unit="places"),
+        Chart(kind="trend", title="Places that break", series=_cut(points, "breaks"), unit="places"),
     )
     return Report(title=title, sections=(Section(title="By month", blocks=(table, *charts)),), skipped=skipped)
 

@@ -13,7 +13,7 @@ from layline import codec
 from layline.core.evidence import Location, Severity, Skipped
 from layline.core.listing import Diagnostic, Group, Listing
 from layline.core.progress import Progress, silent
-from layline.core.prose import count
+from layline.core.prose import count, verb
 from layline.core.report import Annotation, Answer, Bullets, Paragraph, Report, Rule, Section, Subject
 from layline.coupling.drift_model import finding_id
 from layline.errors import ConfigError, Error, RecordError
@@ -116,12 +116,13 @@ def _load(place: Path) -> State | None:
         raise ConfigError(f"{place} cannot be read: {error}.", hint="Delete it to begin anew.") from None
 
 
-def count_broken(seen: Seen) -> int:
-    return sum(len(one.broken) for one in seen.now.values())
+def count_broken(now: dict[str, Remembered]) -> int:
+    """Lines of ours, as every other answer counts them: two names on one line are one place."""
+    return sum(len({broken.place for broken in one.broken.values()}) for one in now.values())
 
 
 def say_badge(seen: Seen) -> str:
-    total = count_broken(seen)
+    total = count_broken(seen.now)
     return f"{count(total, 'place')} will break" if total else "fits"
 
 
@@ -159,9 +160,9 @@ def build_news_answer(workspace: Workspace, seen: Seen, today: date) -> Answer:
 
 def _say(events: list[Event], last: State | None, now: dict[str, Remembered]) -> str:
     if last is None:
-        total = sum(len(one.broken) for one in now.values())
+        total = count_broken(now)
         return (
-            f"This is the first answer: {count(total, 'place')} of ours break at the tips. The next one tells what is "
+            f"This is the first answer: {count(total, 'place')} of ours {verb(total, 'breaks')} at the tips. The next one tells what is "
             "new."
         )
     if not events:

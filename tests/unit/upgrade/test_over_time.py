@@ -10,44 +10,52 @@ import pytest
 from layline.app.fleet import impact
 from layline.app.over_time import gap_trend, watch
 from layline.errors import ConfigError
-from layline.upgrade.news import Place, Remembered, find_news
+from layline.upgrade.news import News, Place, Remembered, find_news
 from upgrading import Files, Project, make_project
 
 DAY = 86_400
 START = 1_767_225_600
 """2026-01-01T00:00:00Z"""
 RUN = "def run(x):\n    total = 0\n    for step in range(x):\n        total += step\n    return total\n"
-STEPS: list[tuple[str, Files]] = [
-    ("pin", {"keel/a.py": RUN, "keel/b.py": RUN}),
-    ("Remove run from a (#2)", {"keel/a.py": "x = 1\n"}),
-    ("Say nothing (#3)", {"README.md": "keel\n"}),
-    ("Bring run back (#4)", {"keel/a.py": RUN}),
+TWICE = RUN.replace("step\n", "2 * step\n")
+HELP = "def help_out(x):\n    return x\n\n\ndef help_more(x):\n    return x, x\n"
+BROKE = [("broke", "keel.a.run"), ("broke", "keel.c.help_more"), ("broke", "keel.c.help_out")]
+"""The last two on one line: one place."""
+DAYS: list[tuple[str, Files, list[tuple[str, str]]]] = [
+    # (what upstream commits on a day, its files, what is told on that day alone)
+    ("pin", {"keel/a.py": RUN, "keel/b.py": RUN, "keel/c.py": HELP}, []),
+    ("Remove run and help (#2)", {"keel/a.py": "x = 1\n", "keel/c.py": ""}, BROKE),
+    ("Bring run back (#3)", {"keel/a.py": RUN}, [("mended", "keel.a.run")]),
+    ("Bring help back (#4)", {"keel/c.py": HELP}, [*(("mended", name) for _, name in BROKE[1:]), ("safe", "")]),
+    ("Step twice as far in b (#5)", {"keel/b.py": TWICE}, [("can-go", "keel.b.run")]),
+    ("Say nothing (#6)", {"README.md": "keel\n"}, []),
+    ("Remove both again (#7)", {"keel/a.py": "", "keel/c.py": ""}, BROKE),
 ]
 OURS: Files = {
-    "own/patch.py": "import keel.a\nimport keel.b\n\n\ndef mine(x):\n    return 2\n\n\nkeel.a.run = mine\nkeel.b.run = mine\n"
+    "own/patch.py": f"import keel.a\nimport keel.b\n\n\n{TWICE.replace('run', 'mine')}\n\nkeel.a.run = mine\nkeel.b.run = mine\n",
+    "own/use.py": "from keel.c import help_more, help_out\n",
 }
 
 
 @pytest.fixture(scope="module")
 def project(tmp_path_factory: pytest.TempPathFactory) -> Project:
-    return make_project(tmp_path_factory.mktemp("time"), STEPS, OURS)
+    return make_project(tmp_path_factory.mktemp("time"), [(subject, files) for subject, files, _ in DAYS], OURS)
 
 
-def test_watch_tells_each_thing_on_the_day_it_happens(project: Project, tmp_path: Path) -> None:
+def test_watch_tells_each_thing_once_on_the_day_it_happens(project: Project, tmp_path: Path) -> None:
     """The upstream has one commit a day from 1 January on."""
-    told = []
-    for day in range(1, 6):
-        answer = watch(
-            project.open(), today=date(2026, 1, day), state=tmp_path / "state.json", badge=tmp_path / "badge.json"
-        )
-        told.append([(event["kind"], event["target"]) for event in answer.data["events"]])
-        assert answer.needs_person == bool(answer.data["events"])
-    assert told[0] == []
-    assert told[1] == [("broke", "keel.a.run")]
-    assert told[2] == []
-    assert [kind for kind, _ in told[3]] == ["mended", "safe"]
-    assert told[4] == []
-    assert '"message": "fits"' in (tmp_path / "badge.json").read_text()
+
+    def tell(day: int) -> list[tuple[str, str]]:
+        state, badge = tmp_path / "state.json", tmp_path / "badge.json"
+        answer = watch(project.open(), today=date(2026, 1, day), state=state, badge=badge)
+        events = answer.data["events"]
+        tips = answer.data["tips"].values()
+        assert answer.needs_person == bool(events)
+        return [(one["kind"], "" if one["target"] in tips else one["target"]) for one in events]
+
+    assert [tell(number) for number, _ in enumerate(DAYS, 1)] == [news for _, _, news in DAYS]
+    assert '"message": "2 places will break"' in (tmp_path / "badge.json").read_text()
+    assert {kind for _, _, news in DAYS for kind, _ in news} == {kind.value for kind in News}
 
 
 def test_watch_says_which_state_it_cannot_read(project: Project, tmp_path: Path) -> None:
@@ -66,7 +74,8 @@ def test_impact_names_the_project_and_the_line(project: Project, tmp_path: Path)
     fleet = tmp_path / "fleet.toml"
     fleet.write_text(f'projects = ["{project.root}"]\n')
     answer = impact(project.upstream.commits[1], fleet)
-    assert answer.data["projects"][0]["breaks"][0]["place"] == "own/patch.py:9"
+    assert answer.data["projects"][0]["breaks"][0]["place"] == "own/patch.py:12"
+    assert "breaks 2 places in 1 of 1 project." in answer.report.title
     assert answer.needs_person
     assert not impact(project.upstream.commits[2], fleet).needs_person
 
@@ -84,11 +93,11 @@ def test_trend_is_cut_where_the_pin_moved(project: Project) -> None:
     project.downstream.commit("Later", {"x.txt": ""}, at=START + 70 * DAY)
     answer = gap_trend(project.open(), "keel", since=date(2026, 1, 1))
     points = answer.data["points"]
-    assert [(one["date"], one["behind"], one["moved"]) for one in points] == [
-        ("2026-01-01", 0, False),
-        ("2026-02-01", 3, False),
-        ("2026-03-01", 1, True),
-        ("2026-03-12", 1, False),
+    assert [(one["date"], one["behind"], one["breaks"], one["moved"]) for one in points] == [
+        ("2026-01-01", 0, 0, False),
+        ("2026-02-01", 6, 2, False),  # a patch and an import outside patches, as `patches drift` counts them
+        ("2026-03-01", 4, 1, True),  # what the new pin lacks cannot break
+        ("2026-03-12", 4, 1, False),
     ]
     charts = [block for block in answer.report.sections[0].blocks if getattr(block, "kind", "") == "trend"]
     assert [len(chart.series) for chart in charts] == [2, 2]  # type: ignore[union-attr]
