@@ -290,7 +290,9 @@ def test_whose_object_is_written_to(
 def test_a_field_of_upstream_is_set_and_a_class_there_is_replaced(tmp_path: Path) -> None:
     source = (
         "class Mine: pass\ndef sync(): pass\ndef go(model):\n    model.config.sync_func = sync\n"
-        "    model.parts.router = Mine\n    model.step = sync\n"
+        "    model.parts.router = Mine\n    model.step = sync\n    model.parts.router = [Mine()]\n"
+        "def each(model, chunks):\n    hooks = [chunk.sync for chunk in chunks] if chunks else sync\n"
+        "    model.config.sync_func = hooks\n"
     )
     kinds = {"sync_func": MemberKind.FIELD, "router": MemberKind.FIELD, "step": MemberKind.METHOD}
     reading = open_reading(tmp_path, {"own/boot.py": source})
@@ -299,6 +301,7 @@ def test_a_field_of_upstream_is_set_and_a_class_there_is_replaced(tmp_path: Path
         ("config-rewrite", ("sync_func",)),
         ("binding-replacement", ()),
         ("binding-replacement", ()),
+        ("config-rewrite", ("sync_func",)),
     ]
 
 

@@ -156,6 +156,20 @@ def test_a_table_of_a_subclass_is_read_by_the_method_it_inherits(tmp_path: Path)
     }
 
 
+def test_what_a_base_does_whoever_inherits_it_is_told_of_the_base(tmp_path: Path) -> None:
+    files = {
+        "own/base.py": "import up.a as m\n\nclass Base:\n    word = 'x'\n    def install(self):\n"
+        "        m.f = lambda: 1\n        print(self.word)\n",
+        "own/an_heir.py": "import up.b as n\nfrom own.base import Base\n\nclass Heir(Base):\n    word = 'y'\n\n"
+        "n.g = print\n",
+    }
+    found = read_files(tmp_path, files).unregistered
+    assert [(item.effect.target, item.within) for item in found] == [
+        ("up.b.g", "own.an_heir"),
+        ("up.a.f", "own.base.Base.install"),
+    ]
+
+
 def test_a_hook_table_binds_the_module_that_a_function_is_handed(tmp_path: Path) -> None:
     files = {
         "own/hooks/web.py": "from wrapt import wrap_function_wrapper\n\ndef instrument_web(module):\n    "

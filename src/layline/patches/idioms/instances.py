@@ -154,7 +154,11 @@ def _mark_setting(effect: Effect, name: str, is_setting: bool) -> Effect:
 
 
 def _is_class(value: Value) -> bool:
-    return any(isinstance(found, Class | Instance | Items) for found in find_alternatives(value))
+    """A class, an object of ours, or a list that holds one; a list of functions is a value."""
+    return any(
+        isinstance(found, Class | Instance) or (isinstance(found, Items) and any(map(_is_class, found.values)))
+        for found in find_alternatives(value)
+    )
 
 
 def find_holder(owner: Value) -> Holder:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from layline.core.condition import find_told, keep_callers
 from layline.core.evidence import Skipped
-from layline.core.patch import Fate, Unregistered
+from layline.core.patch import Effect, Fate, Unregistered
 from layline.interpreter.prefilter import find_helpers, is_worth_following, may_write
 from layline.patches.inventory.hook_tables import find_hooked
 from layline.patches.inventory.inherited import find_installing_classes, names_heir
@@ -102,11 +102,12 @@ def find_unregistered(
 
     strays = units.read(ReadStrays, subjects, read_one)
     handed = frozenset(line for stray in strays.values() for line in stray.handed)
-    items = settle(
-        drop_handed(list(_keep_best(item for stray in strays.values() for item in stray.items)), handed),
-        lambda effect: enclosing(effect, installer),
-        tells_unnamed,
-    )
+
+    def enclose(effect: Effect) -> str | None:
+        return enclosing(effect, installer)
+
+    best = _keep_best((item for stray in strays.values() for item in stray.items), enclose)
+    items = settle(drop_handed(best, handed), enclose, tells_unnamed)
     return Strays(
         tuple(items),
         tuple(row for stray in strays.values() for row in stray.skipped),
@@ -116,7 +117,7 @@ def find_unregistered(
     )
 
 
-def _keep_best(items: Iterable[Unregistered]) -> Iterable[Unregistered]:
+def _keep_best(items: Iterable[Unregistered], enclose: Callable[[Effect], str | None]) -> list[Unregistered]:
     """Of several ways to one effect the one that is told best, with what all of their callers ask."""
     found: dict[tuple[object, ...], Unregistered] = {}
     ways: dict[tuple[object, ...], list[Unregistered]] = defaultdict(list)
@@ -133,7 +134,17 @@ def _keep_best(items: Iterable[Unregistered]) -> Iterable[Unregistered]:
         ways[key].append(item)
         if key not in found or weigh(item) < weigh(found[key]):
             found[key] = item
-    return [_keep_shared(item, ways[key]) for key, item in found.items()]
+    return [_name_definer(_keep_shared(item, ways[key]), ways[key], enclose) for key, item in found.items()]
+
+
+def _name_definer(
+    item: Unregistered, ways: list[Unregistered], enclose: Callable[[Effect], str | None]
+) -> Unregistered:
+    """What a method does by itself is its own effect, not that of a class which inherits it."""
+    names = {way.within for way in ways}
+    if len(names) == 1 or (definer := enclose(item.effect)) not in names:
+        return item
+    return replace(item, within=definer)
 
 
 def _keep_shared(item: Unregistered, ways: list[Unregistered]) -> Unregistered:
