@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from hypothesis import settings
+from hypothesis.internal.conjecture import providers
 
 from layline.cli import progress
 from layline.sample import Sample, write_sample
@@ -33,8 +34,18 @@ _DAY_S = 86_400
 _ROOM = 4 << 30
 """Bytes: a whole run leaves about an eighth of it."""
 _PLACE, _PASSED = pytest.StashKey[str](), pytest.StashKey[bool]()
-_TOGETHER = {"tests/browser/": "browser", "tests/unit/mcp/": "mcp", "tests/functional/test_mcp.py": "mcp"}
-"""Files that begin so are run by one worker: what they start or import is dear, and needed once."""
+_TOGETHER = {
+    "tests/browser/": "browser",
+    "tests/unit/mcp/": "server and drawn values",
+    "tests/functional/test_mcp.py": "server and drawn values",
+    "tests/properties/": "server and drawn values",
+    "tests/unit/campaign/ledger/test_ledger.py": "server and drawn values",
+    "tests/unit/campaign/proposers/test_proposers.py": "server and drawn values",
+    "tests/unit/dashboard/test_prose.py": "server and drawn values",
+    "tests/unit/render/test_article.py": "server and drawn values",
+    "tests/unit/render/test_charts.py": "server and drawn values",
+}
+"""Files that begin so are run by one worker: what they start, import or read is dear, and needed once."""
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -88,6 +99,15 @@ def pytest_report_to_serializable(report: object) -> Generator[None, dict[str, A
     if told is not None and isinstance(report, pytest.TestReport):
         told["keywords"] = {}
     return told
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection_modifyitems() -> Generator[None, None, None]:
+    """Hypothesis draws from the constants of our source, for which it parses all of it: the worker that runs its tests
+    does so at the first of them, not each worker before any."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(providers, "_get_local_constants", lambda: None)
+        yield
 
 
 def pytest_collection_finish() -> None:
