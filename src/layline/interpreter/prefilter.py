@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from layline.interpreter.calls import IMPORT_HOOKS
 from layline.interpreter.text_targets import is_everywhere, speaks, speaks_of_path
-from layline.source.sites import LOADERS
+from layline.source.sites import CHANGES, LOADERS, sets_attribute
 from layline.source.walking import remember, walk
 
 if TYPE_CHECKING:
@@ -30,6 +30,8 @@ _CALLED = frozenset(["apply_patch", "wrap", "_wrap", "_w"])
 _MAKES_CODE = re.compile(r"MethodType|__get__|partial|wrap|patch|make|create|build|compile|decorat|bind", re.IGNORECASE)
 _CLASS_LIKE = ("cls", "class", "klass")
 """How parameters and variables are called that hold a class."""
+TABLE_NAME = re.compile(r"_?[A-Z][A-Z0-9_]+\Z|_?\w*(?:registry|mapping|table|hooks|handlers)\w*\Z")
+"""How tables and lists of a module are called: a constant, or a registry."""
 _MAY_WRITE = frozenset({ast.Assign, ast.AugAssign, ast.AnnAssign, ast.Delete, ast.Call})
 
 
@@ -111,8 +113,12 @@ def _is_write(node: ast.AST) -> bool:
             return any(_is_foreign(target) for target in targets)
         case ast.AugAssign(target=target) | ast.AnnAssign(target=target):
             return _is_foreign(target)
-        case ast.Call(func=ast.Name(id="setattr" | "delattr"), args=[first, *_]):
+        case ast.Call(args=[first, *_]) if sets_attribute(node):
             return _root(first) not in {"self", "cls"} or isinstance(first, ast.Attribute | ast.Subscript)
+        case ast.Call(func=ast.Attribute(value=ast.Name(id=name) | ast.Attribute(attr=name) as owner, attr=method)) if (
+            method in CHANGES and TABLE_NAME.match(name)
+        ):
+            return _root(owner) not in {"self", "cls"}
         case ast.Call(func=ast.Attribute(attr="register"), args=args, keywords=keywords):
             return len(args) + len(keywords) > 1
         case ast.Call(func=ast.Attribute(value=owner, attr=name), args=[_, *_]) if name.startswith("register_"):
@@ -194,6 +200,8 @@ def _is_foreign(target: ast.expr) -> bool:
             return True  # `self.model.forward = …` changes the model
         case ast.Attribute(value=owner) | ast.Subscript(value=ast.Attribute() as owner):
             return _root(owner) not in {"self", "cls"}
+        case ast.Subscript(value=ast.Call(func=ast.Name(id="vars"), args=[owner])):
+            return _root(owner) not in {"self", "cls"}
         case ast.Subscript(value=ast.Name(id=name)):
             return name.upper() == name or name[:1].isupper() or name == "environ"
         case ast.Tuple(elts=elts):
@@ -253,7 +261,7 @@ def may_write(facts: Facts, packages: tuple[str, ...]) -> bool:
     if bound and any(name.startswith("register") for name in facts.called):
         return True
     tops = {package.partition(".")[0] for package in packages}
-    if any(not site.plain and (site.root in LOADERS or site.root.partition(".")[0] in tops) for site in facts.sites):
+    if any(site.root in LOADERS or (not site.plain and site.root.partition(".")[0] in tops) for site in facts.sites):
         return True
     if any(not site.root and not site.plain for site in facts.sites):
         return True  # code put on an object that is reached somehow

@@ -18,7 +18,7 @@ from layline.core.evidence import Skipped
 from layline.source.handed import find_handed
 from layline.source.loads import WALKS, LoadLine, Walk, called_name, find_loads, find_walks
 from layline.source.parsing import parse_tree
-from layline.source.sites import Site, SiteFinder, encode_sites
+from layline.source.sites import CHANGES, Site, SiteFinder, encode_sites, read_chain, sets_attribute
 from layline.source.walking import walk
 from layline.source.workers import encode_blobs
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from layline.source.cache import Cache
     from layline.source.tree import Tree
 
-ANALYSER = f"facts-4-py{sys.version_info[0]}.{sys.version_info[1]}"
+ANALYSER = f"facts-5-py{sys.version_info[0]}.{sys.version_info[1]}"
 """Part of the cache key: raise the number whenever the rows change."""
 _DOTTED = re.compile(r"\.*[A-Za-z_]\w*(?:[.:][A-Za-z_]\w*)*\Z")
 _BY_NAME = frozenset({"getattr", "hasattr", "setattr", "delattr", "attrgetter"})
@@ -50,7 +50,7 @@ class ImportLine:
 
 @dataclass(frozen=True, slots=True)
 class WriteLine:
-    """An attribute or item of something that is set or deleted."""
+    """An attribute or item of something that is set or deleted; what a list's or table's own method does, too."""
 
     root: str
     """The first name; `call:f` where it is what a call gives; empty for anything else."""
@@ -295,9 +295,11 @@ class _Walker:
             self.given += [(node.lineno, text)] if text is not None else []
         if name in _BY_NAME:
             self.attributes.update(text for item in node.args if (text := _text(item)) is not None)
-        if name in {"setattr", "delattr"} and node.args:
+        if name in CHANGES and isinstance(node.func, ast.Attribute) and given:
+            self.writes.add((read_chain(node.func.value)[0], "", 1, True, False))
+        if sets_attribute(node):
             self.sites.note_setattr(node)
-            root, _, depth = _read_chain(node.args[0])
+            root, _, depth = read_chain(node.args[0])
             plain = len(node.args) > 2 and node.args[2].__class__ in _CONSTANT
             last = _text(node.args[1]) if len(node.args) > 1 else None
             self.writes.add((root, last or "", depth + 1, plain, True))
@@ -310,7 +312,7 @@ class _Walker:
         self.sites.note_write(node, flat)
         for target in flat:
             if isinstance(target, ast.Attribute | ast.Subscript):
-                root, last, depth = _read_chain(target)
+                root, last, depth = read_chain(target)
                 self.writes.add((root, last, depth, plain, False))
 
 
@@ -340,21 +342,6 @@ def _flatten(targets: Iterable[ast.expr]) -> Iterator[ast.expr]:
                 yield inner
             case _:
                 yield target
-
-
-def _read_chain(node: ast.expr) -> tuple[str, str, int]:
-    """Root, last attribute and length of `a.b[0].c`."""
-    last, depth = node.attr if isinstance(node, ast.Attribute) else "", 0
-    while True:
-        match node:
-            case ast.Attribute(value=inner) | ast.Subscript(value=inner):
-                node, depth = inner, depth + 1
-            case ast.Call():
-                return f"call:{called_name(node)}", last, depth
-            case ast.Name(id=name):
-                return name, last, depth
-            case _:
-                return "", last, depth
 
 
 def _find_words(node: ast.expr) -> Iterator[str]:

@@ -16,10 +16,13 @@ _BEHAVES = frozenset({"forward", "__call__", "__class__", "generate"})
 """Attributes that hold behaviour, whatever is put there."""
 _BINDS = frozenset({"MethodType", "partial", "partialmethod", "__get__", "wraps"})
 """Calls that make a function of another one."""
-_OPENS = frozenset({"getattr", "import_module", "__import__", "get", "reload", "type"})
+_OPENS = frozenset({"getattr", "import_module", "__import__", "get", "reload", "type", "vars"})
 """Calls that give what their first argument names, or holds."""
 
-
+CHANGES = frozenset(
+    ["add", "append", "clear", "extend", "insert", "pop", "remove", "setdefault", "update", "__setitem__"]
+)
+"""Methods by which a list, set or table is changed."""
 LOADERS = frozenset({"sys.modules", "import_module"})
 """Roots that stand for a module found by name."""
 
@@ -98,12 +101,20 @@ class SiteFinder:
     def _follow(self, root: str) -> str:
         """What a name was imported as, through names that stand for a part of it."""
         for _ in range(4):
+            if root in LOADERS:
+                return root  # whichever way the loader itself was imported
             if root in self._imported:
                 return self._imported[root]
             if root not in self._aliases:
                 break
             root = self._aliases[root]
-        return root if root in LOADERS else ""
+        return ""
+
+
+def sets_attribute(node: ast.Call) -> bool:
+    """`setattr(owner, name, value)`, `delattr(owner, name)`, `object.__setattr__(owner, name, value)`."""
+    name = called_name(node)
+    return (name in {"setattr", "delattr"} and bool(node.args)) or (name == "__setattr__" and len(node.args) == 3)
 
 
 def encode_sites(sites: Iterable[Site]) -> list[list[object]]:
@@ -136,6 +147,23 @@ def _root(node: ast.expr) -> str:
                 return name
             case _:
                 return ""
+
+
+def read_chain(node: ast.expr) -> tuple[str, str, int]:
+    """Root, last attribute and length of `a.b[0].c`."""
+    last, depth = node.attr if isinstance(node, ast.Attribute) else "", 0
+    while True:
+        match node:
+            case ast.Attribute(value=inner) | ast.Subscript(value=inner):
+                node, depth = inner, depth + 1
+            case ast.Call(args=[first]) if called_name(node) == "vars":
+                node, depth = first, depth + 1
+            case ast.Call():
+                return f"call:{called_name(node)}", last, depth
+            case ast.Name(id=name):
+                return name, last, depth
+            case _:
+                return "", last, depth
 
 
 def _is_own(owner: ast.expr) -> bool:

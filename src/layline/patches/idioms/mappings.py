@@ -10,6 +10,7 @@ from layline.core.evidence import Location
 from layline.core.patch import Effect, Holder, Style, TargetKind
 from layline.interpreter.calls import IMPORT_HOOKS
 from layline.interpreter.events import Call, Event, Write
+from layline.interpreter.prefilter import TABLE_NAME
 from layline.interpreter.state import text_of
 from layline.interpreter.values import (
     Called,
@@ -25,15 +26,14 @@ from layline.interpreter.values import (
     find_alternatives,
 )
 from layline.patches.installer import Installer, moment_of
+from layline.source.sites import CHANGES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
 _NOT_TABLES = ("os.environ", "sys.modules", "builtins.", "sys.", "logging.")
 _OPERATORS = ".".join(("torch", "library", "Library"))
-_CHANGES = frozenset("append insert extend add remove setdefault pop".split())
-_TABLE_NAME = re.compile(r"_?[A-Z][A-Z0-9_]+\Z|_?\w*(?:registry|mapping|table|hooks|handlers)\w*\Z")
-"""How tables and lists of a module are called: a constant, or a registry."""
+_ENTRY_CHANGES = frozenset({"setdefault", "pop", "__setitem__"})
 _REGISTERS = re.compile(r"(?:^|\.)_?(?:register\w*|add_(?!start_|end_|code_|model_|argument|doc)\w+)$")
 _PER_REQUEST = re.compile(r"^(?:flask|quart|bottle|sanic)\.(?:request|session|g)(?:\.|$)")
 """Objects of the request at hand: what is put there is data, not a patch."""
@@ -52,10 +52,10 @@ def find_mapping_writes(event: Event, installer: Installer) -> Iterator[Effect]:
             ):
                 yield _entry(event, path, event.name, event.value, installer)
         case Call(callee=Outside(path=path), arguments=arguments):
-            if path.endswith(".update") and len(arguments) == 1 and isinstance(arguments[0], Table):
+            if path.endswith(".update") and (entries := _find_entries(event)):
                 owner = path.removesuffix(".update")
                 if not owner.startswith(_NOT_TABLES):
-                    for key, value in arguments[0].entries:
+                    for key, value in entries:
                         yield _entry(event, owner, key, value, installer)
             elif _registers(path):
                 yield from _find_register_call(event, path, installer)
@@ -71,6 +71,13 @@ def find_mapping_writes(event: Event, installer: Installer) -> Iterator[Effect]:
             yield from _find_register_call(event, f"{made.path}.impl", installer)
 
 
+def _find_entries(event: Call) -> list[tuple[Value, Value]]:
+    """`update({"a": x})`, `update(a=x)`."""
+    given = event.arguments[0] if len(event.arguments) == 1 else None
+    entries = list(given.entries) if isinstance(given, Table) else []
+    return entries + [(Literal(name), value) for name, value in event.keywords.items()]
+
+
 def _registers(path: str) -> bool:
     if path.startswith(_NOT_REGISTERS) or path.rpartition(".")[2] in IMPORT_HOOKS:
         return False
@@ -83,21 +90,16 @@ def _find_change(event: Call, path: str, arguments: tuple[Value, ...], installer
     """
     owner, _, method = path.rpartition(".")
     name = owner.rpartition(".")[2]
-    if method not in _CHANGES or owner.startswith(_NOT_TABLES) or not arguments:
+    if method not in CHANGES - {"update"} or owner.startswith(_NOT_TABLES) or not arguments:
         return
-    if not _TABLE_NAME.match(name) and installer.look_up(owner).kind not in {
+    if not TABLE_NAME.match(name) and installer.look_up(owner).kind not in {
         TargetKind.DEFINITION,
         TargetKind.MODULE_ASSIGNMENT,
     }:
         return
-    if method in {"setdefault", "pop"}:
-        yield _entry(
-            event,
-            owner,
-            arguments[0],
-            arguments[1] if method == "setdefault" and len(arguments) > 1 else None,
-            installer,
-        )
+    if method in _ENTRY_CHANGES:
+        put = arguments[1] if method != "pop" and len(arguments) > 1 else None
+        yield _entry(event, owner, arguments[0], put, installer)
         return
     effect = _entry(event, owner, arguments[-1], None if method == "remove" else arguments[-1], installer)
     yield replace(effect, mutates=(f"{name}.{method}",))
@@ -123,15 +125,17 @@ def _is_stash(key: str | None, name: str | None) -> bool:
 
 def _entry(event: Write | Call, table: str, key: Value, value: Value | None, installer: Installer) -> Effect:
     replacement, place = installer.describe(value)
-    known = installer.look_up(table)
-    shown = installer.describe(key)[0]
+    shown, name = installer.describe(key)[0], text_of(key)
+    is_namespace = name is not None and table.endswith(".__dict__")
+    target = f"{table.removesuffix('.__dict__')}.{name}" if is_namespace else table
+    known = installer.look_up(target)
     return Effect(
         style=Style.BINDING_REPLACEMENT,
-        target=table,
+        target=target,
         replacement=replacement,
         replacement_at=place,
         location=event.at,
-        mutates=(f"{table.rpartition('.')[2]}[{shown}]",),
+        mutates=() if is_namespace else (f"{table.rpartition('.')[2]}[{shown}]",),
         moment=moment_of(event),
         target_kind=known.kind,
         alias_of=known.alias_of,
