@@ -179,6 +179,20 @@ def _find_refused(ours: tuple[Parameter, ...], theirs: tuple[Parameter, ...]) ->
     yield from _find_swapped(positions, theirs)
 
 
+def may_misplace(ours: tuple[Parameter, ...], theirs: tuple[Parameter, ...]) -> bool:
+    """True if a call that upstream's signature allows may pass ours too many values by position, or one value there that
+    it also names.
+    """
+    mine, places = ([item.name for item in side if item.kind in _BY_POSITION] for side in (ours, theirs))
+    kinds, gives = {item.kind for item in ours}, {item.kind for item in theirs}
+    gives_more, gives_any = ParameterKind.VARIADIC in gives, ParameterKind.KEYWORDS in gives
+    if ParameterKind.VARIADIC not in kinds and (gives_more or len(places) > len(mine)):
+        return True
+    named = {item.name for item in theirs if item.kind in _BY_KEYWORD}
+    given = [*places, *([""] * (len(mine) - len(places)) if gives_more else ())]
+    return any(name != one and (name in named or gives_any) for name, one in zip(mine, given, strict=False))
+
+
 def _find_stand_in(place: int, ours: list[Parameter], theirs: tuple[Parameter, ...]) -> str | None:
     """What our parameter at this place is called, if theirs has none of that name: the same one under another name."""
     name = ours[place].name if 0 <= place < len(ours) else None

@@ -21,10 +21,17 @@ def judge_calls(question: Question) -> Iterator[Finding]:
     then, now = (question.fitter.find_refused(question.comparison, question.ours, side) for side in (0, 1))
     if then:
         yield Finding(severity=Severity.LOOK, why=_sum_up(then, Reason.MISFITS_TODAY))
-    told = {part for why in (question.fit.why if question.fit else ()) for part in why.parts}
-    new = {name: one for name, one in now.items() if name not in then and one.problem.why not in told}
+    told = question.fit.why if question.fit else ()
+    new = {name: one for name, one in now.items() if name not in then and not _is_told(one, told)}
     if new:
         yield Finding(severity=Severity.BREAKS, why=_sum_up(new, Reason.MISFITS_PASSED))
+
+
+def _is_told(one: Refused, told: tuple[Why, ...]) -> bool:
+    """The same reason; or calls that pass too many values, of which the one that is refused was named."""
+    if one.problem.why.reason is Reason.TOO_MANY:
+        return {place for why in told for place in why.places}.issuperset(one.places)
+    return one.problem.why in {part for why in told for part in why.parts}
 
 
 def _sum_up(refused: dict[str, Refused], reason: Reason) -> Why:

@@ -24,7 +24,7 @@ from layline.coupling.calls import judge_calls
 from layline.coupling.calls_original import calls_sometimes
 from layline.coupling.drift_model import LOST, Drift, Sides
 from layline.coupling.effectiveness import find_holders, find_risks
-from layline.coupling.fit import Fitter, called_name, find_problems, makes_instances, refuse
+from layline.coupling.fit import Fitter, called_name, find_problems, makes_instances, may_refuse
 from layline.coupling.question import Question
 from layline.coupling.returns import judge_returns
 from layline.coupling.subjects import Judged, Subject, find_subjects
@@ -85,9 +85,9 @@ def _find_doubts(subjects: Iterable[Subject], sides: Sides) -> tuple[tuple[set[s
         if found is None:
             continue
         ours = sides.replacements.read(effect.replacement_at) if found.kind.facts.fate is Fate.STAYS else None
-        if refuse(found.after, ours) and found.after.home:
+        if may_refuse(found.after, ours) and found.after.home:
             names.add(called_name(found))
-        if refuse(found.before, ours) and found.before.home:
+        if may_refuse(found.before, ours) and found.before.home:
             then.add(found.before.home)
         if not (found.kind is DriftKind.SIGNATURE_CHANGED or (found.kind is DriftKind.MOVED and found.after.exists)):
             continue

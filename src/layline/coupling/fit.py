@@ -11,6 +11,7 @@ from layline.change.binding import (
     Problem,
     check_call,
     check_replacement,
+    may_misplace,
 )
 from layline.change.call_sites import CallSites, read_modules
 from layline.change.compare import Comparer, Comparison
@@ -28,6 +29,8 @@ from layline.source.seen import Read
 
 _NEEDS = frozenset({Reason.NOT_PASSED, Reason.NEEDS_EXTRA, Reason.NEEDS_RENAMED, Reason.NEEDS_REMOVED})
 """What ours needs and callers do not give, as against what ours refuses."""
+_MISPLACED = frozenset({Reason.TWICE, Reason.TOO_MANY})
+"""What only a call shows: both signatures name the same parameters, at other places."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -111,17 +114,24 @@ class Fitter:
         those of methods, count.
         """
         symbol = (comparison.before, comparison.after)[side]
-        problems = {item.argument: item for item in refuse(symbol, ours)}
-        if not problems or ours is None or symbol.definition is None:
+        theirs = symbol.definition
+        if ours is None or theirs is None or not may_refuse(symbol, ours):
             return {}
-        is_member = bool(symbol.definition.owner) and "staticmethod" not in symbol.definition.decorators
-        found: dict[str, list[Location]] = {}
+        problems = {item.argument: item for item in refuse(symbol, ours)}
+        is_member = bool(theirs.owner) and "staticmethod" not in theirs.decorators
+        found: dict[str, tuple[Problem, list[Location]]] = {}
         for site in self._read_sites(side, _spell(symbol)):
-            near = bool(symbol.definition.owner) or site.module == comparison.name.rpartition(".")[0]
-            if site.certain and near and not is_test_module(site.module):
-                for one in check_call(site.shape, ours.definition.parameters or (), bound=is_member):
-                    found.setdefault(one.argument, []).append(site.location)
-        return {name: Refused(item, tuple(found[name])) for name, item in problems.items() if name in found}
+            near = bool(theirs.owner) or site.module == comparison.name.rpartition(".")[0]
+            if not (site.certain and near) or is_test_module(site.module):
+                continue
+            if theirs.parameters is not None and check_call(site.shape, theirs.parameters, bound=is_member):
+                continue  # what does not fit upstream's own function means another one
+            for one in check_call(site.shape, ours.definition.parameters or (), bound=is_member):
+                told = one if one.why.reason in _MISPLACED else problems.get(one.argument)
+                if told is not None:
+                    found.setdefault(one.argument, (told, []))[1].append(site.location)
+        order = dict.fromkeys((*problems, *found))
+        return {name: Refused(found[name][0], tuple(found[name][1])) for name in order if name in found}
 
     def _read_sites(self, side: int, name: str) -> list[CallSite]:
         """Upstream's calls of a name at one ref; those of all names that may decide are read together."""
@@ -176,6 +186,16 @@ def refuse(symbol: Symbol, ours: Replacement | None) -> tuple[Problem, ...]:
     if ours is None or theirs is None or kinds != {DefinitionKind.FUNCTION}:
         return ()
     return check_replacement(ours.definition.parameters or (), theirs.parameters or ())
+
+
+def may_refuse(symbol: Symbol, ours: Replacement | None) -> bool:
+    """True if some call of the function that upstream's signature allows does not bind to ours."""
+    if refuse(symbol, ours):
+        return True
+    theirs = symbol.definition
+    if ours is None or theirs is None or {theirs.kind, ours.definition.kind} != {DefinitionKind.FUNCTION}:
+        return False
+    return may_misplace(ours.definition.parameters or (), theirs.parameters or ())
 
 
 def _spell(symbol: Symbol) -> str:

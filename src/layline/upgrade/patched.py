@@ -10,11 +10,12 @@ from dataclasses import replace
 from layline.change.compare import Comparison
 from layline.core.condition import Condition, ConditionKind, is_decidable
 from layline.core.drift import DriftKind
-from layline.core.patch import Effect, Patch, Style
+from layline.core.patch import Patch, Style
 from layline.core.why import say_all
 from layline.coupling.decide import decide, judge_patterns
 from layline.coupling.drift_model import Drift, Sides
-from layline.coupling.fit import Fitter
+from layline.coupling.fit import Fitter, called_name, find_new_problems, may_refuse
+from layline.coupling.replacements import Replacement
 from layline.source import Symbol, SymbolKind
 from layline.upgrade.absolute import Judged
 
@@ -30,22 +31,25 @@ def find_judged_effects(
 
     `unheard`: names that upstream never had; adding one raises nothing and is mostly meant.
     """
-    fitter = Fitter(sides.comparer)
-    for row in rows:
-        if row.target in unheard:
-            continue
-        if row.kind in {DriftKind.EXTERNAL, DriftKind.UNRESOLVED} or row.target is None or row.effect is None:
-            continue
-        off = _find_off(row, patches.get(row.patch), sides)
-        why = off or _find_misfit(row, row.effect, sides, fitter)
+    listed = [row for row in rows if _is_known(row) and row.target not in unheard]
+    offs = [_find_off(row, patches.get(row.patch), sides) for row in listed]
+    doubts = [_doubt(row, sides) for row, off in zip(listed, offs, strict=True) if off is None]
+    # the calls of all of them are read together: each reading goes through all of upstream's files
+    fitter = Fitter(sides.comparer, ((), [called_name(one) for one in doubts if one is not None]))
+    for row, off in zip(listed, offs, strict=True):
+        why = off or _find_misfit(row, sides, fitter)
         yield Judged(
             location=row.location,
-            target=row.target,
+            target=row.target or "",
             way=WAY,
             fits=off is not None or not why,
             why=why or "",
             evidence=row.pin_evidence,
         )
+
+
+def _is_known(row: Drift) -> bool:
+    return row.kind not in {DriftKind.EXTERNAL, DriftKind.UNRESOLVED} and row.target is not None and bool(row.effect)
 
 
 def _find_off(row: Drift, patch: Patch | None, sides: Sides) -> str | None:
@@ -72,11 +76,11 @@ def _asks_for(condition: Condition, target: str) -> bool:
     return condition.kind is ConditionKind.ALL and any(_asks_for(part, target) for part in condition.parts)
 
 
-def _find_misfit(row: Drift, effect: Effect, sides: Sides, fitter: Fitter) -> str:
+def _find_misfit(row: Drift, sides: Sides, fitter: Fitter) -> str:
     if row.dead_today:
         return row.detail
-    comparison, ours = row.comparison, sides.replacements.read(effect.replacement_at)
-    if comparison is None or ours is None or effect.style not in _CALLED or effect.anchors:
+    comparison, ours = _doubt(row, sides), _read_ours(row, sides)
+    if comparison is None:
         return ""
     fit = fitter.check(_alone(comparison), ours)
     if fit.passed is not None:
@@ -84,6 +88,22 @@ def _find_misfit(row: Drift, effect: Effect, sides: Sides, fitter: Fitter) -> st
     refused = fitter.find_refused(comparison, ours, 1)
     told = [f"{one.problem.message} (upstream calls it at {one.places[0]})" for one in refused.values()]
     return f"our replacement {'; '.join(told[:_SHOWN])}" if told else ""
+
+
+def _doubt(row: Drift, sides: Sides) -> Comparison | None:
+    """The target of a patch whose replacement does not take all that its signature allows: its callers decide."""
+    comparison, ours = row.comparison, _read_ours(row, sides)
+    if comparison is None or ours is None or row.dead_today:
+        return None
+    refused = find_new_problems(_alone(comparison), ours, sides.comparer).why or may_refuse(comparison.after, ours)
+    return comparison if refused else None
+
+
+def _read_ours(row: Drift, sides: Sides) -> Replacement | None:
+    effect = row.effect
+    if effect is None or effect.style not in _CALLED or effect.anchors:
+        return None
+    return sides.replacements.read(effect.replacement_at)
 
 
 def _alone(comparison: Comparison) -> Comparison:

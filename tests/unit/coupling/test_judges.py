@@ -428,6 +428,37 @@ def test_calls_decide_also_where_the_signature_stays(
     assert said <= set(codes(row))
 
 
+TURNED = "x, keep=None, mode=None"
+BOUND = [
+    # (what it shows, our parameters, pin's call, tip's call, severity, what is said of our replacement)
+    ("by position and by keyword", TURNED, "", ", 1, keep=2", "breaks", "gets keep twice, by position and by keyword"),
+    (
+        "twice today already",
+        TURNED,
+        ", 1, keep=2",
+        ", 1, keep=2",
+        "look",
+        "gets keep twice, by position and by keyword",
+    ),
+    ("each once", TURNED, "", ", mode=1, keep=2", "ok", ""),
+    ("more positions than ours has", "x, *, mode=None, keep=None", "", ", 1", "breaks", "takes 1 positional arguments"),
+    ("what ours takes by position, too", "x, mode=None, *, keep=None", "", ", 1, keep=2", "ok", ""),
+    ("what upstream does not take itself", TURNED, "", ", 1, mode=2", "ok", ""),
+]
+
+
+@pytest.mark.parametrize(
+    ("takes", "then", "now", "severity", "said"), [row[1:] for row in BOUND], ids=[row[0] for row in BOUND]
+)
+def test_a_call_must_bind_to_ours_as_a_whole(
+    tmp_path: Path, takes: str, then: str, now: str, severity: str, said: str
+) -> None:
+    ours = f"import keel.run\n\n\ndef fast({takes}):\n    return x\n\n\nkeel.run.run = fast\n"
+    row = judge(tmp_path, {"keel/run.py": CALLS.format(then)}, {"keel/run.py": CALLS.format(now)}, ours=ours, at=4)
+    assert row.severity == severity
+    assert said in row.detail
+
+
 def test_a_module_that_took_the_old_object_calls_not_ours(tmp_path: Path) -> None:
     use = "from keel.run import run\n\n\ndef go():\n    return run(3, mode=1)\n"
     row = judge(tmp_path, {"keel/run.py": CALLS.format("")}, {"keel/use.py": use})
@@ -440,6 +471,12 @@ def test_every_argument_that_calls_pass_is_named(tmp_path: Path) -> None:
     row = judge(tmp_path, {"keel/run.py": before}, {"keel/run.py": after})
     assert (row.kind, row.severity) == ("signature-changed", "breaks")
     assert [str(part) for part in row.problems] == ["does not take keep=None", "does not take mode=None"]
+
+
+def test_a_call_that_passes_too_many_is_told_once(tmp_path: Path) -> None:
+    before = f"def run(x):\n{BODY}\n\ndef go():\n    return run(3)\n"
+    row = judge(tmp_path, {"keel/run.py": before}, {"keel/run.py": CALLS.format(", 1")})
+    assert [str(part) for part in row.problems] == ["does not take mode=None", "does not take keep=None"]
 
 
 WRAPPER = "def fast(*args, **kwargs):\n    return original(*args, **kwargs)\n\n\noriginal = keel.run.run\nkeel.run.run = fast\n"
