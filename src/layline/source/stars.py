@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from functools import cached_property
 
-from layline.errors import MissingObject
+from layline.git import Blob
 from layline.source.index import Index
 from layline.source.names import parents
 from layline.source.seen import Asked
@@ -17,12 +18,50 @@ _SPACED = bytes(code if code >= 128 or chr(code).isalnum() or chr(code) == "_" e
 """Everything that parts words becomes a space: five times as quick as a pattern for words."""
 
 
+_MOST = 20_000
+"""Files whose words are remembered."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Text:
+    words: tuple[bytes, ...]
+    has_star: bool
+    is_open: bool
+    """It may bind names that it does not spell."""
+
+
+class _Texts:
+    """The words of files by blob: read once, whichever commit asks."""
+
+    def __init__(self) -> None:
+        self._known: dict[str, _Text] = {}
+        self._same: dict[bytes, bytes] = {}
+        """Files share most of their words."""
+
+    def read(self, index: Index, modules: list[str]) -> list[_Text] | None:
+        """Of each module; None where a text is missing."""
+        if len(self._known) > _MOST:
+            self._known, self._same = {}, {}
+        known, same = self._known, self._same
+        entries = [index.every[module] for module in modules]
+        for number, part in enumerate(index.parts):
+            wanted = {one.blob for one in entries if one.part == number and one.blob not in known}
+            for blob in part.tree.repository.stream_blobs(wanted):
+                if not isinstance(blob, Blob):
+                    return None
+                words = tuple(same.setdefault(word, word) for word in set(split_words(blob.data)))
+                known[blob.oid] = _Text(words, _STAR.search(blob.data) is not None, is_starred(blob.data))
+        return [known[one.blob] for one in entries]
+
+
 class StarWords:
     """The words of all files that the star imports of a module lead to, read once for each module asked about.
 
     Large packages have hundreds of stars, and a name they do not have is asked for as often as one they have:
     searching texts costs a hundredth of reading what each of them binds.
     """
+
+    _texts = _Texts()
 
     def __init__(self, index: Index, find_sources: Callable[[str], Iterable[str]]) -> None:
         self._index = index
@@ -47,32 +86,26 @@ class StarWords:
         with self._index.seen.within(set()):
             if source not in self._index.every or name.encode() in self._children.get(source, ()):
                 return True
-            try:
-                data = self._index.read_blob(source)
-            except MissingObject:
-                return True
-        return name.encode() in data or is_starred(data)
+            read = self._texts.read(self._index, [source])
+        return read is None or read[0].is_open or name.encode() in read[0].words
 
     def _collect(self, module: str) -> tuple[frozenset[bytes] | None, frozenset[str]]:
         """The words, and whose star imports led to them."""
         words: set[bytes] = set()
-        todo = list(self._find_sources(module))
+        todo = set(self._find_sources(module))
         seen = {module}
-        while todo:
-            source = todo.pop()
-            if source in seen:
-                continue
-            seen.add(source)
-            words |= self._children.get(source, set())
-            if source not in self._index.every:
-                continue
-            try:
-                data = self._index.read_blob(source)
-            except MissingObject:
+        while todo := todo - seen:
+            seen |= todo
+            for source in todo:
+                words |= self._children.get(source, set())
+            held = [source for source in todo if source in self._index.every]
+            read = self._texts.read(self._index, held)
+            if read is None:
                 return None, frozenset(seen)
-            words.update(split_words(data))
-            if _STAR.search(data):
-                todo.extend(self._find_sources(source))
+            for text in read:
+                words.update(text.words)
+            starred = [source for source, text in zip(held, read, strict=True) if text.has_star]
+            todo = {behind for source in starred for behind in self._find_sources(source)}
         return frozenset(words), frozenset(seen)
 
     @cached_property
