@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 _PAUSE_S = 5.0
 """Between two lines, and before the first: short work says nothing."""
+_BARS = 6
+"""How many of a terminal's lines show what is done and what was done last."""
 
 
 @contextmanager
@@ -49,6 +51,8 @@ def show_progress() -> Iterator[Progress]:
         def report(what: str, done: int, total: int) -> None:
             if what not in tasks:
                 tasks[what] = bars.add_task(what, total=total or None)
+                for old in list(tasks.values())[:-_BARS]:
+                    bars.update(old, visible=False)
             bars.update(tasks[what], completed=done, total=total or None)
 
         yield report

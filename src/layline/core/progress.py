@@ -13,3 +13,12 @@ class Progress(Protocol):
 
 def silent(what: str, done: int, total: int) -> None:
     """Nobody watches."""
+
+
+def within(progress: Progress, part: str) -> Progress:
+    """What is said of a part of the work, with its name before it: `2 of 5, at the tip: comparing targets`."""
+
+    def tell(what: str, done: int, total: int) -> None:
+        progress(f"{part}: {what}", done, total)
+
+    return tell

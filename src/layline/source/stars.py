@@ -16,15 +16,14 @@ from layline.source.seen import Asked
 _STAR = re.compile(rb"\bimport[\s\\(]*\*")
 _SPACED = bytes(code if code >= 128 or chr(code).isalnum() or chr(code) == "_" else 32 for code in range(256))
 """Everything that parts words becomes a space: five times as quick as a pattern for words."""
-
-
 _MOST = 20_000
 """Files whose words are remembered."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Text:
-    words: tuple[bytes, ...]
+    words: bytes
+    """Each once, with a space on both sides."""
     has_star: bool
     is_open: bool
     """It may bind names that it does not spell."""
@@ -35,21 +34,19 @@ class _Texts:
 
     def __init__(self) -> None:
         self._known: dict[str, _Text] = {}
-        self._same: dict[bytes, bytes] = {}
-        """Files share most of their words."""
 
     def read(self, index: Index, modules: list[str]) -> list[_Text] | None:
         """Of each module; None where a text is missing."""
         if len(self._known) > _MOST:
-            self._known, self._same = {}, {}
-        known, same = self._known, self._same
+            self._known = {}
+        known = self._known
         entries = [index.every[module] for module in modules]
         for number, part in enumerate(index.parts):
             wanted = {one.blob for one in entries if one.part == number and one.blob not in known}
             for blob in part.tree.repository.stream_blobs(wanted):
                 if not isinstance(blob, Blob):
                     return None
-                words = tuple(same.setdefault(word, word) for word in set(split_words(blob.data)))
+                words = b" ".join((b"", *set(split_words(blob.data)), b""))
                 known[blob.oid] = _Text(words, _STAR.search(blob.data) is not None, is_starred(blob.data))
         return [known[one.blob] for one in entries]
 
@@ -87,7 +84,7 @@ class StarWords:
             if source not in self._index.every or name.encode() in self._children.get(source, ()):
                 return True
             read = self._texts.read(self._index, [source])
-        return read is None or read[0].is_open or name.encode() in read[0].words
+        return read is None or read[0].is_open or b" %s " % name.encode() in read[0].words
 
     def _collect(self, module: str) -> tuple[frozenset[bytes] | None, frozenset[str]]:
         """The words, and whose star imports led to them."""
@@ -103,7 +100,7 @@ class StarWords:
             if read is None:
                 return None, frozenset(seen)
             for text in read:
-                words.update(text.words)
+                words.update(text.words.split())
             starred = [source for source, text in zip(held, read, strict=True) if text.has_star]
             todo = {behind for source in starred for behind in self._find_sources(source)}
         return frozenset(words), frozenset(seen)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from layline import codec
-from layline.core.progress import Progress, silent
+from layline.core.progress import Progress, silent, within
 from layline.coupling.drift_model import Drift
 from layline.history.commits import compare_commits, read_commits
 from layline.upgrade.edits import render_patch
@@ -27,7 +27,7 @@ from layline.upgrade.plan import (
     unsure,
 )
 from layline.upgrade.proposals import propose
-from layline.upgrade.question import Question, ask, find_order
+from layline.upgrade.question import PARTS, Question, ask, find_order
 from layline.upgrade.settings import find_settings
 from layline.upgrade.values import Break, FileEdit, Mend, Plan, Step, digest_text
 from layline.upgrade.workshop import Workshop
@@ -64,14 +64,13 @@ def make_plan(question: Question, progress: Progress = silent) -> Plan:
     stops = Stops(question.upstream, tuple(commits), question.between.opened)
     jobs, carried = split_carried(find_jobs(groups, question.moves, stops.has, len(commits)))
     jobs += find_changing_jobs(groups, question.changes, len(commits))
-    workshop = Workshop(question)
+    workshop, edited = Workshop(question), f"part 4 of {PARTS}, the edited files again"
     refuted: dict[Break, str] = {}
     again, texts = Again(question.then), list[dict[str, str]]()
     for number in range(_ROUNDS):
         texts = workshop.carry_out(jobs, len(commits))
         final = {path: text for changed in texts for path, text in changed.items()}
-        progress("judging the edited files again", 0, 0)
-        again = _judge_again(question, final, progress) if final else Again(question.then)
+        again = _judge_again(question, final, within(progress, edited)) if final else Again(question.then)
         wrong = find_unproven([*jobs, *carried], question.then.places, again)
         if not wrong:
             break
@@ -79,6 +78,7 @@ def make_plan(question: Question, progress: Progress = silent) -> Plan:
         paths = {job.path for job, _ in wrong} if number else set[str]()  # a second time: not one edit of that file
         jobs = [job for job in jobs if job.broken not in refuted and job.path not in paths]
         carried = [job for job in carried if job.broken not in refuted and job.path not in paths]
+    progress = within(progress, f"part 5 of {PARTS}")
     progress("looking at requirements and configuration keys", 0, 0)
     settings = find_settings(question, workshop)
     texts[-1] |= settings.texts

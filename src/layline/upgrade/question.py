@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from layline.change.compare import Comparer
-from layline.core.progress import Progress, silent
+from layline.core.progress import Progress, silent, within
 from layline.core.revision import Relation
 from layline.errors import ConfigError
 from layline.history.commits import compare_commits
@@ -22,6 +22,10 @@ from layline.upgrade.values import Break
 if TYPE_CHECKING:
     from layline.git import Repository
     from layline.workspace.open import Workspace
+
+
+PARTS = 5
+"""Of the work on a plan, as progress tells them: three here, two where the edits are made."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -89,10 +93,9 @@ def ask(workspace: Workspace, key: str, to: str, progress: Progress = silent) ->
     upstream, pin = pin_of(workspace, key)
     commit = upstream.resolve_upstream(to)
     order = find_order(upstream, pin, commit, to)
-    progress("judging our places at the pin", 0, 0)
-    now = judge_at(workspace, key, pin, progress)
-    progress("judging our places where the upgrade ends", 0, 0)
-    then = judge_at(workspace, key, commit, progress)
+    now = judge_at(workspace, key, pin, within(progress, f"part 1 of {PARTS}, our places at the pin"))
+    then = judge_at(workspace, key, commit, within(progress, f"part 2 of {PARTS}, our places at {commit[:8]}"))
+    progress = within(progress, f"part 3 of {PARTS}, from the pin to {commit[:8]}")
     between = judge_between(workspace, key, commit, progress)
     today = {one.key for one in now.misfits}
     breaks = tuple(between.find_breaks(one for one in then.misfits if one.key not in today))
