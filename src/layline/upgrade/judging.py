@@ -57,19 +57,21 @@ def edit_to(workspace: Workspace, files: Mapping[str, str]) -> Workspace:
 def judge_at(workspace: Workspace, key: str, commit: str, progress: Progress = silent) -> Standing:
     """Every import, target, call and anchor of ours at one upstream commit; kept, because nothing of it changes."""
     known = know_packages(workspace)
-    results, inputs = Results("standing"), (key, commit, *find_inputs(pin_to(known, key, commit)))
+    # at its own pin what other answers have read is read already
+    there = known if pin_of(known, key)[1] == commit else pin_to(known, key, commit)
+    results, inputs = Results("standing"), (key, commit, *find_inputs(there))
     digest = result_key("standing", *inputs)
     kept = results.load(digest, lambda plain: codec.decode(Standing, plain, where="cache"))
     if kept is None:
-        kept = _judge(known, key, commit, progress)
+        kept = _judge(there, key, commit, progress)
         results.store(digest, codec.encode(kept))
     return kept
 
 
-def _judge(known: Workspace, key: str, commit: str, progress: Progress) -> Standing:
-    opening = open_drift(pin_to(known, key, commit), key, commit, progress, since=commit)
+def _judge(there: Workspace, key: str, commit: str, progress: Progress) -> Standing:
+    opening = open_drift(there, key, commit, progress, since=commit)
     opened = opening.opened
-    finder, _ = read_ours(known, opened.sides.tip.index.parts[opened.sides.part])
+    finder, _ = read_ours(there, opened.sides.tip.index.parts[opened.sides.part])
     progress("looking at our imports and calls", 0, 0)
     ours = find_judged(finder.find_places(), opened.sides.tip, _read_ground(finder, opened))
     patches = {patch.id: patch for patch in opened.inventory.patches}
