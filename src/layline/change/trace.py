@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from layline.change.file_trace import TESTS, FileTracer
+from layline.change.signatures import compare_signatures
 from layline.change.similarity import (
     SMALL,
     Shingles,
@@ -31,7 +32,7 @@ from layline.git import Repository
 from layline.history.timeline import BlobChange, TimelineCommit
 from layline.source.definitions import Definition, DefinitionKind
 from layline.source.parsing import parse_tree
-from layline.source.slices import read_definition, slice_definition
+from layline.source.slices import read_definition, read_signature, slice_definition
 from layline.source.versions import Versions
 from layline.source.walking import walk
 
@@ -121,6 +122,33 @@ class Tracer(FileTracer):
                 return Trail(hops=tuple(hops), lost_in=commit, last=self._shingles(change.before, place.qualname))
             hops.append(hop)
             place, start = hop.arrival, number + 1
+
+    def find_versions(self, path: str, qualname: str) -> Iterator[tuple[str, str, str]]:
+        """Every version on the way of a definition, wherever it stands then: the commit, the text of its file, its
+        name there. A member goes with its class.
+        """
+        owner, _, member = qualname.rpartition(".")
+        trail, start = self.follow(path, owner or member), 0
+        numbers = {step.commit: number for number, step in enumerate(self.timeline.steps)}
+        legs = [(hop.origin, numbers[hop.commit]) for hop in trail.hops]
+        last = numbers[trail.lost_in] + 1 if trail.lost_in else len(numbers)
+        place = trail.hops[-1].arrival if trail.hops else TracedDefinition(path, owner or member)
+        for there, end in (*legs, (place, last)):
+            name = f"{there.qualname}.{member}" if owner else there.qualname
+            for number, change in self._changes(there.path):
+                if start <= number < end:
+                    yield self.timeline.steps[number].commit, self.read_text(change.after), name
+            start = end
+
+    def find_reshaping(self, path: str, qualname: str, pin: Definition) -> Iterator[str]:
+        """The commits after which a call that was right before them may be wrong, one after the other."""
+        before = pin
+        for commit, text, name in self.find_versions(path, qualname):
+            now = read_signature(text, name)
+            if now is not None:
+                if any(one.may_break for one in compare_signatures(before, now)):
+                    yield commit
+                before = now
 
     def find_first(self, path: str, qualname: str, holds: Callable[[Definition | None], bool]) -> str | None:
         """The first commit from which on the claim about the definition at `path` holds without a break up to the

@@ -9,6 +9,7 @@ import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
+from typing import TypeAlias
 
 from layline.change.shims import name_only_call
 from layline.change.signatures import compare_signatures, returns_another
@@ -31,6 +32,9 @@ from layline.source.slices import read_node, read_signature, slice_definition
 from layline.source.usage import mentions
 
 _LONGEST = 4000
+_ARGUMENTS = frozenset({Reason.REFUSES, Reason.REFUSES_KEYWORD, Reason.REFUSES_NAME, Reason.NEEDS_EXTRA})
+_ARGUMENTS |= {Reason.NEEDS_RENAMED, Reason.NEEDS_REMOVED, Reason.SWAPPED}
+"""What is wrong with the parameters of our replacement: it takes no more than it names."""
 _FAILS_FIRST = frozenset({Reason.NOT_REACHED, Reason.NEEDS_GONE})
 
 
@@ -45,23 +49,52 @@ def find_culprits(rows: Iterable[Drift], sides: Sides, upstream: Repository) -> 
     yield from name_culprits(listed, list(find_hashes(listed, sides)), upstream)
 
 
-def find_hashes(rows: Iterable[Drift], sides: Sides) -> Iterator[str | None]:
-    """Of each row the hash of that commit."""
-    known: dict[tuple[object, ...], tuple[str | None, Collection[Read]]] = {}
+Hashes: TypeAlias = tuple[str | None, tuple[str, ...]]
+"""The commit that made a row so, and those that break it again for who had mended it."""
+
+
+def find_hashes(rows: Iterable[Drift], sides: Sides) -> Iterator[Hashes]:
+    """Of each row the hashes of these commits."""
+    known: dict[tuple[object, ...], tuple[Hashes, Collection[Read]]] = {}
     for row in rows:
         anchors = row.effect.anchors if row.effect is not None else ()
         # all that it depends on: of two rows about one target the first must not decide for the other
         what = (row.kind, row.style, row.has(Reason.BYPASSED), _find_broken(row))
         key = (row.target, *what, anchors, row.problems, row.lost, row.passed)
-        find = partial(_find_culprit, row, sides)
-        yield sides.comparer.seen.remember(known, key, find) if _asks_for_work(row) else None
+        find = partial(_find_commits, row, sides)
+        yield sides.comparer.seen.remember(known, key, find) if _asks_for_work(row) else (None, ())
 
 
-def name_culprits(rows: Sequence[Drift], hashes: Sequence[str | None], upstream: Repository) -> Iterator[Drift]:
+def name_culprits(rows: Sequence[Drift], hashes: Sequence[Hashes], upstream: Repository) -> Iterator[Drift]:
     """The same rows with the commits of these hashes."""
-    commits = {item.hash: item for item in read_commits(upstream, sorted({name for name in hashes if name}))}
-    for row, name in zip(rows, hashes, strict=True):
-        yield replace(row, culprit=commits.get(name)) if name else row
+    commits = {item.hash: item for item in read_commits(upstream, sorted({name for name, _ in hashes if name}))}
+    for row, (name, later) in zip(rows, hashes, strict=True):
+        told = tuple(dict.fromkeys((*row.commits, *later)))
+        yield replace(row, culprit=commits.get(name), commits=told) if name else row
+
+
+def _find_commits(row: Drift, sides: Sides) -> Hashes:
+    return _find_culprit(row, sides), tuple(_find_later(row, sides)) if row.severity is Severity.BREAKS else ()
+
+
+def _find_later(row: Drift, sides: Sides) -> Iterator[str]:
+    """Changes of the signature that our replacement has to follow, wherever the target stands by then, and those that
+    take away what it reads of an object.
+    """
+    before = row.comparison.before if row.comparison is not None else None
+    place = _place(before.module if before is not None else None, sides)
+    if place is None or before is None or before.definition is None or before.home is None:
+        return
+    if any(one.reason in _ARGUMENTS for one in row.problems):
+        symbol = before
+        if before.definition.kind is DefinitionKind.CLASS:
+            symbol = sides.pin.resolve(f"{before.home}.__init__")
+        if symbol.definition is not None and symbol.module == before.module:
+            yield from place[0].find_reshaping(place[1], symbol.definition.qualname, symbol.definition)
+    for item in row.lost:
+        found = sides.reader.find_culprit(item) if item.certain and item.attribute is not None else None
+        if found is not None:
+            yield found
 
 
 def _asks_for_work(row: Drift) -> bool:

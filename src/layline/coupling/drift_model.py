@@ -43,7 +43,8 @@ class Drift:
     tip_evidence: Evidence | None = None
     culprit: Commit | None = None
     commits: tuple[str, ...] = ()
-    """The upstream commits that moved its target, and the one that removed it."""
+    """The upstream commits that moved its target, and the one that removed it; with culprits, also those that our
+    replacement has to follow on the way."""
     passed: Passed | None = None
     """Upstream's calls that break our replacement, where they decide."""
     lost: tuple[LostRead, ...] = ()

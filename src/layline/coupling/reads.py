@@ -225,12 +225,13 @@ class Reader:
         tracer = self._comparer.tracer(symbol.module) if symbol.module is not None else None
         if tracer is None or symbol.module is None or symbol.definition is None:
             return None
-        qualname = symbol.definition.qualname
         pattern = re.compile(rf"(?<!\w){word}[ \t]*(?::[^=\n]*)?=(?!=)|^[ \t]*{word}[ \t]*:|def {word}\b", re.MULTILINE)
-        return tracer.find_first_text(
-            self._comparer.pin.index.entries[symbol.module].path,
-            lambda text: not pattern.search(slice_definition(text, qualname) or ""),
-        )
+        path = self._comparer.pin.index.entries[symbol.module].path
+        culprit: str | None = None
+        for commit, text, name in tracer.find_versions(path, symbol.definition.qualname):
+            has = pattern.search(slice_definition(text, name) or "") is not None
+            culprit = None if has else culprit or commit
+        return culprit
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

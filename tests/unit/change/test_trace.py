@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from textwrap import indent
 
 import pytest
 
@@ -95,6 +96,21 @@ def test_two_moves_and_a_rename_are_followed(history: History) -> None:
     ]
     assert trail.end == TracedDefinition("pkg/b.py", "compute")
     assert trail.lost_in is None
+
+
+def test_changes_of_the_signature_are_found_on_the_whole_way(history: History) -> None:
+    def held(name: str, signature: str) -> str:
+        return f"class {name}:\n    size = 3\n\n" + indent(f("run", signature=signature), "    ")
+
+    history.commit("pin", {"pkg/a.py": held("C", "(self, items)")})
+    history.commit("Move C (#1)", {"pkg/a.py": None, "pkg/b.py": held("C", "(self, items)")})
+    history.commit("A default hurts nobody", {"pkg/b.py": held("C", "(self, items, limit=1)")})
+    one = history.commit("Rename a parameter (#2)", {"pkg/b.py": held("C", "(self, rows, limit=1)")})
+    two = history.commit("Ask for more (#3)", {"pkg/b.py": held("C", "(self, rows, rate, limit=1)")})
+    found = tracer(history)
+    pin = read_definition(held("C", "(self, items)"), "C.run")
+    assert pin is not None
+    assert list(found.find_reshaping("pkg/a.py", "C.run", pin)) == [one, two]
 
 
 def test_a_removal_names_its_commit(history: History) -> None:

@@ -22,7 +22,7 @@ from layline.core.why import Reason, Why
 from layline.coupling.additions import accept_additions
 from layline.coupling.agree import find_owned
 from layline.coupling.compare_target import compare_target
-from layline.coupling.culprit import find_hashes, find_last_seen, find_unheard, name_culprits
+from layline.coupling.culprit import Hashes, find_hashes, find_last_seen, find_unheard, name_culprits
 from layline.coupling.decide import RefKnowledge
 from layline.coupling.drift import find_target, judge_subjects
 from layline.coupling.drift_model import Drift, Sides
@@ -168,9 +168,9 @@ class _Said:
     reads: set[Read]
 
 
-def _find_hashes(rows: list[Drift], said: list[_Said], sides: Sides) -> list[str | None]:
-    """Of each row the commit that made it so; what is read for it is noted with its subject."""
-    finding, found = find_hashes(rows, sides), list[str | None]()
+def _find_hashes(rows: list[Drift], said: list[_Said], sides: Sides) -> list[Hashes]:
+    """Of each row the commits that made it so; what is read for it is noted with its subject."""
+    finding, found = find_hashes(rows, sides), list[Hashes]()
     for one in said:
         for _ in one.judged.rows:
             with sides.comparer.seen.within(one.reads):
