@@ -193,7 +193,7 @@ class Reason(Enum):
     KEY_FALSE = "upstream dropped the config key {name}, and no config file of ours sets it"
     KEY_STILL_SET = "upstream dropped the config key {name}, which our configuration still sets"
     VERSION_IS = "{text} is {names} at the {other} ({name})"
-    STOPS_APPLYING = "so our code skips the write: the patch stops applying, silently"
+    STOPS_APPLYING = "so our code skips the write: the patch stops applying, and no error is raised"
     NOT_RUN_NOW = "our code does not run it at the tip: {parts:;}"
     NOT_RUN_ANY_MORE = "our code does not run it at the tip: {parts:;}; it can go once no older version is supported"
     NOT_RUN_AT_ALL = "our code runs it neither at the pin nor at the tip: {parts:;}; it can go"

@@ -27,8 +27,8 @@ def find_demands(
             keys[one.culprit].append(one)
     needs: dict[str, list[str]] = defaultdict(list)
     for row in dependencies.differences:
-        if row.by is not None:
-            needs[row.by.hash] += _tell_need(row)
+        for commit, need in _tell_needs(row):
+            needs[commit].append(need)
     off: dict[str, list[str]] = defaultdict(list)
     for change in dependencies.platform:
         if change.is_switched_off and change.by is not None and change.what.endswith(IN_CI):
@@ -46,8 +46,9 @@ def find_demands(
     }
 
 
-def _tell_need(row: Difference) -> Iterator[str]:
-    """`Python >=3.11`, `grain==0.2.18`; nothing where upstream needs less than before."""
-    if row.now is not None:
-        name = "Python " if row.kind is Kind.PYTHON else row.name
-        yield f"{name}{row.now.spec}"
+def _tell_needs(row: Difference) -> Iterator[tuple[str, str]]:
+    """Commit and `Python >=3.11` or `grain==0.2.18`; nothing where upstream needs less than before."""
+    name = "Python " if row.kind is Kind.PYTHON else row.name
+    if row.now is not None and row.by is not None:
+        for bound, commit in row.bounds or ((row.now.spec, row.by),):
+            yield commit.hash, f"{name}{bound}"

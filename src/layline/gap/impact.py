@@ -23,7 +23,9 @@ from layline.gap.own_files import find_lost_imports, list_yaml
 from layline.gap.reach import list_beyond
 from layline.gap.surface.compare import compare_surface
 from layline.gap.surface.key_losses import name_losses
+from layline.gap.surface.known_keys import find_sections, find_told, read_known
 from layline.gap.surface.yaml_keys import find_stale_keys, join_beyond, read_yaml_keys, spell_out
+from layline.history.commits import read_bodies
 from layline.history.timeline import Timeline, read_timeline
 from layline.source import Index, Part, Tree, build_indexes, open_cache, parse_tree
 from layline.source.resolve import Resolver
@@ -102,15 +104,15 @@ def measure_impact(pair: Pair) -> Impact:
     keys, unreadable = read_yaml_keys(ours, pair.settings.configs)
     beyond, unread_beyond = read_yaml_keys(ours, list_named(pair)) if pair.settings.configs else ({}, ())
     keys = join_beyond(keys, beyond)
-    known = options[0].known(resolvers[0]), options[1].known(resolvers[1])
-    top = options[1].find_top(resolvers[1]) - options[0].find_top(resolvers[0])
-    stale = spell_out(ours, find_stale_keys(keys, known[0], known[1].keys(), top))
+    sections = find_sections(options[0], resolvers[0], keys)
+    before, after = (read_known(one, resolver, sections) for one, resolver in zip(options, resolvers, strict=True))
+    stale = spell_out(ours, find_stale_keys(keys, before.names, replace(after, top=after.top - before.top)))
     unread = (one for one in pair.places.skipped if one.path is None or not is_test(one.path))
     pair.save()
     return Impact(
         surface=surface,
         couplings=couplings,
-        stale_keys=tuple(_name_losses(list(stale), (pin, tip), pair.settings)),
+        stale_keys=tuple(_name_losses(list(stale), (pin, tip), pair.settings, sections, after.near)),
         used_files=tuple(
             sorted({one.pin_evidence.path for one in couplings if one.pin_evidence and one.pin_evidence.path})
         ),
@@ -123,8 +125,10 @@ def measure_impact(pair: Pair) -> Impact:
     )
 
 
-def _name_losses(stale: list[StaleKey], sides: tuple[Tree, Tree], backend: Backend) -> Iterator[StaleKey]:
-    """Keys with the commits that dropped them."""
+def _name_losses(
+    stale: list[StaleKey], sides: tuple[Tree, Tree], backend: Backend, sections: frozenset[str], near: frozenset[str]
+) -> Iterator[StaleKey]:
+    """Keys with the commits that dropped them, and the new names that these tell in their messages."""
     pin, tip = sides
     chosen, packages = _package_files(backend), backend.packages
 
@@ -132,16 +136,19 @@ def _name_losses(stale: list[StaleKey], sides: tuple[Tree, Tree], backend: Backe
         tree = SelectedTree(Tree(tip.repository, commit), chosen)
         part = Part(tree=tree, packages=packages, source_roots=backend.source_roots)
         resolver = Resolver(build_indexes([[part]], open_cache())[0])
-        return read_options(resolver, packages).known(resolver).keys()
+        return read_known(read_options(resolver, packages), resolver, sections).names.keys()
 
     if not stale:
-        return iter(())
+        return
     timeline = read_timeline(tip.repository, pin.commit, tip.commit)
     steps = (
         replace(step, changes=tuple(one for one in step.changes if chosen(one.path) and not is_test(one.path)))
         for step in timeline.steps
     )
-    return name_losses(stale, Timeline(tuple(steps)), tip.repository.read_blob, known_at)
+    messages = read_bodies(tip.repository, pin.commit, tip.commit)
+    for one in name_losses(stale, Timeline(tuple(steps)), tip.repository.read_blob, known_at):
+        told = find_told(messages.get(one.culprit or "", ""), one.key, near)
+        yield replace(one, suggestion=told or one.suggestion)
 
 
 def list_named(pair: Pair) -> tuple[str, ...]:

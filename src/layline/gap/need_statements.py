@@ -58,12 +58,20 @@ def _tell_needs(gap: Gap, rows: list[Difference]) -> Inline:
     }
     told: list[Inline] = []
     for kind, found in kinds.items():
-        names = [
-            join_text(f"{_NAMES.get(row.name, row.name)}{row.now.spec if row.now else ''}", _since(gap, row, " (", ")"))
-            for row in found[:6]
-        ]
+        names = [_tell_need(gap, row) for row in found[:6]]
         more: list[Inline] = [f"{len(found) - 6} more"] if len(found) > 6 else []
         told += ["; " if told else "", f"{kind}: ", listed_text([*names, *more])] if found else []
+    return join_text(*told)
+
+
+def _tell_need(gap: Gap, row: Difference) -> Inline:
+    """`datasets>=3.6.0 (#3) with <4.8.0 (#9)`: each bound with the change that brought it."""
+    name = _NAMES.get(row.name, row.name)
+    if not row.bounds:
+        return join_text(f"{name}{row.now.spec if row.now else ''}", _since(gap, row, " (", ")"))
+    told: list[Inline] = [name]
+    for bound, commit in row.bounds:
+        told += [f"{' with ' if len(told) > 1 else ''}{bound} (", change_cell(gap, commit.hash, commit.pull_request), ")"]
     return join_text(*told)
 
 

@@ -30,7 +30,32 @@ def name_needs(
             yield row
             continue
         inside = [one for one in commits if row.file in touched.get(one.hash, ())][:MOST]
-        yield replace(row, by=next((one for one in inside if not _is_told(row, read(f"{one.hash}^", row.file))), None))
+        by = next((one for one in inside if not _is_told(row, read(f"{one.hash}^", row.file))), None)
+        yield replace(row, by=by, bounds=tuple(_date_bounds(row, inside, read)))
+
+
+def _date_bounds(row: Difference, inside: list[Commit], read: Read) -> Iterator[tuple[str, Commit]]:
+    """New bounds of a need that the pin has too, each with the newest commit before which the file lacked it; none
+    where one commit brought them all.
+    """
+    if row.was is None or row.now is None or row.was.scope != row.now.scope:
+        return
+    dated: list[tuple[int, str]] = []
+    for bound in [one for one in _split(row.now) if one not in _split(row.was)]:
+        for number, one in enumerate(inside):
+            if all(bound not in _split(item) for item in read(f"{one.hash}^", row.file) if _is_same(item, row)):
+                dated.append((number, bound))
+                break
+    for number in sorted({number for number, _ in dated}, reverse=True) if len(set(dict(dated))) > 1 else ():
+        yield ",".join(bound for at, bound in dated if at == number), inside[number]
+
+
+def _split(item: Declaration) -> list[str]:
+    return [part.strip() for part in item.spec.split(",") if part.strip()]
+
+
+def _is_same(item: Declaration, row: Difference) -> bool:
+    return (item.kind, item.name, item.scope) == (row.kind, row.name, row.now.scope if row.now else "")
 
 
 def _is_told(row: Difference, items: Iterable[Declaration]) -> bool:

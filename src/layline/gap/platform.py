@@ -23,6 +23,7 @@ _LETTERS = re.compile(r"[A-Za-z]")
 NUMBERS = re.compile(r"\s*\(#\d+\)")
 """Pull requests as titles name them."""
 _JOB = "CI job "
+_MATRICES = "CI "
 IN_CI = " wheels in CI"
 """What CI installs says what it tests with, not which wheels there are."""
 
@@ -43,12 +44,20 @@ class PlatformChange:
     """What the tip holds in comments, where all that the pin had is gone."""
     by: Commit | None = None
     """The commit that took it away."""
+    then: tuple[str, ...] = ()
+    """All that the pin has, in order."""
+    now: tuple[str, ...] = ()
     gone_in: tuple[str, ...] = ()
     """Files that had at the pin what is gone."""
 
     @property
     def is_lost(self) -> bool:
         return bool(self.pin) and not self.tip
+
+    @property
+    def is_matrix(self) -> bool:
+        """Some values of a CI matrix changed, others stay: what is tested is told whole."""
+        return self.keeps and self.what.startswith(_MATRICES)
 
     @property
     def is_switched_off(self) -> bool:
@@ -75,6 +84,10 @@ class PlatformChange:
                 f"{self.what}: none{since.rstrip(')')}{title}{')' if since else ''}; the pin had {was}, {left} (",
                 f"{more}).",
             )
+        if self.is_matrix:
+            sides = listed(list(self.then), most=6), listed(list(self.now), most=6)
+            end = f"{'' if self.at_tip else ' at the pin'}{more})."
+            return f"{self.what}: {sides[0]} at the pin; {sides[1]} at the tip{since} (", end
         if self.is_lost:
             return (
                 f"{self.what}: {was} {verb(len(self.pin), 'is')} gone{since} (",
@@ -142,6 +155,8 @@ def _compare(name: str, before: list[Declaration], after: list[Declaration]) -> 
         at_pin=gone[0].place if gone else None,
         at_tip=new[0].place if new else None,
         keeps=bool(was & now),
+        then=tuple(sorted(was, key=_by_number)),
+        now=tuple(sorted(now, key=_by_number)),
         gone_in=tuple(dict.fromkeys(item.place.path for item in gone)),
     )
 
@@ -186,6 +201,11 @@ def _name(item: Declaration) -> str | None:
     if item.kind is Kind.SETTING and _MATRIX.search(item.name.lower()):
         return f"CI {item.name.removesuffix('s')}"
     return None
+
+
+def _by_number(value: str) -> tuple[list[int], str]:
+    """3.9 before 3.10."""
+    return [int(part) for part in re.findall(r"\d+", value)], value
 
 
 def _split(spec: str) -> list[str]:

@@ -64,7 +64,7 @@ def _platforms(gap: Gap) -> Section:
     rows = tuple(
         (
             change.what,
-            listed(list(change.pin), most=4) if change.pin else "—",
+            listed(list(change.then if change.is_matrix else change.pin) or ["—"], most=6),
             _tell_tip(change),
             place_cell(gap.upstream, gap.pin.commit.hash, change.at_pin) if change.at_pin else "—",
             place_cell(gap.upstream, gap.tip.commit.hash, change.at_tip) if change.at_tip else "—",
@@ -79,6 +79,8 @@ def _platforms(gap: Gap) -> Section:
 
 
 def _tell_tip(change: PlatformChange) -> str:
+    if change.is_matrix:
+        return listed(list(change.now), most=6)
     if change.tip:
         return listed(list(change.tip), most=4)
     return f"commented out: {listed(list(change.commented), most=4)}" if change.commented else "gone"

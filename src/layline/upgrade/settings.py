@@ -12,6 +12,7 @@ from layline.change.options.read import read_options
 from layline.core.evidence import Evidence, Location, Skipped
 from layline.core.ours import is_own
 from layline.gap.dependencies import read_declarations
+from layline.gap.surface.known_keys import KnownKeys
 from layline.gap.surface.yaml_keys import find_stale_keys, read_yaml_keys
 from layline.source import Tree
 from layline.upgrade.edits import render_patch
@@ -95,7 +96,8 @@ def _follow_keys(question: Question, workshop: Workshop, found: Settings) -> Non
         return
     before, after = (read_options(side, backend.packages).known(side) for side in (sides.pin, sides.tip))
     new = after.keys() - before.keys()
-    for stale in list(find_stale_keys(keys, before, after.keys()))[:_MOST]:
+    known = KnownKeys(names=after, near=frozenset(after))
+    for stale in list(find_stale_keys(keys, before, known))[:_MOST]:
         old = stale.key.rpartition(".")[2]
         fresh = {name for name in new if "." not in name}
         now = find_new_key(old, fresh, _read_loss(question, stale)) if not _is_read(question, old) else None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,7 @@ from layline.change.surface import StaleKey, Surface
 from layline.core.evidence import Evidence, Location
 from layline.gap.surface.compare import compare_surface
 from layline.gap.surface.key_losses import name_losses
+from layline.gap.surface.known_keys import KnownKeys, find_sections, find_told, read_known
 from layline.gap.surface.yaml_keys import find_near, find_stale_keys, join_beyond, read_yaml_keys, spell_out
 from layline.git import open_repository
 from layline.history.timeline import BlobChange, Timeline, TimelineCommit
@@ -131,6 +133,10 @@ def test_definitions(tmp_path: Path) -> None:
     ]
 
 
+def known(*names: str) -> KnownKeys:
+    return KnownKeys(names=dict.fromkeys(names, Evidence(repo="up", commit="c")), near=frozenset(names))
+
+
 def test_yaml_keys_that_only_the_pin_knows(tmp_path: Path) -> None:
     history = History.start(tmp_path / "down")
     text = "modules:\n  train:\n    lr: 1\n    old_key: 2  # used\n    ours: 3\n"
@@ -145,7 +151,7 @@ def test_yaml_keys_that_only_the_pin_knows(tmp_path: Path) -> None:
     )
     keys, skipped = read_yaml_keys(Tree(open_repository(history.path), commit), ("configs",))
     place = Evidence(repo="up", commit="c", path="a.py", lines=(1, 1))
-    stale = list(find_stale_keys(keys, {"old_key": place, "lr": place, "unused": place}, {"lr", "older_key"}))
+    stale = list(find_stale_keys(keys, {"old_key": place, "lr": place, "unused": place}, known("lr", "older_key")))
     assert [(one.key, one.location, one.others, one.suggestion) for one in stale] == [
         ("old_key", Location("configs/a.yaml", 4), 1, None)
     ]
@@ -170,12 +176,13 @@ def test_a_near_name_needs_more_than_like_letters(key: str, new: list[str], near
 
 
 def test_a_key_follows_its_section_or_leaves_it() -> None:
-    known = {"validation.freq", "validation.steps", "validation.enable", "model.hf_path", "model.name", "model.kind"}
+    then = {"validation.freq", "validation.steps", "validation.enable", "model.hf_path", "model.name", "model.kind"}
     after = {"validator.freq", "validator.steps", "validated.steps", "hf_path", "model_spec.name", "model.kind"}
-    keys = {key: [Location("c.yaml", line)] for line, key in enumerate(sorted(known), 1)}
+    keys = {key: [Location("c.yaml", line)] for line, key in enumerate(sorted(then), 1)}
     keys["validation.steps"] *= 3
     place = Evidence(repo="up", commit="0" * 40)
-    found = find_stale_keys(keys, dict.fromkeys(known, place), after, frozenset({"hf_path", "name"}))
+    now = replace(known(*after), top=frozenset({"hf_path", "name"}))
+    found = find_stale_keys(keys, dict.fromkeys(then, place), now)
     assert [(one.key, one.lines, one.suggestion) for one in found] == [
         ("validation.steps", 3, "validator.steps"),
         ("model.hf_path", 1, "hf_path (in no section)"),
@@ -183,6 +190,66 @@ def test_a_key_follows_its_section_or_leaves_it() -> None:
         ("validation.enable", 1, None),
         ("validation.freq", 1, "validator.freq"),
     ]
+
+
+MAIN = """\
+from dataclasses import dataclass
+from typing import Annotated
+@dataclass
+class OneConfig:
+    steps: int = 1
+@dataclass
+class SpecConfig:
+    steps: int = 1
+@dataclass
+class Config:
+    training: OneConfig
+    saving: OneConfig
+    debug: OneConfig
+"""
+THEN = {"keel/config.py": MAIN + "    fault: OneConfig\n    model: OneConfig\n"}
+NOW = {
+    "keel/config.py": MAIN + "    spec: Annotated[SpecConfig, tyro.conf.Suppress]\n",
+    "keel/other/job.py": "from keel.config import *\nfrom keel.config import Config, OneConfig, SpecConfig\n"
+    "@dataclass\nclass JobConfig(Config):\n    fault: OneConfig\n"
+    "@dataclass\nclass ToyConfig:\n    training: OneConfig\n    spec: SpecConfig\n    late: OneConfig\n",
+}
+
+
+def test_our_files_are_read_by_the_configuration_that_has_most_of_their_sections(tmp_path: Path) -> None:
+    """A section that only another configuration has is gone, and no key goes where nobody can set it."""
+    history = History.start(tmp_path / "up")
+    commits = [history.commit("pin", THEN), history.commit("tip", NOW)]
+    trees = [Tree(open_repository(history.path), commit) for commit in commits]
+    sides = [Resolver(build_index([Part(tree=tree, packages=PACKAGES)])) for tree in trees]
+    keys = ("training.steps", "saving.steps", "debug.steps", "fault.steps", "model.steps", "ours.steps")
+    options = [read_options(side, PACKAGES) for side in sides]
+    sections = find_sections(options[0], sides[0], keys)
+    after = read_known(options[1], sides[1], sections)
+    assert sections == {"training", "saving", "debug", "fault", "model"}
+    assert "fault.steps" in options[1].known(sides[1])
+    assert {key for key in after.near if "." in key} == {"training.steps", "saving.steps", "debug.steps"}
+    places = {key: [Location("c.yaml", line)] for line, key in enumerate(keys, 1)}
+    stale = find_stale_keys(places, options[0].known(sides[0]), after)
+    assert [(one.key, one.suggestion) for one in stale] == [
+        ("fault.steps", "fault.steps (only in keel/other)"),
+        ("model.steps", None),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("message", "told"),
+    [
+        ("| `training.size` |\n`training.tokens` | Tokens |", "training.tokens"),
+        ("training.size -> training.tokens", "training.tokens"),
+        ("Renames `training.size`\nto `training.tokens`.", "training.tokens"),
+        ("`training.size` goes. `training.tokens` is new.", None),
+        ("`training.size` -> `training.elsewhere`", None),
+        ("`my.training.size` -> `training.tokens`", None),
+    ],
+)
+def test_a_message_may_name_the_new_key(message: str, told: str | None) -> None:
+    assert find_told(message, "training.size", {"training.tokens"}) == told
 
 
 def test_a_key_is_lost_where_no_commit_knows_it_any_more() -> None:
@@ -219,8 +286,8 @@ def test_keys_beyond_the_configured_folders_count_by_their_inner_path(tmp_path: 
     tree = Tree(open_repository(history.path), commit)
     keys = join_beyond(*(read_yaml_keys(tree, (folder,))[0] for folder in ("configs/up", "examples/up")))
     place = Evidence(repo="up", commit="c", path="a.py", lines=(1, 1))
-    known = dict.fromkeys(("ac.mode", "seed", "model", "trainer.model"), place)
-    stale = [(one.key, str(one.location), one.others) for one in find_stale_keys(keys, known, set())]
+    then = dict.fromkeys(("ac.mode", "seed", "model", "trainer.model"), place)
+    stale = [(one.key, str(one.location), one.others) for one in find_stale_keys(keys, then, known())]
     assert stale == [
         ("ac.mode", "configs/up/base.yaml:2", 1),
         ("seed", "configs/up/base.yaml:3", 1),
@@ -231,7 +298,7 @@ def test_keys_beyond_the_configured_folders_count_by_their_inner_path(tmp_path: 
 def test_a_nested_yaml_key_is_told_once() -> None:
     place, line = Evidence(repo="up", commit="c", path="a.py", lines=(1, 1)), Location("a.yaml", 3)
     keys = {"steps": [line], "training.steps": [line], "seed": [line]}
-    stale = find_stale_keys(keys, dict.fromkeys(keys, place), {"seed"})
+    stale = find_stale_keys(keys, dict.fromkeys(keys, place), known("seed"))
     assert [one.key for one in stale] == ["training.steps"]
 
 
@@ -335,8 +402,8 @@ def test_a_class_that_only_a_run_knows_is_skipped(tmp_path: Path) -> None:
 def test_the_keys_of_a_section_that_is_gone_are_told_once() -> None:
     here = Location("a.yaml", 1)
     keys = {"job": [here], "name": [Location("a.yaml", 2)], "job.name": [Location("a.yaml", 2)], "other": [here]}
-    known = dict.fromkeys(keys, Evidence(repo="r", commit="c"))
-    assert [one.key for one in find_stale_keys(keys, known, set())] == ["job.name", "other"]
+    then = dict.fromkeys(keys, Evidence(repo="r", commit="c"))
+    assert [one.key for one in find_stale_keys(keys, then, known())] == ["job.name", "other"]
 
 
 def test_a_key_is_shown_as_our_file_writes_it(tmp_path: Path) -> None:
@@ -346,5 +413,5 @@ def test_a_key_is_shown_as_our_file_writes_it(tmp_path: Path) -> None:
     tree = Tree(open_repository(history.path), commit)
     keys, _ = read_yaml_keys(tree, ("configs",))
     place = Evidence(repo="r", commit="a" * 40, path="p.py", lines=(1, 1))
-    stale = spell_out(tree, find_stale_keys(keys, {"float8.emulate": place, "deep.er": place}, set()))
+    stale = spell_out(tree, find_stale_keys(keys, {"float8.emulate": place, "deep.er": place}, known()))
     assert [one.written for one in stale] == ["quantize.more.deep.er", "quantize.linear.float8.emulate"]

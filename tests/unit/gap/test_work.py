@@ -89,17 +89,19 @@ def test_a_need_is_told_with_the_change_that_brought_it(tmp_path: Path) -> None:
     commits = [
         history.commit("One (#1)", project(">=3.10", "fast>=1", "slow", "new")),
         history.commit("Two (#2)", project(">=3.11", "fast>=2", "new>=3")),
-        history.commit("Three (#3)", project(">=3.11", "fast>=2", "new>=3") | {"up/a.py": ""}),
+        history.commit("Three (#3)", project(">=3.11", "fast>=2,<5", "new>=3") | {"up/a.py": ""}),
     ]
     upstream = open_repository(history.path)
     log = [read_commit(upstream, one) for one in reversed(commits)]
     sides = [Tree(upstream, one) for one in (pin, commits[-1])]
     rows = compare_declarations(*(read_declarations(side) for side in sides))
     touched = dict.fromkeys(commits, ("pyproject.toml",))
-    found = name_needs(mark_imported(rows, sides[1]), log, touched, open_reader(upstream))
+    found = list(name_needs(mark_imported(rows, sides[1]), log, touched, open_reader(upstream)))
+    bounds = {row.name: [(bound, one.pull_request) for bound, one in row.bounds] for row in found if row.bounds}
+    assert bounds == {"fast": [(">=2", 2), ("<5", 3)]}
     assert {row.name: (row.by.pull_request if row.by else None, row.imported_at) for row in found} == {
         "python": (2, None),
-        "fast": (2, None),
+        "fast": (3, None),
         "new": (1, None),
         "old": (1, None),
         "slow": (2, "up/__init__.py"),
@@ -151,7 +153,7 @@ def test_platforms_come_first_and_what_left_ci_is_told() -> None:
         "CI job integration: on → switched off (.github/workflows/ci.yaml:9).",
         "ROCm wheels in CI: nightly/rocm7.1 is gone (.github/workflows/ci.yaml:3 at the pin).",
         "CUDA wheels in CI: nightly/cu126 → nightly/cu130 (.github/workflows/ci.yaml:4).",
-        "CI gpu-arch-type: rocm is gone (.github/workflows/ci.yaml:5 at the pin).",
+        "CI gpu-arch-type: cuda and rocm at the pin; cuda at the tip (.github/workflows/ci.yaml:5 at the pin).",
     ]
 
 
@@ -172,7 +174,7 @@ def test_an_image_that_is_still_built_is_not_gone() -> None:
     tip.append(declared("python-version", "3.11", Kind.SETTING))
     pin.append(declared("image", "${CI_IMAGE}:${CI_PIPELINE_ID}", Kind.IMAGE))  # a variable names no image
     assert [change.sentence() for change in find_platform_changes(pin, tip)] == [
-        "CI python-version: 3.10 is gone (a.yml:5 at the pin)."
+        "CI python-version: 3.10 and 3.11 at the pin; 3.11 at the tip (a.yml:5 at the pin)."
     ]
 
 
@@ -180,7 +182,7 @@ def test_values_that_stay_are_not_told_as_replaced() -> None:
     versions = [declared("python-version", spec, Kind.SETTING) for spec in ("3.9", "3.10", "3.12", "3.13")]
     told = find_platform_changes(versions[:2], versions[1:])
     assert [change.sentence() for change in told] == [
-        "CI python-version: gone 3.9; new 3.12 and 3.13 (.github/workflows/ci.yaml:1)."
+        "CI python-version: 3.9 and 3.10 at the pin; 3.10, 3.12 and 3.13 at the tip (.github/workflows/ci.yaml:1)."
     ]
     assert "from 3.10 and 3.9 to 3.12 and 3.13" in find_platform_changes(versions[:2], versions[2:])[0].sentence()
 

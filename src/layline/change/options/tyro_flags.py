@@ -117,14 +117,19 @@ def _class_of(resolver: Resolver, classes: Classes, module: str, node: ast.expr 
 
 def _find_flags(resolver: Resolver, classes: Classes, owner: str, prefix: str, depth: int) -> Iterator[Flag]:
     for name, field in all_fields(resolver, classes, owner).items():
-        hidden = _HIDDEN.search(field.annotation or "") or "init=False" in (field.default or "").replace(" ", "")
-        if hidden or name.startswith("_") or depth > _DEEPEST:
+        if is_hidden(field) or name.startswith("_") or depth > _DEEPEST:
             continue
         inner = _nested(resolver, classes, field)
         if inner is not None:
             yield from _find_flags(resolver, classes, inner, f"{prefix}{name}.", depth + 1)
         elif not _is_optional_class(resolver, classes, field):
             yield _flag(prefix, name, field)
+
+
+def is_hidden(field: ConfigField) -> bool:
+    """Nobody can set it from outside the code."""
+    made = "init=False" in (field.default or "").replace(" ", "")
+    return made or _HIDDEN.search(field.annotation or "") is not None
 
 
 def _nested(resolver: Resolver, classes: Mapping[str, object], field: ConfigField) -> str | None:

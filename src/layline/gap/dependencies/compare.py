@@ -50,6 +50,8 @@ class Difference:
     changes: tuple[Change, ...]
     by: Commit | None = None
     """The commit that made it what it is at the tip; only what a run needs is asked for."""
+    bounds: tuple[tuple[str, Commit], ...] = ()
+    """Of bounds that came one after the other (`>=3.6.0`, `<4.8.0`) each with its commit, the oldest first."""
     imported_at: str | None = None
     """A file of the tip that still imports what is no longer declared."""
 

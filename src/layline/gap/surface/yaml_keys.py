@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import posixpath
 from collections.abc import Iterable, Iterator, Mapping, Set
 from dataclasses import replace
 from itertools import takewhile
+from typing import TYPE_CHECKING
 
 import yaml
 
@@ -13,19 +15,22 @@ from layline.core.evidence import Evidence, Location, Skipped
 from layline.source.tree import Tree
 from layline.yaml_text import NotYaml, compose_yaml
 
+if TYPE_CHECKING:
+    from layline.gap.surface.known_keys import KnownKeys
+
 _MAX_BYTES = 1_000_000
 _DEEPEST = 20
 
 
 def find_stale_keys(
-    keys: Mapping[str, list[Location]], before: Mapping[str, Evidence], after: Set[str], top: Set[str] = frozenset()
+    keys: Mapping[str, list[Location]], before: Mapping[str, Evidence], after: KnownKeys
 ) -> Iterator[StaleKey]:
     """Every key that `before` (name → where the pin has it) knows and `after` does not, those with most lines of ours
-    first; `top` are names that stand in no section at the tip, and stood in one at the pin.
+    first.
     """
-    moves = find_moved_sections(before.keys(), after)
-    new = sorted(after - before.keys())
-    gone = keys.keys() & before.keys() - after
+    moves = find_moved_sections(before.keys(), after.near)
+    new = sorted(after.near - before.keys())
+    gone = keys.keys() & before.keys() - after.names.keys()
     told = {(key.rpartition(".")[2], keys[key][0]) for key in gone if "." in key}
     sections = {(key.rpartition(".")[0].rpartition(".")[2], keys[key][0].path) for key in gone if "." in key}
     for key in sorted(gone, key=lambda one: (-len(keys[one]), one)):
@@ -38,9 +43,18 @@ def find_stale_keys(
             key=key,
             location=places[0],
             others=len(places) - 1,
-            suggestion=find_top(key, top) or find_follower(key, moves, after) or find_near(key, new),
+            suggestion=_find_elsewhere(key, after)
+            or find_top(key, after.top)
+            or find_follower(key, moves, after.near)
+            or find_near(key, new),
             pin_evidence=before[key],
         )
+
+
+def _find_elsewhere(key: str, after: KnownKeys) -> str | None:
+    """The same key of another configuration."""
+    place = after.elsewhere.get(key)
+    return f"{key} (only in {posixpath.dirname(place.path)})" if place is not None and place.path else None
 
 
 def find_moved_sections(before: Set[str], after: Set[str]) -> dict[str, str]:
