@@ -241,7 +241,7 @@ def test_places_that_break_enter_the_recommendation(project: Project, capsys: py
     assert project.run("weekly", "--week", "2026-W19", "--couplings") == 0
     status = project.record()["engine_status"]
     assert status["places_that_break"] == 1
-    assert status["recommendation_rule"] == "1 place that breaks (our rule: plan sync from 1 on)"
+    assert status["recommendation_rule"] == "1 place breaks; from 1 on a sync is planned (plan_breaks in layline.toml)"
     assert "1 file we use" in " ".join(capsys.readouterr().out.split())
 
 

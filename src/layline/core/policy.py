@@ -24,11 +24,13 @@ class Policy:
     plan_age_days: int = 60
     """Days between pin and tip from which a sync is planned."""
     plan_breaks: int = 1
-    """Couplings or patches that break at the tip from which a sync is planned."""
+    """Places of ours that break at the tip from which a sync is planned."""
     urgent_behind: int = 2000
-    """Commits behind, and days below, count as urgent only where something breaks or nobody looked."""
+    """Commits behind from which it is urgent: these and the days only where something breaks or nobody looked."""
     urgent_age_days: int = 180
+    """Days between pin and tip from which it is urgent."""
     urgent_breaks: int = 50
+    """Places of ours that break at the tip from which it is urgent."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,20 +75,28 @@ def _fire(inputs: Inputs, policy: Policy) -> Iterator[tuple[Label, str]]:
     if inputs.behind == 0:
         yield Label.MONITOR, "the pin holds everything the tip has"
         return
-    limits = (
-        (Label.URGENT, "place that breaks|places that break", inputs.will_break, policy.urgent_breaks),
-        (Label.URGENT, "day between pin and tip|days between pin and tip", inputs.age_days, policy.urgent_age_days),
-        (Label.URGENT, "commit behind|commits behind", inputs.behind, policy.urgent_behind),
-        (Label.PLAN, "place that breaks|places that break", inputs.will_break, policy.plan_breaks),
-        (Label.PLAN, "day between pin and tip|days between pin and tip", inputs.age_days, policy.plan_age_days),
-        (Label.PLAN, "commit behind|commits behind", inputs.behind, policy.plan_behind),
+    breaks, days, commits = (
+        "place breaks|places break",
+        "day lies between pin and tip|days lie between pin and tip",
+        "commit is missing|commits are missing",
     )
-    for label, what, value, limit in limits:
+    limits = (
+        (Label.URGENT, "urgent_breaks", breaks, inputs.will_break),
+        (Label.URGENT, "urgent_age_days", days, inputs.age_days),
+        (Label.URGENT, "urgent_behind", commits, inputs.behind),
+        (Label.PLAN, "plan_breaks", breaks, inputs.will_break),
+        (Label.PLAN, "plan_age_days", days, inputs.age_days),
+        (Label.PLAN, "plan_behind", commits, inputs.behind),
+    )
+    for label, setting, what, value in limits:
+        limit = getattr(policy, setting)
         if label is Label.URGENT and inputs.will_break == 0:
             continue  # an old pin that everything of ours would still fit can wait for a plan
         if limit and value is not None and value >= limit:
             one, many = what.split("|")
-            yield label, f"{value} {one if value == 1 else many} (our rule: {label} from {limit} on)"
+            done = "is urgent" if label is Label.URGENT else "is planned"
+            told = one if value == 1 else many
+            yield label, f"{value} {told}; from {limit} on a sync {done} ({setting} in layline.toml)"
     if inputs.dependency_floor is not None:
         yield Label.PLAN, f"the tip needs {inputs.dependency_floor}"
     yield Label.MONITOR, "no threshold is reached"

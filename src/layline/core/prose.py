@@ -15,6 +15,8 @@ _IRREGULAR = {
     "sets": "set",
     "stops": "stop",
     "imports": "import",
+    "uses": "use",
+    "names": "name",
     "entry": "entries",
     "dependency": "dependencies",
 }

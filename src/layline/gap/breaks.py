@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from enum import StrEnum
 from typing import TYPE_CHECKING
 
 from layline.change.homes import may_replace
@@ -39,15 +40,58 @@ def find_silent(gap: Gap) -> list[Drift]:
     return list({row.location: row for row in reversed(rows)}.values())[::-1]
 
 
-def find_doubtful(gap: Gap) -> frozenset[str]:
-    """Places that may break or need a look, and do not break anyway."""
+class Standing(StrEnum):
+    """What becomes of one place of ours at the tip; every place has one."""
+
+    BREAKS = "break"
+    STOPS = "stop applying"
+    LOOK = "need a look"
+    FITS = "fit"
+
+
+def find_standings(gap: Gap) -> dict[str, Standing]:
+    """Every place where our code uses the upstream, in order. What a patch does to another package is none."""
     unsure = {Consequence.MAY_BREAK, Consequence.LOOK}
-    return frozenset(str(one.location) for one in gap.couplings if one.consequence in unsure) - set(find_places(gap))
+    patches = [row for row in gap.patches or () if _is_theirs(row)]
+    look = {str(one.location) for one in gap.couplings if one.consequence in unsure}
+    look |= {str(row.location) for row in patches if row.severity is Severity.LOOK}
+    broken, stops = set(find_places(gap)), {str(row.location) for row in find_silent(gap)}
+    places = {str(one.location) for one in gap.couplings} | {str(row.location) for row in patches} | broken | stops
+    return {
+        place: Standing.BREAKS
+        if place in broken
+        else Standing.STOPS
+        if place in stops
+        else Standing.LOOK
+        if place in look
+        else Standing.FITS
+        for place in sorted(places)
+    }
+
+
+def _is_theirs(row: Drift) -> bool:
+    """The patch changes this upstream, not another package or code of ours; what it adds there counts."""
+    return row.kind is not DriftKind.EXTERNAL or row.has(Reason.ADDS_MISSING, Reason.OUR_ADDITION)
+
+
+def find_doubtful(gap: Gap) -> frozenset[str]:
+    """Places that may break or need a look."""
+    return frozenset(place for place, standing in find_standings(gap).items() if standing is Standing.LOOK)
+
+
+def find_doubtful_rows(gap: Gap) -> list[Coupling | Drift]:
+    """What is said of these places: what may break first, then what only changed, then patches alone."""
+    doubtful, order = find_doubtful(gap), (Consequence.MAY_BREAK, Consequence.LOOK)
+    found = [one for one in gap.couplings if one.consequence in order and str(one.location) in doubtful]
+    told = {str(one.location) for one in found}
+    rows = {str(row.location): row for row in reversed(gap.patches or ()) if row.severity is Severity.LOOK}
+    patches = [row for place, row in reversed(rows.items()) if place in doubtful - told]
+    return [*sorted(found, key=lambda one: order.index(one.consequence)), *patches]
 
 
 def count_touched(gap: Gap) -> int:
-    """Places of ours that touch the upstream at all."""
-    return len({one.location for one in gap.couplings} | {row.location for row in gap.patches or ()})
+    """Places where our code uses the upstream at all."""
+    return len(find_standings(gap))
 
 
 _STATES = {

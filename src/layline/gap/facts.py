@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from layline.core.evidence import Evidence, Fact
+from layline.gap.breaks import Standing, find_standings
 from layline.gap.cells import diff_command, requirement_text, span
 from layline.history.commits import say_count
 
@@ -54,6 +56,7 @@ def _find_plan(gap: Gap) -> Iterator[Fact[Any]]:
             "breaks_next": list(step.breaks_next),
             "places": step.places,
             "again": step.again,
+            "code_lines": step.lines,
             "deletes": list(step.asks.deletes),
             "keys": list(step.asks.keys),
             "lines": step.asks.lines,
@@ -71,6 +74,10 @@ def _find_causes(gap: Gap) -> Iterator[Fact[Any]]:
     for cause in gap.causes:
         evidence = Evidence(repo=gap.upstream, commit=cause.commit)
         yield Fact(name=f"cause.{cause.name}", value=list(cause.places), evidence=(evidence,))
+    if gap.surface is not None:
+        counted = Counter(find_standings(gap).values())
+        here = Evidence(repo=gap.downstream, commit=gap.downstream_commit.hash)
+        yield Fact(name="places", value={kind.value: counted[kind] for kind in Standing}, evidence=(here,))
     if gap.effort is not None:
         own = Evidence(repo=gap.downstream, commit=gap.downstream_commit.hash)
         yield Fact(name="effort", value={"lines": gap.effort.lines, "files": gap.effort.files}, evidence=(own,))
@@ -95,6 +102,14 @@ def _find_frame(gap: Gap) -> Iterator[Fact[Any]]:
     yield _told(
         gap, "releases", [name for name, _ in gap.releases], f"git tag --no-merged {pin.hash} --merged {tip.hash}"
     )
+    if gap.release is not None:
+        newest = {"name": gap.release.name, "lacks": gap.release.lacks, "past": gap.release.past}
+        yield _told(gap, "newest_release", newest, say_count(pin.hash, gap.release.name))
+    if gap.last_move is not None:
+        move = gap.last_move
+        moved = Evidence(repo=gap.downstream, commit=move.commit.hash)
+        size = {"files": move.files, "insertions": move.insertions, "deletions": move.deletions}
+        yield Fact(name="last_move", value=size, evidence=(moved,))
     yield _told(gap, "files", len(gap.diff.files), diff)
     yield _told(gap, "insertions", gap.diff.insertions, diff)
     yield _told(gap, "deletions", gap.diff.deletions, diff)

@@ -105,14 +105,14 @@ def measure_impact(pair: Pair) -> Impact:
     beyond, unread_beyond = read_yaml_keys(ours, list_named(pair)) if pair.settings.configs else ({}, ())
     keys = join_beyond(keys, beyond)
     sections = find_sections(options[0], resolvers[0], keys)
-    before, after = (read_known(one, resolver, sections) for one, resolver in zip(options, resolvers, strict=True))
-    stale = spell_out(ours, find_stale_keys(keys, before.names, replace(after, top=after.top - before.top)))
+    then, now = (read_known(one, resolver, sections) for one, resolver in zip(options, resolvers, strict=True))
+    stale = spell_out(ours, find_stale_keys(keys, then.names, replace(now, top=now.top - then.top)))
     unread = (one for one in pair.places.skipped if one.path is None or not is_test(one.path))
     pair.save()
     return Impact(
         surface=surface,
         couplings=couplings,
-        stale_keys=tuple(_name_losses(list(stale), (pin, tip), pair.settings, sections, after.near)),
+        stale_keys=tuple(_name_losses(list(stale), (pin, tip), pair.settings, sections, now.near)),
         used_files=tuple(
             sorted({one.pin_evidence.path for one in couplings if one.pin_evidence and one.pin_evidence.path})
         ),

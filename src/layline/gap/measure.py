@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from datetime import date
@@ -21,7 +21,7 @@ from layline.gap.demands import find_demands
 from layline.gap.dependencies import compare_declarations, find_conflicts, read_declarations
 from layline.gap.effort import measure_effort
 from layline.gap.impact import Impact, list_named, read_impact
-from layline.gap.model import Dependencies, Gap
+from layline.gap.model import Dependencies, Gap, LastMove
 from layline.gap.needs import mark_imported, name_needs
 from layline.gap.overview import (
     find_broken_places,
@@ -37,7 +37,8 @@ from layline.gap.platform import find_platform_changes
 from layline.gap.switched_off import name_switches, open_reader
 from layline.history.changes import read_diff
 from layline.history.commits import compare_commits, read_commit, read_log
-from layline.history.tags import find_other_tags, find_releases
+from layline.history.pins import find_pin_moves
+from layline.history.tags import find_other_tags, find_release, find_releases
 from layline.history.touched import read_touched_files
 from layline.source.tree import Tree
 
@@ -50,10 +51,11 @@ if TYPE_CHECKING:
     from layline.gap.areas import PackageChange
     from layline.gap.dependencies import Difference
     from layline.gap.endpoints import Endpoints
-    from layline.gap.model import Side
+    from layline.gap.model import Cause, Side
     from layline.git import Repository
     from layline.history.changes import Diff
     from layline.history.commits import Distance
+    from layline.history.tags import Release
     from layline.workspace.open import Workspace
 
 
@@ -92,7 +94,7 @@ def measure_between(
     packages = tuple(_find_packages(pin, tip, history))
     mentions = _find_mentions(pair, packages, tip)
     demands = find_demands(_find_deletions(packages, mentions), dependencies, impact.stale_keys)
-    causes = find_causes(history.log, impact.couplings, patches or (), demands)
+    causes = tuple(_size_causes(workspace, find_causes(history.log, impact.couplings, patches or (), demands)))
     broken = len(places) if impact.surface is not None else None
     return Gap(
         key=key,
@@ -111,6 +113,8 @@ def measure_between(
         diff=history.diff,
         releases=history.releases,
         other_tags=history.other_tags,
+        release=history.release,
+        last_move=_read_last_move(workspace, key),
         footprint=measure_footprint(workspace.downstream, workspace.commit, backend, key),
         churn=measure_churn(history.diff, backend.churn),
         areas=measure_areas(history.diff, history.touched, backend.areas),
@@ -196,6 +200,7 @@ class History:
     touched: dict[str, tuple[str, ...]]
     releases: tuple[tuple[str, str], ...]
     other_tags: tuple[str, ...]
+    release: Release | None
 
     @property
     def age_days(self) -> int:
@@ -219,7 +224,26 @@ def _read_history(upstream: Repository, backend: Backend, ends: Endpoints) -> Hi
         touched=read_touched_files(upstream, ends.pin, ends.tip),
         releases=find_releases(upstream, ends.pin, ends.tip),
         other_tags=find_other_tags(upstream, ends.pin, ends.tip),
+        release=find_release(upstream, ends.pin, ends.tip),
     )
+
+
+def _size_causes(workspace: Workspace, causes: Iterable[Cause]) -> Iterator[Cause]:
+    read = cache(workspace.tree.read_text)
+    for cause in causes:
+        yield replace(cause, lines=measure_effort(read, (*cause.places, *cause.again)).lines)
+
+
+def _read_last_move(workspace: Workspace, key: str) -> LastMove | None:
+    """Nothing where the pin was only ever introduced."""
+    downstream, backend = workspace.downstream, workspace.settings.backend(key)
+    for commit, before, after in find_pin_moves(downstream, None, workspace.commit, key, backend):
+        if before is None or after is None:
+            return None
+        diff = read_diff(downstream, commit.parents[0], commit.hash)
+        lines = diff.insertions, diff.deletions
+        return LastMove(commit=commit, files=len(diff.files), insertions=lines[0], deletions=lines[1])
+    return None
 
 
 def read_dependencies(pin: Tree, tip: Tree, only: tuple[str, ...]) -> tuple[Dependencies, tuple[Skipped, ...]]:

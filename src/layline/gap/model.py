@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from layline.gap.platform import PlatformChange
     from layline.history.changes import Diff
     from layline.history.commits import Distance
+    from layline.history.tags import Release
     from layline.source.declared_version import Version
 
 
@@ -44,6 +45,16 @@ class Footprint:
     python: int
     beyond: tuple[tuple[str, int], ...] = ()
     """Folders and files elsewhere that are called like the backend, with their number of files."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LastMove:
+    """The commit of ours that moved the pin last, and what it changed: evidence for how large such work is."""
+
+    commit: Commit
+    files: int
+    insertions: int
+    deletions: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -91,6 +102,8 @@ class PlanStep:
     """Upstream names of ours that the commit after this step breaks."""
     places: int = 0
     """Places of our code that it breaks first."""
+    lines: int = 0
+    """Lines of ours behind all of them."""
     again: int = 0
     """Places that an earlier change breaks first, and that it breaks again, by this or another name."""
     asks: Demand = NOTHING
@@ -116,6 +129,8 @@ class Cause:
     again: tuple[str, ...] = ()
     """Places that an earlier change breaks first, and that this one breaks too: another name on the line, or the same
     one where the earlier change had put it."""
+    lines: int = 0
+    """Lines of ours behind all these places."""
     asks: Demand = NOTHING
     """What it asks of us beside our code."""
 
@@ -146,6 +161,10 @@ class Gap:
     """Tags on commits that the tip has and the pin has not."""
     other_tags: tuple[str, ...]
     """Tags dated between pin and tip that the tip does not hold, oldest first."""
+    release: Release | None
+    """The newest one, wherever it was cut."""
+    last_move: LastMove | None
+    """How the pin moved last; None where its history has no move."""
     footprint: Footprint
     churn: tuple[Churn, ...]
     areas: tuple[AreaChange, ...]

@@ -44,23 +44,23 @@ def _tell_python(gap: Gap, rows: list[Difference]) -> Inline:
 
 
 def _tell_needs(gap: Gap, rows: list[Difference]) -> Inline:
-    """`new: einops (#4); changed: datasets>=3.6.0; dropped: tomli`."""
+    """Kind by kind: `Changed: datasets>=3.6.0. New: einops (#4). Dropped: tomli`."""
     now = [row for row in rows if row.now and (row.now.scope == "runtime" or row.kind is Kind.PYTHON)]
     gone = [row for row in rows if row not in now]
     kinds = {
-        "changed": [row for row in now if row.was and (row.was.scope == "runtime" or row.kind is Kind.PYTHON)],
-        "new": [row for row in now if not row.was],
-        "an extra before": [
+        "Changed": [row for row in now if row.was and (row.was.scope == "runtime" or row.kind is Kind.PYTHON)],
+        "New": [row for row in now if not row.was],
+        "Optional until now": [
             row for row in now if row.was and row.was.scope != "runtime" and row.kind is not Kind.PYTHON
         ],
-        "dropped": [row for row in gone if not row.imported_at],
-        "no longer declared, but still imported": [row for row in gone if row.imported_at],
+        "Dropped": [row for row in gone if not row.imported_at],
+        "No longer declared, but still imported": [row for row in gone if row.imported_at],
     }
     told: list[Inline] = []
     for kind, found in kinds.items():
         names = [_tell_need(gap, row) for row in found[:6]]
         more: list[Inline] = [f"{len(found) - 6} more"] if len(found) > 6 else []
-        told += ["; " if told else "", f"{kind}: ", listed_text([*names, *more])] if found else []
+        told += [f"{' ' if told else ''}{kind}: ", listed_text([*names, *more]), "."] if found else []
     return join_text(*told)
 
 
@@ -71,7 +71,11 @@ def _tell_need(gap: Gap, row: Difference) -> Inline:
         return join_text(f"{name}{row.now.spec if row.now else ''}", _since(gap, row, " (", ")"))
     told: list[Inline] = [name]
     for bound, commit in row.bounds:
-        told += [f"{' with ' if len(told) > 1 else ''}{bound} (", change_cell(gap, commit.hash, commit.pull_request), ")"]
+        told += [
+            f"{' with ' if len(told) > 1 else ''}{bound} (",
+            change_cell(gap, commit.hash, commit.pull_request),
+            ")",
+        ]
     return join_text(*told)
 
 
@@ -91,7 +95,7 @@ def dependency_items(
     """Dependency shifts: platforms and CI, what a run needs in one line, then the rest; the same rank on both sides."""
     needs = [row for row in gap.dependencies.differences if row.rank is Rank.METADATA and row.is_runtime]
     told = [_platform_item(gap, change) for change in _find_platforms(gap)[: max(2, most // 2)]]
-    told += [join_text("Needed at run time: ", _tell_needs(gap, needs), ".")] if needs else []
+    told += [join_text("Needed at run time. ", _tell_needs(gap, needs))] if needs else []
     rows = [row for row in gap.dependencies.differences if not is_platform(row) and row not in needs]
     found = [*told, *(difference_item(gap, row) for row in sorted(rows, key=_dependency_weight)[: most - len(told)])]
     if len(told) + len(rows) > most:

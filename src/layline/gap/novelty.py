@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from layline.change.surface import SurfaceChange
 from layline.core.ours import is_packaged
-from layline.core.prose import count, listed, shorten
+from layline.core.prose import count, listed, shorten, verb
 from layline.core.report import Cell
 from layline.gap.cells import change_cell, change_link
 from layline.gap.platform import NUMBERS
@@ -66,11 +66,11 @@ def tell_gone(gap: Gap) -> tuple[Inline, ...]:
             deleted.append((-len(places) - len(files), package.path, told))
         else:
             dissolved.append(
-                (len(places), f"{package.path} ({len(places)}{', now a module' if package.is_module else ''})")
+                (len(places), f"{package.path} ({len(places)}{', a module now' if package.is_module else ''})")
             )
     rest = [text for _, text in sorted(dissolved, key=_most_first)]
     also = "Other packages" if deleted else "Packages"
-    gone = f"{also} that are gone although we use them (places of ours): {listed(rest, most=4)}."
+    gone = f"{also} are gone that places of ours use; how many: {listed(rest, most=4)}."
     return (*(text for _, _, text in sorted(deleted, key=lambda one: one[:2])), *((gone,) if rest else ()))
 
 
@@ -86,13 +86,12 @@ def _tell_deleted(gap: Gap, package: PackageChange, places: int, files: tuple[st
     where = [
         f"{number} in {folder}" for folder, number in sorted(folders.items(), key=lambda pair: (-pair[1], pair[0]))
     ]
-    ours = [count(places, "place")] if places else []
-    ours.append(f"{count(len(files), 'YAML file')} ({listed(where, most=4)})")
-    used = f", which {listed(ours)} of ours use."
+    ours = f"{count(places, 'place')} of ours {verb(places, 'uses')} it and " if places else ""
+    named_by = f"{count(len(files), 'YAML file')} of ours {verb(len(files), 'names')} it: {listed(where, most=4)}."
     if package.by is None:
-        return f"Upstream deleted {package.path}{used}"
+        return f"Upstream deleted {package.path}. {ours}{named_by}"
     cell = change_cell(gap, package.by.hash, package.by.pull_request)
-    return f"Upstream deleted {package.path} (", cell, f", {package.by.date}){used}"
+    return f"Upstream deleted {package.path} (", cell, f", {package.by.date}). {ours}{named_by}"
 
 
 def tell_classes(gap: Gap) -> str | None:

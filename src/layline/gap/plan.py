@@ -21,7 +21,7 @@ def build_plan(
     releases: Iterable[tuple[str, str]],
     causes: Iterable[Cause],
     *,
-    most: int = 30,
+    most: int = 100,
 ) -> tuple[PlanStep, ...]:
     """Stops at releases, before each commit that breaks places of ours, for the first time or again, or asks something
     else of us, and at the tip; the pin itself is one where the very next commit breaks something.
@@ -53,13 +53,18 @@ def weigh(step: PlanStep) -> tuple[int, bool, int, int]:
 
 
 def say_breaks(step: PlanStep) -> str:
-    """`breaks 4 places of ours, 3 of them again`; empty where nothing breaks."""
+    """`breaks 4 places of ours, 3 of them again (7 lines)`; empty where nothing breaks."""
     if not step.places and not step.again:
         return ""
     told = f"breaks {count(step.places + step.again, 'place')} of ours"
-    if not step.again:
-        return told
-    return f"{told}, {step.again} of them again" if step.places else f"{told} again"
+    again = (f", {step.again} of them again" if step.places else " again") if step.again else ""
+    lines = f" ({count(step.lines, 'line')})" if step.lines else ""
+    return f"{told}{again}{lines}"
+
+
+def find_stops(plan: Iterable[PlanStep]) -> list[PlanStep]:
+    """The steps between pin and tip."""
+    return [step for step in list(plan)[:-1] if step.behind]
 
 
 def say_asks(asks: Demand, files: int | None = None) -> list[str]:
@@ -105,6 +110,7 @@ def _find_stops(
             breaks_next=cause.targets if cause else (),
             places=len(cause.places) if cause else 0,
             again=len(cause.again) if cause else 0,
+            lines=cause.lines if cause else 0,
             asks=cause.asks if cause else NOTHING,
             next=cause.commit if cause else None,
             number=cause.number if cause else None,

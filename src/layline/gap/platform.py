@@ -78,12 +78,9 @@ class PlatformChange:
         since = f" since {self.tell_change()}" if self.by else ""
         if self.is_lost and self.commented:
             idle = listed(list(self.commented), most=4)
-            title = f", titled “{shorten(NUMBERS.sub('', self.by.subject), 90)}”" if self.by else ""
+            title = f", “{shorten(NUMBERS.sub('', self.by.subject), 90)}”" if self.by else ""
             left = f"the tip has {'it' if set(self.commented) <= set(self.pin) else idle} only in a comment"
-            return (
-                f"{self.what}: none{since.rstrip(')')}{title}{')' if since else ''}; the pin had {was}, {left} (",
-                f"{more}).",
-            )
+            return f"{self.what}: none{since}{title}. The pin had {was}; {left} (", f"{more})."
         if self.is_matrix:
             sides = listed(list(self.then), most=6), listed(list(self.now), most=6)
             end = f"{'' if self.at_tip else ' at the pin'}{more})."

@@ -10,7 +10,7 @@ from layline.gap import need_statements, statements
 from layline.gap.breaks import BrokenName, count_touched, find_places, find_silent, group_broken
 from layline.gap.cells import change_cell, commit_cell, join_text, listed_text, own_place
 from layline.gap.novelty import build_novelties, tell_gone
-from layline.gap.plan import weigh
+from layline.gap.plan import find_stops, weigh
 from layline.gap.report_coupling import (
     build_folded_integration,
     build_folded_sources,
@@ -116,7 +116,7 @@ def _high_level(gap: Gap, before: Before | None) -> Section:
             "version",
             gap.pin.version.text if gap.pin.version else "—",
             gap.tip.version.text if gap.tip.version else "—",
-            f"{count(len(gap.diff.files), 'file')} differ, +{gap.diff.insertions} −{gap.diff.deletions} lines",
+            statements.release_phrase(gap),
         ),
         (
             "our places that use it",
@@ -139,22 +139,27 @@ def _recommendation(gap: Gap) -> Section:
     advice = str(gap.recommendation)
     text = join_text(f"{advice[:1].upper()}{advice[1:]}. ", why_sentence(gap))
     stops = _list_stops(gap)
-    tests = " Then stop, and run your tests (only pin and tip were compared), at:"
-    blocks = (Paragraph(join_text(text, tests)), Bullets(tuple(stops))) if stops else (Paragraph(text),)
+    total = len(find_stops(gap.plan))
+    tests = f" Then move the pin in steps: {count(total, 'stop')}, and a run of the tests at each."
+    shown = f" The {len(stops) - 1} weightiest:" if total > MOST_STOPS else ""
+    blocks = (Paragraph(join_text(text, tests, shown)), Bullets(tuple(stops))) if stops else (Paragraph(text),)
     return Section(title="Recommendation", blocks=blocks)
 
 
 def _list_stops(gap: Gap) -> list[Inline]:
     """The stops that weigh most, in the order of the way."""
-    breaking = [step for step in gap.plan if step.behind and step.next]
+    breaking = find_stops(gap.plan)
     weighty = sorted(breaking, key=weigh)[:MOST_STOPS]
     stops: list[Inline] = []
     for step in breaking:
+        here = commit_cell(gap.upstream, step.commit, length=8)
         if step in weighty and step.next:
-            here, cell = commit_cell(gap.upstream, step.commit, length=8), change_cell(gap, step.next, step.number)
+            cell = change_cell(gap, step.next, step.number)
             stops.append((here, f" ({step.date}): the next commit (", cell, f") {say_next(gap, step)}."))
+        elif step in weighty:
+            stops.append((here, f" ({step.date}): {step.reason}."))
     rest = len(breaking) - len(stops)
-    more = f"{count(rest, 'lighter stop')} {verb(rest, 'is')} in the detailed report; then comes the tip."
+    more = f"The other {count(rest, 'stop')}: see the detailed report."
     return [*stops, more] if rest else stops
 
 

@@ -11,15 +11,19 @@ from layline.change.surface import SurfaceChange
 from layline.core.evidence import Evidence
 from layline.core.prose import count, listed, verb
 from layline.core.report import Cell, Paragraph, Section, Table
+from layline.coupling.drift_model import Drift
 from layline.coupling.model import Consequence
 from layline.gap import statements
 from layline.gap.breaks import (
     BrokenName,
+    Standing,
     common_folder,
     find_doubtful,
+    find_doubtful_rows,
     find_further_patches,
     find_places,
     find_silent,
+    find_standings,
     group_broken,
     say_kind,
     say_state,
@@ -31,7 +35,6 @@ if TYPE_CHECKING:
     from datetime import date
 
     from layline.core.report import Block, Inline
-    from layline.coupling.drift_model import Drift
     from layline.coupling.model import Coupling
     from layline.gap.model import Gap
 
@@ -56,7 +59,7 @@ def build_folded_integration(gap: Gap) -> list[Section]:
     if gap.surface is None:
         return []
     found = [_rows(gap), _files(gap), _definitions(gap)]
-    if len(_find_doubtful_rows(gap)) > MOST_COUPLINGS:
+    if len(find_doubtful_rows(gap)) > MOST_COUPLINGS:
         found.append(_doubtful(gap, MOST_FOLDED))
     if len(gap.stale_keys) > MOST_COUPLINGS:
         found.append(_stale(gap, len(gap.stale_keys)))
@@ -127,16 +130,8 @@ def _silent(gap: Gap) -> list[Section]:
     return [Section(title=title, blocks=(table,))]
 
 
-def _find_doubtful_rows(gap: Gap) -> list[Coupling]:
-    """What may break first, then what only changed; a place that breaks anyway stands among the errors."""
-    doubtful = find_doubtful(gap)
-    order = (Consequence.MAY_BREAK, Consequence.LOOK)
-    found = [one for one in gap.couplings if one.consequence in order and str(one.location) in doubtful]
-    return sorted(found, key=lambda one: order.index(one.consequence))
-
-
 def _doubtful(gap: Gap, most: int = MOST_COUPLINGS) -> Section:
-    found = _find_doubtful_rows(gap)
+    found = find_doubtful_rows(gap)
     places = len(find_doubtful(gap))
     title = f"Warnings: {count(places, 'place')} {verb(places, 'needs')} a look"
     if not found:
@@ -144,7 +139,7 @@ def _doubtful(gap: Gap, most: int = MOST_COUPLINGS) -> Section:
     base = common_folder([str(one.location) for one in found[:most]])
     table = Table(
         columns=_COLUMNS,
-        rows=tuple(_coupling_row(gap, one, base) for one in found[:most]),
+        rows=tuple(_row(gap, one, base) for one in found[:most]),
         caption=_tell_base(base),
         more=max(0, len(found) - most),
         more_where=_where(most, len(found)),
@@ -161,6 +156,10 @@ def _where(most: int, total: int) -> str:
 
 def _tell_base(base: str) -> str:
     return f"Places are below {base}." if base else ""
+
+
+def _row(gap: Gap, one: Coupling | Drift, base: str) -> tuple[Inline, ...]:
+    return _patch_row(gap, one, base) if isinstance(one, Drift) else _coupling_row(gap, one, base)
 
 
 def _patch_row(gap: Gap, row: Drift, base: str) -> tuple[Inline, ...]:
@@ -192,25 +191,23 @@ def _coupling_row(gap: Gap, one: Coupling, base: str) -> tuple[Inline, ...]:
 
 
 def _files(gap: Gap) -> Section:
-    """Places of each file of ours: all that use the upstream, those that break, those to look at; patches included."""
-    broken = set(find_places(gap))
-    look = {str(one.location) for one in gap.couplings if one.consequence in {Consequence.MAY_BREAK, Consequence.LOOK}}
-    touched = {str(one.location) for one in gap.couplings} | {str(row.location) for row in gap.patches or ()}
-    counted: dict[str, Counter[str]] = {}
-    for place in sorted(touched | broken):
-        kind = "break" if place in broken else "look" if place in look else "fit"
-        counted.setdefault(place.rpartition(":")[0], Counter())[kind] += 1
-    hurt = sorted(
-        (path for path, kinds in counted.items() if kinds["break"] or kinds["look"]),
-        key=lambda path: (-counted[path]["break"], -counted[path]["look"], path),
-    )
+    """Places of each file of ours by what becomes of them; patches included."""
+    counted: dict[str, Counter[Standing]] = {}
+    for place, standing in find_standings(gap).items():
+        counted.setdefault(place.rpartition(":")[0], Counter())[standing] += 1
+    fine = {path for path, kinds in counted.items() if not kinds.keys() - {Standing.FITS}}
+    hurt = sorted(counted.keys() - fine, key=lambda path: (*(-counted[path][kind] for kind in Standing), path))
     rows: tuple[tuple[Inline, ...], ...] = tuple(
-        (Cell(path, code=True), *(str(counted[path][kind]) for kind in ("break", "look", "fit"))) for path in hurt
+        (Cell(path, code=True), *(str(counted[path][kind]) for kind in Standing)) for path in hurt
     )
+    rest = sum(counted[path].total() for path in fine)
     table = Table(
-        columns=("file", "places that break", "to look at", "that fit"), rows=rows, numeric=frozenset({1, 2, 3})
+        columns=("file", *(f"places that {kind.value}" for kind in Standing)),
+        rows=rows,
+        numeric=frozenset(range(1, 1 + len(Standing))),
+        caption=f"Every place of {count(len(fine), 'further file')} fits: {rest}." if rest else "",
     )
-    errors = sum(1 for path in hurt if counted[path]["break"])
+    errors = sum(1 for path in hurt if counted[path][Standing.BREAKS])
     title = f"Files of ours: {errors} with errors, {len(hurt) - errors} with warnings only"
     return Section(title=title, blocks=(table,) if rows else ())
 

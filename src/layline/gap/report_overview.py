@@ -10,7 +10,7 @@ from layline.gap import statements
 from layline.gap.breaks import count_touched, find_places
 from layline.gap.cells import change_cell, commit_cell, evidence_cell
 from layline.gap.churn import CODE
-from layline.gap.plan import say_asks, say_breaks, weigh
+from layline.gap.plan import find_stops, say_asks, say_breaks, weigh
 from layline.git import DIFF_RULE
 from layline.history.tags import is_version
 
@@ -41,7 +41,8 @@ def build_folded_overview(gap: Gap) -> list[Section]:
     found = [Section(title="What kind of lines changed", blocks=(table,), folded=True)] if rows else []
     if len(gap.plan) > MOST_STEPS:
         steps = Bullets(_steps(gap, list(range(len(gap.plan)))))
-        found.append(Section(title=f"Upgrade plan: all {len(gap.plan)} steps", blocks=(steps,), folded=True))
+        title = f"Upgrade plan: all {len(find_stops(gap.plan))} stops between pin and tip"
+        found.append(Section(title=title, blocks=(steps,), folded=True))
     return found
 
 
@@ -58,6 +59,7 @@ def _figures(gap: Gap) -> Table:
         ("date", gap.pin.commit.date, gap.tip.commit.date, f"{count(gap.age_days, 'day')} apart"),
         ("declared version", _version(gap.pin), _version(gap.tip), _version_impact(gap)),
         ("nearest tag", _tag(gap.pin), _tag(gap.tip), statements.tags_phrase(gap)),
+        ("newest release", *_release(gap)),
         (
             "diff",
             count(len(gap.diff.files), "file"),
@@ -115,8 +117,11 @@ def _plan(gap: Gap) -> Section:
     if len(gap.plan) > MOST_STEPS:
         weighty = sorted(shown, key=lambda index: (index != len(gap.plan) - 1, *weigh(gap.plan[index]), index))
         shown = sorted(weighty[:MOST_STEPS])
-    rest = len(gap.plan) - len(shown)
-    text = statements.plan_sentence(gap) + (f" {rest} lighter steps stand in the appendix." if rest else "")
+    stops = len(find_stops(gap.plan))
+    here = len(find_stops([gap.plan[index] for index in shown]))
+    text = statements.plan_sentence(
+        gap, f"the {here} weightiest stand here, all in the appendix" if here < stops else ""
+    )
     return Section(title="Upgrade plan", blocks=(Paragraph(text), Bullets(_steps(gap, shown))))
 
 
@@ -151,6 +156,15 @@ def _version(side: Side) -> Inline:
         return "none declared"
     place = evidence_cell(side.version.evidence)
     return (f"{side.version.text}, in ", place if isinstance(place, Cell) else Cell(str(place)))
+
+
+def _release(gap: Gap) -> tuple[str, str, str]:
+    """Whether each side has it."""
+    if gap.release is None:
+        return "—", "—", "no release is tagged"
+    has = "has it" if not gap.release.lacks else "lacks it"
+    tip = f"{'has' if gap.release.is_merged else 'lacks'} {gap.release.name} of {gap.release.date}"
+    return has, tip, statements.release_phrase(gap)
 
 
 def _tag(side: Side) -> str:

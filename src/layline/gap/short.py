@@ -7,18 +7,20 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from layline.core.evidence import Evidence
 from layline.core.prose import count, listed, shorten, verb
 from layline.core.report import Bullets, Cell, Paragraph, Section
 from layline.coupling.drift_model import find_breaking
 from layline.coupling.model import Touch
 from layline.gap import need_statements, statements
 from layline.gap.breaks import find_places
-from layline.gap.cells import change_cell, commit_cell, join_text, listed_text
+from layline.gap.cells import change_cell, join_text, listed_text
 from layline.gap.novelty import build_novelties, tell_gone
 from layline.gap.platform import IN_CI, NUMBERS
 
 if TYPE_CHECKING:
     from layline.core.report import Block, Inline
+    from layline.gap.effort import Effort
     from layline.gap.model import Cause, Gap
 
 
@@ -36,7 +38,8 @@ class Before:
 
 def build_short(gap: Gap, before: Before | None) -> Section:
     """One page that a manager can stop after."""
-    blocks: list[Block] = [Paragraph(statements.headline(gap))]
+    release = statements.release_phrase(gap)
+    blocks: list[Block] = [Paragraph(join_text(statements.headline(gap), f" {release[:1].upper()}{release[1:]}."))]
     since = since_sentence(gap, before)
     blocks += [Paragraph(since)] if since else []
     blocks += [Paragraph(cost_sentence(gap))] if gap.surface is not None else []
@@ -93,9 +96,24 @@ def cost_sentence(gap: Gap) -> Inline:
         return "Nothing of ours breaks at the tip; the upgrade is a move of the pin and a run of the tests."
     files = len({place.rpartition(":")[0] for place in places})
     fix = f"Work: fix {count(len(places), 'place')} in {count(files, 'file')} ({_how(gap, places)})."
-    change = "changes" if gap.effort and gap.effort.lines == 1 else "change"
-    lines = f" At least {count(gap.effort.lines, 'line')} {change}." if gap.effort else ""
-    return join_text(f"{fix}{lines}", _causes(gap, len(places)), f"{_beside(gap)} {statements.place_sentence(gap)}")
+    lines = f" With the uses of what they import, that is {_count_lines(gap.effort)} of our code." if gap.effort else ""
+    end = f"{_beside(gap)} {statements.place_sentence(gap)}"
+    return join_text(f"{fix}{lines}", _causes(gap, len(places)), end, _last_move(gap))
+
+
+def _count_lines(effort: Effort) -> str:
+    return f"at least {count(effort.lines, 'line')}"
+
+
+def _last_move(gap: Gap) -> Inline:
+    """What the work was the last time."""
+    move = gap.last_move
+    if move is None:
+        return ""
+    name = f"#{move.commit.pull_request}" if move.commit.pull_request else move.commit.hash[:8]
+    cell = Cell(name, evidence=Evidence(repo=gap.downstream, commit=move.commit.hash))
+    changed = f"{count(move.files, 'file')} of ours, +{move.insertions} −{move.deletions} lines"
+    return " The last move of this pin (", cell, f", {move.commit.date}) changed {changed}."
 
 
 def _beside(gap: Gap) -> str:
@@ -104,11 +122,12 @@ def _beside(gap: Gap) -> str:
     parts = []
     if lines:
         keys = count(len(gap.stale_keys), "key")
-        parts.append(f"{count(lines, 'YAML line')} of ours {verb(lines, 'sets')} {keys} that the tip does not know")
+        parts.append(f"{count(lines, 'YAML line')} {verb(lines, 'sets')} {keys} that the tip does not know")
     if gap.tests:
         files = len({place.path for place in gap.tests})
-        parts.append(f"{count(files, 'test file')} of ours {verb(files, 'imports')} names that are gone")
-    return f" Beside that, {listed(parts)}." if parts else ""
+        names = listed(list(dict.fromkeys(place.path.rpartition("/")[2] for place in gap.tests)), most=3)
+        parts.append(f"{count(files, 'test file')} {verb(files, 'imports')} names that are gone ({names})")
+    return f" Beside the code, {listed(parts)}." if parts else ""
 
 
 def _how(gap: Gap, places: tuple[str, ...]) -> str:
@@ -144,7 +163,9 @@ def _causes(gap: Gap, total: int) -> Inline:
 
 def _tell_again(gap: Gap) -> str:
     again = sum(1 for step in gap.plan if step.again)
-    return f" In steps, {count(again, 'later change')} {verb(again, 'breaks')} some of them again." if again else ""
+    if not again:
+        return ""
+    return f" Who moves the pin in steps meets {count(again, 'later change')} that {verb(again, 'breaks')} some again."
 
 
 def _root_cause(gap: Gap) -> list[Inline]:
@@ -154,20 +175,21 @@ def _root_cause(gap: Gap) -> list[Inline]:
     title = _title_of(gap, gap.causes[0])
     if title is None:
         return []
-    link = commit_cell(gap.upstream, gap.causes[0].commit, length=8)
-    return [("Most of it is one change: ", Cell(title[0]), f" ({title[1]}, ", link, ").")]
+    link = change_cell(gap, gap.causes[0].commit, gap.causes[0].number)
+    return [("Most of it is one change of ", f"{title[1]}: “", Cell(title[0]), "” (", link, ").")]
 
 
 def _title_of(gap: Gap, cause: Cause) -> tuple[str, str] | None:
     for change in gap.changes.kept:
         if cause.commit in change.commits:
-            return (f"{change.title} (#{change.number})" if change.number else change.title), change.date
+            return change.title, change.date
     return None
 
 
 def why_sentence(gap: Gap) -> Inline:
-    """The rule that decided, and what it means: how far one gets without the work."""
-    reason = f"Reason: {gap.recommendation.rule}."
+    """How far one gets without the work, and the rule that decided."""
+    rule = gap.recommendation.rule
+    reason = f"{rule[:1].upper()}{rule[1:]}."
     step = next((one for one in gap.plan if one.places), None)
     if step is None or step.next is None:
         if gap.surface is None:
@@ -177,8 +199,8 @@ def why_sentence(gap: Gap) -> Inline:
     cell, places = change_cell(gap, step.next, step.number), count(step.places, "place")
     if step.behind == 0:
         where = "the first commit after the pin" if step.ahead == 1 else f"commit {step.ahead} after the pin"
-        behind = count(gap.distance.behind, "commit")
-        taken = f"{reason} Almost none of the {behind} can be taken before a fix: {where} ("
-        return taken, cell, f") breaks {places}."
+        left = count(gap.distance.behind - step.ahead + 1, "commit")
+        taken = f"Before a fix we can take none of the {left} from "
+        return taken, cell, f" on, upstream's own fixes included: {where} breaks {places}. {reason}"
     here = f"{step.commit[:12]} ({step.date}, {count(step.behind, 'commit')} after the pin)"
-    return f"{reason} The pin can move to {here} before anything breaks; the next commit (", cell, f") breaks {places}."
+    return f"The pin can move to {here} before anything breaks; the next commit (", cell, f") breaks {places}. {reason}"

@@ -11,10 +11,11 @@ from layline.core.ours import is_packaged
 from layline.core.prose import count, listed, sentence, share, shorten, verb
 from layline.core.revision import Relation
 from layline.coupling.model import Consequence, State, Touch
-from layline.gap.breaks import count_touched, find_doubtful, find_places, say_state
+from layline.gap.breaks import Standing, count_touched, find_places, find_standings, say_state
 from layline.gap.cells import change_cell, join_text, plain_text
 from layline.gap.need_statements import dependency_sentence
 from layline.gap.novelty import build_novelties
+from layline.gap.plan import find_stops
 from layline.history.tags import is_version
 
 if TYPE_CHECKING:
@@ -26,8 +27,8 @@ if TYPE_CHECKING:
 
 
 JUDGED = (
-    "Only pin and tip were compared: what breaks in between and works again at the tip is not listed. "
-    "Run your tests at every stop."
+    "Run your tests at each: only pin and tip were compared, so what breaks in between and works again at the tip is "
+    "not listed."
 )
 
 
@@ -105,6 +106,21 @@ def version_sentence(gap: Gap) -> str:
     return f"The pin declares version {was.text} ({gap.pin.commit.date}), the tip {now.text} ({gap.tip.commit.date})."
 
 
+def release_phrase(gap: Gap) -> str:
+    """`the pin is the newest release, v0.2.2`; how far the newest one is where the pin lacks it."""
+    one = gap.release
+    if one is None:
+        return "no release is tagged"
+    if one.lacks:
+        where = "" if one.is_merged else f", cut on another branch than {gap.ref}"
+        return (
+            f"the newest release is {one.name} of {one.date}{where}; the pin lacks {count(one.lacks, 'commit')} of it"
+        )
+    if one.past:
+        return f"the pin is {count(one.past, 'commit')} past the newest release, {one.name}"
+    return f"the pin is the newest release, {one.name}"
+
+
 def churn_sentence(gap: Gap) -> str:
     lines = gap.diff.insertions + gap.diff.deletions
     parts = sorted((churn for churn in gap.churn if churn.lines), key=lambda churn: -churn.lines)
@@ -146,17 +162,18 @@ def outside_sentence(gap: Gap) -> str | None:
     )
 
 
-def plan_sentence(gap: Gap) -> str:
-    """What the stops are, and how many of the broken places they account for."""
+def plan_sentence(gap: Gap, shown: str = "") -> str:
+    """What the stops are, and how many of the broken places they account for; `shown`: which stand here."""
     told = sum(step.places for step in gap.plan)
     total = gap.recommendation.inputs.will_break or 0
-    releases = "releases and " if gap.releases and any(is_version(name) for name, _ in gap.releases) else ""
+    release = "a release, or " if gap.releases and any(is_version(name) for name, _ in gap.releases) else ""
+    stops = count(len(find_stops(gap.plan)), "stop")
     text = (
-        f"Stops are {releases}the last commits before changes that break a place of ours or ask something else of us: "
-        f"new settings, requirements, platforms. {JUDGED}"
+        f"The way has {stops}{f'; {shown}' if shown else ''}. A stop is {release}the last commit before a change that "
+        f"breaks places of ours or asks for other settings, requirements or platforms. {JUDGED}"
     )
     if any(step.again for step in gap.plan):
-        text += " “Again”: an earlier change breaks the place first, this one breaks it once more."
+        text += " “Again” means that an earlier change breaks the place first."
     rest = total - told
     return f"{text} For {rest} of the {count(total, 'place')} the change was not found." if total and rest > 0 else text
 
@@ -179,14 +196,13 @@ def _coupling_sentences(gap: Gap) -> Iterator[str]:
     places = find_places(gap)
     files = len({place.rpartition(":")[0] for place in places})
     where = f" in {count(files, 'file')}" if places else ""
-    look = len(find_doubtful(gap))
-    total = count_touched(gap)
-    touched = f"the {count(total, 'place')} where our code touches {gap.label}"
-    rest = f"; {count(look, 'other place')} {verb(look, 'needs')} a look" if look else "; the other places fit"
+    standings = Counter(find_standings(gap).values())
+    touched = f"the {count(standings.total(), 'place')} where our code uses {gap.label}"
+    rest = _tell_rest(standings)
     if places:
         yield f"{len(places)} of {touched} {verb(len(places), 'breaks')} at the tip{where}{rest}."
     else:
-        yield f"None of {touched} breaks at the tip{rest if look else ''}."
+        yield f"None of {touched} breaks at the tip{rest}."
     imports = broken_imports(gap)
     if imports:
         names = listed([f"{coupling.target} ({coupling.state.value})" for coupling in imports], most=3)
@@ -197,6 +213,17 @@ def _coupling_sentences(gap: Gap) -> Iterator[str]:
     if breaking:
         told = count(len(breaking), "patch target") + " of ours " + verb(len(breaking), "breaks")
         yield f"{sentence(told)[:-1]} at the tip: {listed(breaking, most=3)}."
+
+
+def _tell_rest(standings: Counter[Standing]) -> str:
+    """`; 3 stop applying, 4 need a look, 39 fit`: the places that do not break, each once."""
+    ones = {Standing.STOPS: "stops applying", Standing.LOOK: "needs a look", Standing.FITS: "fits"}
+    told = [
+        f"{standings[kind]} {one if standings[kind] == 1 else kind.value}"
+        for kind, one in ones.items()
+        if standings[kind]
+    ]
+    return f"; {listed(told)}" if told else ""
 
 
 def feature_deltas(gap: Gap, most: int = 5) -> tuple[str, ...]:

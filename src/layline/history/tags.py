@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -63,6 +64,38 @@ def find_newest_release(repository: Repository) -> str | None:
     names = [name for name in tags if is_final(name)] or [name for name in tags if is_version(name)]
     dates = _read_dates(repository, [tags[name] for name in names])
     return max(names, key=lambda name: (dates.get(tags[name], 0), name), default=None)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Release:
+    """The newest release, seen from the pin."""
+
+    name: str
+    date: str
+    lacks: int
+    """Commits of it that the pin has not."""
+    past: int
+    """Commits of the pin that it has not."""
+    is_merged: bool
+    """The tip holds it; else it was cut on another branch."""
+
+
+def find_release(repository: Repository, pin: str, tip: str) -> Release | None:
+    """The final version that was committed last, no later than the tip."""
+    tags = {name.removeprefix("refs/tags/"): oid for name, oid in repository.refs("refs/tags").items()}
+    names = [name for name in tags if is_final(name)]
+    dates = _read_dates(repository, [tip, *(tags[name] for name in names)])
+    known = [name for name in names if dates.get(tags[name], 0) and dates[tags[name]] <= dates.get(tip, 0)]
+    newest = max(known, key=lambda name: (dates[tags[name]], name), default=None)
+    if newest is None:
+        return None
+    commit = tags[newest]
+    lacks, past, off = (
+        int(repository.git("rev-list", "--count", f"{base}..{end}"))
+        for base, end in ((pin, commit), (commit, pin), (tip, commit))
+    )
+    date = repository.git("log", "-1", "--format=%cs", commit).decode("ascii").strip()
+    return Release(name=newest, date=date, lacks=lacks, past=past, is_merged=off == 0)
 
 
 def find_other_tags(repository: Repository, base: str, tip: str) -> tuple[str, ...]:

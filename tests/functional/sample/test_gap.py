@@ -111,3 +111,46 @@ def test_one_label_has_one_reason_in_every_report(world: Sample, facts: Facts) -
     for backend in ("keel", "spar"):
         status = statuses[f"{backend}_status"]
         assert [status["recommendation"], status["recommendation_rule"]] == facts[backend]["recommendation"]
+
+
+def read_number(pattern: str, text: str) -> int | None:
+    found = re.search(pattern, text)
+    return int(found[1]) if found else None
+
+
+@pytest.mark.parametrize("backend", list(truth.GAPS))
+def test_the_figures_of_one_report_agree_with_one_another(world: Sample, facts: Facts, backend: str) -> None:
+    """One number for one question, wherever it is told: evidence, summary, report, its tables."""
+    folder, told = world.harbor / "docs/backend-gap/reports" / backend / "upstream-main", facts[backend]
+    report, summary = ((folder / f"{name}.md").read_text() for name in ("report", "summary"))
+    places, total = told["places"], sum(told["places"].values())
+    plan = [value for name, value in told.items() if name.startswith("plan.")]
+    causes = [set(value) for name, value in told.items() if name.startswith("cause.")]
+    stale = [value for name, value in told.items() if name.startswith("stale-key.")]
+
+    assert sum(map(len, causes)) == len(set().union(*causes)) == sum(step["places"] for step in plan)
+    for text in (report, summary):
+        assert f"| {total} | {places['break'] or 'none'} of them break |" in text.replace("| 0 of", "| none of")
+        if places["break"]:
+            assert f"{places['break']} of the {total} places" in text
+            assert read_number(r"fix (\d+) places? in", text) == places["break"]
+            assert read_number(r"at least (\d+) line", text) == told["effort"]["lines"]
+        lines = read_number(r"(\d+) YAML lines? sets?", text)
+        assert (lines or 0) == sum(1 + others for others, _ in stale)
+        assert (read_number(r"sets? (\d+) keys? that", text) or 0) == len(stale)
+    for kind, heading in (("break", "Errors: "), ("need a look", "Warnings: ")):
+        words = rf"### {heading}(\d+) places? {kind}|### {heading}(\d+) place {kind.replace(' ', 's ', 1)}"
+        found = re.search(words, report) or re.search(rf"### {heading}(no) places? {kind}", report)
+        assert found is not None
+        assert int(found[1].replace("no", "0")) == places[kind]
+    rows = re.findall(r"^\| `[^`]+` \| (\d+) \| (\d+) \| (\d+) \| (\d+) \|$", report, re.MULTILINE)
+    rest = read_number(r"further files? fits: (\d+)\.", report) or 0
+    sums = [sum(int(row[column]) for row in rows) for column in range(4)]
+    assert not rows or [*sums[:3], sums[3] + rest] == list(places.values())
+
+    stops = len([step for step in plan[:-1] if step["behind"]])
+    listed = len(re.findall(r"^- \[`[0-9a-f]{8}`\].*: ", summary, re.MULTILINE))
+    others = read_number(r"The other (\d+) stops?:", summary) or 0
+    assert listed + others == stops
+    assert (read_number(r"The way has (\d+) stop", report) or 0) == stops
+    assert not stops or read_number(r"in steps: (\d+) stop", summary) == stops

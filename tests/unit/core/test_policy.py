@@ -34,7 +34,10 @@ def test_the_first_rule_that_fires_gives_the_label(
 
 def test_the_rule_names_value_and_threshold() -> None:
     inputs = Inputs(behind=610, age_days=204)
-    assert recommend(inputs).rule == "204 days between pin and tip (our rule: urgent sync from 180 on)"
+    assert (
+        recommend(inputs).rule
+        == "204 days lie between pin and tip; from 180 on a sync is urgent (urgent_age_days in layline.toml)"
+    )
 
 
 def test_zero_switches_a_rule_off() -> None:

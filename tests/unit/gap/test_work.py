@@ -204,10 +204,10 @@ jobs:
     told = find_platform_changes(pin, (), tuple(find_commented(".github/workflows/ci.yaml", text)))
     assert [change.sentence() for change in told] == [
         (
-            "ROCm wheels in CI: none; the pin had nightly/rocm7.1, the tip has nightly/rocm7.2 only in a comment "
+            "ROCm wheels in CI: none. The pin had nightly/rocm7.1; the tip has nightly/rocm7.2 only in a comment "
             "(.github/workflows/ci.yaml:8)."
         ),
-        "CI gpu-arch-type: none; the pin had rocm, the tip has it only in a comment (.github/workflows/ci.yaml:7).",
+        "CI gpu-arch-type: none. The pin had rocm; the tip has it only in a comment (.github/workflows/ci.yaml:7).",
     ]
 
 
