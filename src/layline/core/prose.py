@@ -16,6 +16,7 @@ _IRREGULAR = {
     "stops": "stop",
     "imports": "import",
     "uses": "use",
+    "changes": "change",
     "names": "name",
     "entry": "entries",
     "dependency": "dependencies",

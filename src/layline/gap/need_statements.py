@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from layline.core.prose import count, listed
+from layline.core.prose import count
 from layline.gap.cells import change_cell, join_text, listed_text, place_cell, plain_text
 from layline.gap.dependencies import Kind, Rank
 from layline.gap.dependencies.compare import Move
@@ -26,21 +26,19 @@ def dependency_sentence(gap: Gap) -> Inline:
         return "The package metadata declares the same dependencies at pin and tip."
     python = [row for row in metadata if row.kind is Kind.PYTHON]
     runtime = [row for row in metadata if _is_need(row)]
-    rest = len(metadata) - len(python) - len(runtime)
-    kinds = [f"{len(runtime) if rest else 'all'} at run time"] if runtime else []
-    kinds += [f"{rest if runtime else 'all'} of extras, builds and groups"] if rest else []
-    parts: list[Inline] = [f"{count(len(runtime) + rest, 'requirement')} ({listed(kinds)})"] if kinds else []
-    parts += [_tell_python(gap, python)] if python else []
-    return join_text("The package metadata differs in ", listed_text(parts), ".")
+    total = len(metadata) - len(python)
+    some = "" if not total else ", none of them at run time" if not runtime else f", {len(runtime)} of them at run time"
+    some = ", all of them at run time" if total and len(runtime) == total else some
+    told = f"The package metadata differs in {count(total, 'requirement')}{some}." if total else ""
+    return join_text(told, " " if told and python else "", _tell_python(gap, python) if python else "")
 
 
 def _tell_python(gap: Gap, rows: list[Difference]) -> Inline:
     """The versions of Python where one file says them."""
     was, now = (rows[0].was, rows[0].now) if len(rows) == 1 else (None, None)
     if was is not None and now is not None:
-        since = _since(gap, rows[0], " since ")
-        return join_text(f"Python itself ({was.spec} at the pin, {now.spec} at the tip", since, ")")
-    return f"the range of Python{f' ({len(rows)} files)' if len(rows) > 1 else ''}"
+        return join_text(f"Python went from {was.spec} to {now.spec}", _since(gap, rows[0], " (", ")"), ".")
+    return f"The range of Python differs{f' in {len(rows)} files' if len(rows) > 1 else ''}."
 
 
 def _tell_needs(gap: Gap, rows: list[Difference]) -> Inline:

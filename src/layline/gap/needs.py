@@ -31,23 +31,23 @@ def name_needs(
             continue
         inside = [one for one in commits if row.file in touched.get(one.hash, ())][:MOST]
         by = next((one for one in inside if not _is_told(row, read(f"{one.hash}^", row.file))), None)
-        yield replace(row, by=by, bounds=tuple(_date_bounds(row, inside, read)))
+        yield replace(row, by=by, bounds=tuple(_date_bounds(row, by, inside, read)))
 
 
-def _date_bounds(row: Difference, inside: list[Commit], read: Read) -> Iterator[tuple[str, Commit]]:
-    """New bounds of a need that the pin has too, each with the newest commit before which the file lacked it; none
-    where one commit brought them all.
+def _date_bounds(row: Difference, by: Commit | None, inside: list[Commit], read: Read) -> Iterator[tuple[str, Commit]]:
+    """The bounds that the pin has not, each with the newest commit before which the file lacked it; of a new need first
+    the commit that asked for it at all, without a bound. None where one commit brought everything.
     """
-    if row.was is None or row.now is None or row.was.scope != row.now.scope:
+    if by is None or row.now is None or (row.was is not None and row.was.scope != row.now.scope):
         return
-    dated: list[tuple[int, str]] = []
-    for bound in [one for one in _split(row.now) if one not in _split(row.was)]:
+    dated: list[tuple[int, str]] = [] if row.was else [(inside.index(by), "")]
+    for bound in [one for one in _split(row.now) if row.was is None or one not in _split(row.was)]:
         for number, one in enumerate(inside):
             if all(bound not in _split(item) for item in read(f"{one.hash}^", row.file) if _is_same(item, row)):
                 dated.append((number, bound))
                 break
     for number in sorted({number for number, _ in dated}, reverse=True) if len(set(dict(dated))) > 1 else ():
-        yield ",".join(bound for at, bound in dated if at == number), inside[number]
+        yield ",".join(bound for at, bound in dated if at == number and bound), inside[number]
 
 
 def _split(item: Declaration) -> list[str]:

@@ -40,7 +40,7 @@ def build_novelties(gap: Gap) -> tuple[Inline, ...]:
     if packages:
         beside = " beside models" if models else ""
         items.append(f"New packages{beside}: {listed(packages, most=3)}.")
-    taken = tell_origins(gap, most=3)
+    taken = tell_origins(gap, most=2)
     items += [taken] if taken else []
     areas = [(area, changes) for area, changes in find_novelties(gap) if area not in _UNTOLD]
     areas.sort(key=lambda pair: pair[0] in _ASIDE)
@@ -66,11 +66,13 @@ def tell_gone(gap: Gap) -> tuple[Inline, ...]:
             deleted.append((-len(places) - len(files), package.path, told))
         else:
             dissolved.append(
-                (len(places), f"{package.path} ({len(places)}{', a module now' if package.is_module else ''})")
+                (
+                    len(places),
+                    f"{package.path} ({count(len(places), 'place')}{', a module now' if package.is_module else ''})",
+                )
             )
     rest = [text for _, text in sorted(dissolved, key=_most_first)]
-    also = "Other packages" if deleted else "Packages"
-    gone = f"{also} are gone that places of ours use; how many: {listed(rest, most=4)}."
+    gone = f"{'Also gone' if deleted else 'Gone'} although we use them: {listed(rest, most=4)}."
     return (*(text for _, _, text in sorted(deleted, key=lambda one: one[:2])), *((gone,) if rest else ()))
 
 

@@ -125,11 +125,13 @@ def _high_level(gap: Gap, before: Before | None) -> Section:
             f"{count(files, 'file')} to change; {count(len(gap.stale_keys), 'YAML key')} to replace",
         ),
     )
-    told = [part for part in (statements.headline(gap), since_sentence(gap, before), cost_sentence(gap)) if part]
+    told = [part for part in (statements.headline(gap), since_sentence(gap, before)) if part]
+    cost = cost_sentence(gap)
     return Section(
         title="High level",
         blocks=(
             Paragraph(join_text(*[piece for part in told for piece in (" ", part)][1:])),
+            *([Paragraph(cost)] if cost else []),
             Table(columns=("", "pin", f"tip ({gap.ref})", "impact"), rows=rows),
         ),
     )

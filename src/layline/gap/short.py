@@ -50,7 +50,7 @@ def build_short(gap: Gap, before: Before | None) -> Section:
     found = build_novelties(gap)
     if found:
         blocks += [Paragraph("What became possible upstream:"), Bullets(found)]
-    blocks += [Paragraph("What its dependencies ask:"), Bullets(need_statements.dependency_items(gap, most=8))]
+    blocks += [Paragraph("What its dependencies ask:"), Bullets(need_statements.dependency_items(gap, most=7))]
     return Section(title="In short", blocks=tuple(blocks))
 
 
@@ -96,13 +96,14 @@ def cost_sentence(gap: Gap) -> Inline:
         return "Nothing of ours breaks at the tip; the upgrade is a move of the pin and a run of the tests."
     files = len({place.rpartition(":")[0] for place in places})
     fix = f"Work: fix {count(len(places), 'place')} in {count(files, 'file')} ({_how(gap, places)})."
-    lines = f" With the uses of what they import, that is {_count_lines(gap.effort)} of our code." if gap.effort else ""
+    lines = f" {_tell_lines(gap.effort)}" if gap.effort else ""
     end = f"{_beside(gap)} {statements.place_sentence(gap)}"
     return join_text(f"{fix}{lines}", _causes(gap, len(places)), end, _last_move(gap))
 
 
-def _count_lines(effort: Effort) -> str:
-    return f"at least {count(effort.lines, 'line')}"
+def _tell_lines(effort: Effort) -> str:
+    lines = count(effort.lines, "line")
+    return f"At least {lines} {verb(effort.lines, 'changes')}: these places, and the lines that use what they import."
 
 
 def _last_move(gap: Gap) -> Inline:
@@ -165,7 +166,9 @@ def _tell_again(gap: Gap) -> str:
     again = sum(1 for step in gap.plan if step.again)
     if not again:
         return ""
-    return f" Who moves the pin in steps meets {count(again, 'later change')} that {verb(again, 'breaks')} some again."
+    return (
+        f" {count(again, 'later change')} {verb(again, 'breaks')} some of them again, so each step has its own fixes."
+    )
 
 
 def _root_cause(gap: Gap) -> list[Inline]:
@@ -189,7 +192,7 @@ def _title_of(gap: Gap, cause: Cause) -> tuple[str, str] | None:
 def why_sentence(gap: Gap) -> Inline:
     """How far one gets without the work, and the rule that decided."""
     rule = gap.recommendation.rule
-    reason = f"{rule[:1].upper()}{rule[1:]}."
+    reason = f"Rule: {rule}."
     step = next((one for one in gap.plan if one.places), None)
     if step is None or step.next is None:
         if gap.surface is None:
@@ -200,7 +203,7 @@ def why_sentence(gap: Gap) -> Inline:
     if step.behind == 0:
         where = "the first commit after the pin" if step.ahead == 1 else f"commit {step.ahead} after the pin"
         left = count(gap.distance.behind - step.ahead + 1, "commit")
-        taken = f"Before a fix we can take none of the {left} from "
-        return taken, cell, f" on, upstream's own fixes included: {where} breaks {places}. {reason}"
+        until = f", {where}, breaks {places}. Until they are fixed, none of the {left} from there on can be taken,"
+        return cell, f"{until} upstream's own fixes included. {reason}"
     here = f"{step.commit[:12]} ({step.date}, {count(step.behind, 'commit')} after the pin)"
     return f"The pin can move to {here} before anything breaks; the next commit (", cell, f") breaks {places}. {reason}"

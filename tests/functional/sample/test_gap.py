@@ -134,7 +134,7 @@ def test_the_figures_of_one_report_agree_with_one_another(world: Sample, facts: 
         if places["break"]:
             assert f"{places['break']} of the {total} places" in text
             assert read_number(r"fix (\d+) places? in", text) == places["break"]
-            assert read_number(r"at least (\d+) line", text) == told["effort"]["lines"]
+            assert read_number(r"At least (\d+) line", text) == told["effort"]["lines"]
         lines = read_number(r"(\d+) YAML lines? sets?", text)
         assert (lines or 0) == sum(1 + others for others, _ in stale)
         assert (read_number(r"sets? (\d+) keys? that", text) or 0) == len(stale)

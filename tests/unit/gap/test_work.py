@@ -98,7 +98,7 @@ def test_a_need_is_told_with_the_change_that_brought_it(tmp_path: Path) -> None:
     touched = dict.fromkeys(commits, ("pyproject.toml",))
     found = list(name_needs(mark_imported(rows, sides[1]), log, touched, open_reader(upstream)))
     bounds = {row.name: [(bound, one.pull_request) for bound, one in row.bounds] for row in found if row.bounds}
-    assert bounds == {"fast": [(">=2", 2), ("<5", 3)]}
+    assert bounds == {"fast": [(">=2", 2), ("<5", 3)], "new": [("", 1), (">=3", 2)]}
     assert {row.name: (row.by.pull_request if row.by else None, row.imported_at) for row in found} == {
         "python": (2, None),
         "fast": (3, None),
