@@ -25,7 +25,7 @@ _NEW = re.compile(
     r"^(?:\[[^\]]*\]\s*)*(?:add|support|enable|introduce|implement|allow|new|initial)\w*\b", re.IGNORECASE
 )
 """How the title of a pull request says that it brings something new."""
-_MOST_AREAS, _MOST_PER_AREA, _MOST_MODULES = 4, 2, 6
+_MOST_AREAS, _MOST_PER_AREA, _MOST_MODULES = 4, 2, 5
 _SHARED = frozenset({"common", "base", "utils", "shared", "tools"})
 _UNTOLD = frozenset({"other", "docs", "tests", "workflows"})
 _ASIDE = ("experiments", "experimental", "tests", "examples")

@@ -142,7 +142,7 @@ def beyond_sentence(gap: Gap) -> str | None:
     if not found or not gap.footprint.folders:
         return None
     files = sum(number for _, number in gap.footprint.beyond)
-    return f"Named after it elsewhere: {count(files, 'file')}, in {listed(found, most=8)}."
+    return f"Named after it elsewhere: {count(files, 'file')}, in {listed(found, most=5)}."
 
 
 def outside_sentence(gap: Gap) -> str | None:

@@ -207,8 +207,8 @@ class Config:
     saving: OneConfig
     debug: OneConfig
 """
-THEN = {"keel/config.py": MAIN + "    fault: OneConfig\n    model: OneConfig\n"}
-NOW = {
+THEN: dict[str, str | bytes | None] = {"keel/config.py": MAIN + "    fault: OneConfig\n    model: OneConfig\n"}
+NOW: dict[str, str | bytes | None] = {
     "keel/config.py": MAIN + "    spec: Annotated[SpecConfig, tyro.conf.Suppress]\n",
     "keel/other/job.py": "from keel.config import *\nfrom keel.config import Config, OneConfig, SpecConfig\n"
     "@dataclass\nclass JobConfig(Config):\n    fault: OneConfig\n"
