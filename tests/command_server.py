@@ -67,7 +67,7 @@ def _answer(answers: socket.socket, command: int) -> None:
 
 
 def run(request: dict[str, object]) -> None:
-    """Be `python -m layline WORDS` in the caller's folder and environment."""
+    """Be `python -m layline WORDS` in the caller's folder and environment, or `python SCRIPT`."""
     os.chdir(str(request["cwd"]))
     os.environ.clear()
     os.environ.update({str(name): str(value) for name, value in dict(request["env"]).items()})  # type: ignore[call-overload]
@@ -75,7 +75,10 @@ def run(request: dict[str, object]) -> None:
     sys.path[0] = str(request["cwd"])
     sys.argv = ["layline", *map(str, list(request["words"]))]  # type: ignore[call-overload]
     try:
-        runpy.run_module("layline", run_name="__main__", alter_sys=True)
+        if request.get("script"):
+            runpy.run_path(str(request["script"]), run_name="__main__")
+        else:
+            runpy.run_module("layline", run_name="__main__", alter_sys=True)
     except SystemExit as left:
         if not isinstance(left.code, int | None):
             raise

@@ -64,9 +64,14 @@ def _start_anew(arguments: tuple[str, ...], cwd: Path, env: dict[str, str]) -> R
     return Result(done.returncode, done.stdout.decode(), done.stderr.decode())
 
 
-def _fork(arguments: tuple[str, ...], cwd: Path, env: dict[str, str]) -> Result:
+def run_script(script: Path, *, cwd: Path, env: dict[str, str]) -> Result:
+    """Run a script that uses layline as a library."""
+    return _fork((), cwd, {**os.environ, "PYTHONPATH": _SOURCE, **env}, script)
+
+
+def _fork(arguments: tuple[str, ...], cwd: Path, env: dict[str, str], script: Path | None = None) -> Result:
     """The same, from a process that has imported layline already (`command_server.py`)."""
-    with Running(arguments, cwd, env) as running:
+    with Running(arguments, cwd, env, script) as running:
         too_late = threading.Timer(_TIMEOUT_S, running.kill)
         too_late.start()
         result = running.wait()
@@ -77,9 +82,12 @@ def _fork(arguments: tuple[str, ...], cwd: Path, env: dict[str, str]) -> Result:
 class Running:
     """A command that was forked, the leader of a session of its own, as one that a terminal starts."""
 
-    def __init__(self, arguments: tuple[str, ...], cwd: Path, env: dict[str, str] | None = None) -> None:
+    def __init__(
+        self, arguments: tuple[str, ...], cwd: Path, env: dict[str, str] | None = None, script: Path | None = None
+    ) -> None:
         surroundings = env if env is not None else {**os.environ, "PYTHONPATH": _SOURCE}
-        request = json.dumps({"words": arguments, "cwd": str(cwd), "env": surroundings}).encode()
+        asked = {"words": arguments, "cwd": str(cwd), "env": surroundings, "script": script and str(script)}
+        request = json.dumps(asked).encode()
         (out, out_end), (err, err_end) = os.pipe(), os.pipe()
         self._answers, answers_end = socket.socketpair()
         socket.send_fds(_start_server(), [request], [out_end, err_end, answers_end.fileno()])

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 import yaml
 
-from commands import _SOURCE, layline
+from commands import _SOURCE, Result, layline, run_script
 from layline.sample import write_sample
 
 ROOT = Path(__file__).parents[2]
@@ -101,23 +101,21 @@ def pull_request(harbor: Path, tmp_path: Path) -> Path:
     return clone
 
 
-def _run_action(folder: Path, out: Path, **settings: str) -> subprocess.CompletedProcess[str]:
-    env = {
-        **os.environ,
-        "PYTHONPATH": _SOURCE,
+def _run_action(folder: Path, out: Path, **settings: str) -> Result:
+    return run_script(ACTION, cwd=folder, env={**_name_outputs(out), **settings})
+
+
+def _name_outputs(out: Path) -> dict[str, str]:
+    return {
         "RUNNER_TEMP": str(out),
         "GITHUB_STEP_SUMMARY": str(out / "step.md"),
         "GITHUB_OUTPUT": str(out / "output"),
-        **settings,
     }
-    return subprocess.run(
-        [sys.executable, "-P", str(ACTION)], cwd=folder, env=env, capture_output=True, text=True, check=False
-    )
 
 
 def test_the_action_looks_at_the_pins_that_a_pull_request_moves(pull_request: Path, tmp_path: Path) -> None:
     done = _run_action(pull_request, tmp_path, LAYLINE_BASE="HEAD~1")
-    assert done.returncode == 1, done.stderr
+    assert done.code == 1, done.err
     summary = (tmp_path / "step.md").read_text()
     assert "Keel is pinned 30 commits behind" in summary
     assert "Keel is pinned 0 commits behind" in summary
@@ -125,18 +123,21 @@ def test_the_action_looks_at_the_pins_that_a_pull_request_moves(pull_request: Pa
     assert "moved=keel\n" in (tmp_path / "output").read_text()
     results = json.loads((tmp_path / "layline/sarif/keel.sarif").read_text())["runs"][0]["results"]
     assert {"error", "warning"} == {item["level"] for item in results}
-    assert done.stdout.startswith("::error file=harbor/backends/keel/")
+    assert done.out.startswith("::error file=harbor/backends/keel/")
 
 
 def test_the_action_is_content_where_no_pin_moves(harbor: Path, tmp_path: Path) -> None:
-    done = _run_action(harbor, tmp_path, LAYLINE_BASE="HEAD")
+    """Started as `action.yml` does it; the other tests take it from a process that has imported layline already."""
+    env = {**os.environ, "PYTHONPATH": _SOURCE, **_name_outputs(tmp_path), "LAYLINE_BASE": "HEAD"}
+    command = [sys.executable, "-P", str(ACTION)]
+    done = subprocess.run(command, cwd=harbor, env=env, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout) == (0, ""), done.stderr
     assert (tmp_path / "step.md").read_text() == "Pins that this pull request does not move: keel, spar, rivet.\n"
 
 
 def test_the_action_without_a_base_compares_with_upstream(harbor: Path, tmp_path: Path) -> None:
     done = _run_action(harbor, tmp_path, LAYLINE_BACKENDS="spar", LAYLINE_FAIL_ON="none")
-    assert done.returncode == 0, done.stderr
+    assert done.code == 0, done.err
     assert "Spar is pinned" in (tmp_path / "step.md").read_text()
 
 
@@ -148,8 +149,8 @@ def test_the_action_says_how_much_it_kept(pull_request: Path, tmp_path: Path) ->
         done = _run_action(
             clone, tmp_path, LAYLINE_CACHE=str(tmp_path / "cache"), LAYLINE_BACKENDS="spar", LAYLINE_FAIL_ON="none"
         )
-        assert done.returncode == 0, done.stderr
-        return next(line for line in done.stderr.splitlines() if line.startswith("spar: "))
+        assert done.code == 0, done.err
+        return next(line for line in done.err.splitlines() if line.startswith("spar: "))
 
     told = re.compile(
         r"spar: (\d+) of (\d+) readings of modules and (\d+) of (\d+) rows and files are kept from earlier runs"
@@ -169,8 +170,8 @@ def test_the_action_says_how_much_it_kept(pull_request: Path, tmp_path: Path) ->
 
 def test_the_action_says_what_it_cannot_answer(harbor: Path, tmp_path: Path) -> None:
     done = _run_action(harbor, tmp_path, LAYLINE_BACKENDS="spar", LAYLINE_TO="no-such-ref")
-    assert done.returncode == 2
-    assert "::warning title=layline spar::" in done.stdout
+    assert done.code == 2
+    assert "::warning title=layline spar::" in done.out
     assert "Not answered:" in (tmp_path / "step.md").read_text()
 
 
