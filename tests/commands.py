@@ -64,9 +64,9 @@ def _start_anew(arguments: tuple[str, ...], cwd: Path, env: dict[str, str]) -> R
     return Result(done.returncode, done.stdout.decode(), done.stderr.decode())
 
 
-def run_script(script: Path, *, cwd: Path, env: dict[str, str]) -> Result:
+def run_script(script: Path, *arguments: str, cwd: Path, env: dict[str, str]) -> Result:
     """Run a script that uses layline as a library."""
-    return _fork((), cwd, {**os.environ, "PYTHONPATH": _SOURCE, **env}, script)
+    return _fork(arguments, cwd, {**os.environ, "PYTHONPATH": _SOURCE, **env}, script)
 
 
 def _fork(arguments: tuple[str, ...], cwd: Path, env: dict[str, str], script: Path | None = None) -> Result:

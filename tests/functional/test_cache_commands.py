@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import os
 import sqlite3
-import subprocess
-import sys
 from contextlib import closing
 from pathlib import Path
 
 import pytest
 
-from commands import Result, layline
+from commands import Result, Running, layline
 from histories import History
 
 UPSTREAM = {"up/__init__.py": "", "up/a.py": "def f(): pass\n"}
@@ -77,10 +75,12 @@ def test_a_cache_that_cannot_be_written_costs_time_only(project: Project) -> Non
 
 
 def test_two_processes_at_once(project: Project) -> None:
-    command = [sys.executable, "-m", "layline", "patches", "list", "up", "--format", "json"]
-    source = str(Path(layline.__code__.co_filename).parent.parent / "src")
-    env = {**os.environ, "LAYLINE_CACHE": str(project.cache), "PYTHONPATH": source}
-    running = [subprocess.Popen(command, cwd=project.place, env=env, stdout=subprocess.PIPE) for _ in range(3)]
-    answers = {process.communicate()[0] for process in running}
-    assert len(answers) == 1
-    assert [process.returncode for process in running] == [0, 0, 0]
+    command = ("patches", "list", "up", "--format", "json")
+    env = {**os.environ, "LAYLINE_CACHE": str(project.cache)}
+    running = [Running(command, project.place, env) for _ in range(3)]
+    answers = []
+    for process in running:
+        with process:
+            answers.append(process.wait())
+    assert len({answer.out for answer in answers}) == 1
+    assert [answer.code for answer in answers] == [0, 0, 0]

@@ -5,15 +5,13 @@ from __future__ import annotations
 import os
 import resource
 import signal
-import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-import layline
 from campaign_project import begin, copy_project, inside, now, propose, read_manifest, start_project
+from commands import layline
 from histories import History
 from layline.app.campaign import campaign_baseline, campaign_new, campaign_resume, campaign_round, campaign_status
 from layline.campaign.folder.derive import derive_folder
@@ -155,21 +153,11 @@ def test_edits_made_after_a_crash_are_kept_aside(project: History) -> None:
 
 
 def test_the_command_line_survives_a_kill(tmp_path: Path) -> None:
-    """The same through `python -m layline`, as users run it."""
+    """The same through a command of its own process, as users run it."""
     history = start_project(tmp_path / "project")
     begin(history.path)
-    command = [sys.executable, "-m", "layline", "campaign"]
-    environment = {**os.environ, "PYTHONPATH": str(Path(layline.__file__).parents[1])}
-    killed = subprocess.run(
-        [*command, "baseline"],
-        cwd=history.path,
-        env={**environment, faults.VARIABLE: "9"},
-        check=False,
-        capture_output=True,
-    )
-    assert killed.returncode == -signal.SIGKILL
-    resumed = subprocess.run(
-        [*command, "resume", "--format", "json"], cwd=history.path, env=environment, check=False, capture_output=True
-    )
-    assert resumed.returncode == 0, resumed.stderr
+    killed = layline("campaign", "baseline", cwd=history.path, env={faults.VARIABLE: "9"})
+    assert killed.code == -signal.SIGKILL
+    resumed = layline("campaign", "resume", "--format", "json", cwd=history.path)
+    assert resumed.code == 0, resumed.err
     check_whole(history, rounds=1, kernel="COST=1.00\n")
