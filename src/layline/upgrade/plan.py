@@ -124,8 +124,9 @@ class Again:
 
 def find_unproven(jobs: Iterable[Job], before: Iterable[Judged], after: Again) -> list[tuple[Job, str]]:
     """Jobs that judging the edited files again does not confirm, each with the reason."""
-    listed = list(jobs)
-    misfits = [one for one in before if not one.fits]
+    listed, places = list(jobs), list(before)
+    misfits = [one for one in places if not one.fits]
+    taken = {(one.location.path, one.target) for one in places if one.way == PATCHES}
     known = {one.key for one in misfits}
     compared = set(find_compared([job.broken for job in listed], misfits))
     still = {(one.location.path, one.target) for one in after.places if not one.fits}
@@ -144,7 +145,9 @@ def find_unproven(jobs: Iterable[Job], before: Iterable[Judged], after: Again) -
         used = (after.broken or ()) if is_compared else still
         if job.broken.way == PATCHES and not job.changes:
             used = {*used, *written}  # behind a guard that is false there it fits, and is not mended
-        if (job.path, job.move.old) in used:
+        if job.broken.way == PATCHES and not job.changes and (job.path, job.move.new) in taken:
+            found.append((job, "another line of this file writes that already, and this one may be for other versions"))
+        elif (job.path, job.move.old) in used:
             found.append((job, "the old name is still used after the edit"))
         elif not (is_compared and job.changes) and (job.path, job.move.new) not in there:
             found.append((job, "the edited file, read again, does not reach the new name"))
