@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 MOST_SKIPPED = 30
 MOST_STOPS = 4
-MOST_RISKS = 3
+MOST_RISKS = 2
 
 
 def title_of(gap: Gap) -> str:
@@ -126,7 +126,7 @@ def _high_level(gap: Gap, before: Before | None) -> Section:
         ),
     )
     told = [part for part in (statements.headline(gap), since_sentence(gap, before)) if part]
-    cost = cost_sentence(gap)
+    cost = cost_sentence(gap, whole=False)
     return Section(
         title="High level",
         blocks=(
@@ -175,8 +175,8 @@ def _representative(gap: Gap) -> Section:
     gone = tell_gone(gap)
     shown = (
         *gone[:1],
-        *build_novelties(gap)[:2],
-        *(change_item(gap, change) for change in weighty_changes(gap)[:1]),
+        *build_novelties(gap)[: 1 if gone else 2],
+        *(change_item(gap, change) for change in weighty_changes(gap)[: not gone]),
     )
     changes = count(len(gap.changes.kept), "change")
     text = f"Upstream made {changes} to its code, {len(touching) or 'none'} of them in files that we import or patch."

@@ -37,7 +37,9 @@ def build_folded_overview(gap: Gap) -> list[Section]:
         if churn.files
     )
     columns = ("class", "files", "added", "deleted", "share of lines")
-    table = Table(columns=columns, rows=rows, numeric=frozenset({1, 2, 3, 4}), caption=f"Diff: {DIFF_RULE}.")
+    table = Table(
+        columns=columns, rows=rows, numeric=frozenset({1, 2, 3, 4}), caption=f"Diff: {DIFF_RULE}. {DATE_RULE}"
+    )
     found = [Section(title="What kind of lines changed", blocks=(table,), folded=True)] if rows else []
     if len(gap.plan) > MOST_STEPS:
         steps = Bullets(_steps(gap, list(range(len(gap.plan)))))
@@ -69,7 +71,7 @@ def _figures(gap: Gap) -> Table:
         ("our places that use it", str(count_touched(gap)), f"{_breaks(gap)} of them break", _work(gap)),
         ("recommendation", str(gap.recommendation), gap.recommendation.rule, _inputs(gap)),
     )
-    return Table(columns=("", "pin", f"tip ({gap.ref})", "impact"), rows=rows, caption=DATE_RULE)
+    return Table(columns=("", "pin", f"tip ({gap.ref})", "impact"), rows=rows)
 
 
 def _relation(gap: Gap) -> str:

@@ -87,8 +87,10 @@ def since_sentence(gap: Gap, before: Before | None) -> str:
     return f"Since the last report ({before.date}): {', '.join(told)}."
 
 
-def cost_sentence(gap: Gap) -> Inline:
-    """The size of the work, cause before consequence; empty where our code was not compared."""
+def cost_sentence(gap: Gap, *, whole: bool = True) -> Inline:
+    """The size of the work, cause before consequence; empty where our code was not compared. `whole`: not for one page
+    alone.
+    """
     if gap.surface is None:
         return ""
     places = find_places(gap)
@@ -97,7 +99,7 @@ def cost_sentence(gap: Gap) -> Inline:
     files = len({place.rpartition(":")[0] for place in places})
     fix = f"Work: fix {count(len(places), 'place')} in {count(files, 'file')} ({_how(gap, places)})."
     lines = f" {_tell_lines(gap.effort)}" if gap.effort else ""
-    end = f"{_beside(gap)} {statements.place_sentence(gap)}"
+    end = f"{_beside(gap, whole)} {statements.place_sentence(gap)}"
     return join_text(f"{fix}{lines}", _causes(gap, len(places)), end, _last_move(gap))
 
 
@@ -117,7 +119,7 @@ def _last_move(gap: Gap) -> Inline:
     return " The last move of this pin (", cell, f", {move.commit.date}) changed {changed}."
 
 
-def _beside(gap: Gap) -> str:
+def _beside(gap: Gap, whole: bool) -> str:
     """What has to be changed beside the code that ships: settings and tests."""
     lines = sum(stale.lines for stale in gap.stale_keys)
     parts = []
@@ -127,7 +129,8 @@ def _beside(gap: Gap) -> str:
     if gap.tests:
         files = len({place.path for place in gap.tests})
         names = listed(list(dict.fromkeys(place.path.rpartition("/")[2] for place in gap.tests)), most=3)
-        parts.append(f"{count(files, 'test file')} {verb(files, 'imports')} names that are gone ({names})")
+        told = f" ({names})" if whole else ""
+        parts.append(f"{count(files, 'test file')} {verb(files, 'imports')} names that are gone{told}")
     return f" Beside the code, {listed(parts)}." if parts else ""
 
 
