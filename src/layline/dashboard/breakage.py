@@ -62,6 +62,8 @@ class Breakage:
     touched: int
     """Places of ours that touch the upstream at all."""
     look: int
+    stops: int = 0
+    """Places whose patch stops applying without an error."""
     plan: tuple[Step, ...] = ()
     upstream: str = ""
     files: int = field(default=0)
@@ -102,20 +104,28 @@ def find_breakage(record: GapRecord, plain: Mapping[str, Any]) -> Breakage | Non
     rows = [_read_coupling(fact, commits) for fact in couplings if fact["value"].get("consequence") == "will break"]
     rows += [_read_patch(fact, commits) for fact in patches if fact["value"].get("severity") == "breaks"]
     places = tuple(_merge(rows, dict(_read_causes(facts, commits))))
+    look = {_place_of(fact) for fact in couplings if fact["value"].get("consequence") in ("may break", "look at")}
+    look -= {(path, int(line)) for path, _, line in (one.place.rpartition(":") for one in places) if line.isdigit()}
+    counted = _read_counted(facts)
     return Breakage(
         record=record.id,
         date=record.generated_at,
         places=places,
-        touched=len({_place_of(fact) for fact in (*couplings, *patches)}),
-        look=len(
-            {_place_of(fact) for fact in couplings if fact["value"].get("consequence") in ("may break", "look at")}
-            - {(path, int(line)) for path, _, line in (one.place.rpartition(":") for one in places) if line.isdigit()}
-        ),
+        touched=sum(counted.values()) or len({_place_of(fact) for fact in (*couplings, *patches)}),
+        look=counted.get("need a look", len(look)),
+        stops=counted.get("stop applying", 0),
         plan=tuple(_read_plan(facts)),
         upstream=record.upstream.repo,
         files=len({item.place.rpartition(":")[0] for item in places}),
         pulls=dict(_read_pulls(facts, commits)),
     )
+
+
+def _read_counted(facts: list[Mapping[str, Any]]) -> dict[str, int]:
+    """Every place of the report by what becomes of it; empty in files of older reports."""
+    told = next((fact.get("value") for fact in facts if fact["name"] == "places"), None)
+    counted = told.items() if isinstance(told, Mapping) else ()
+    return {str(kind): number for kind, number in counted if isinstance(number, int)}
 
 
 def find_mismatch(record: GapRecord, plain: Mapping[str, Any]) -> str | None:

@@ -71,6 +71,17 @@ def set_words(text: str, addresses: Addresses) -> Markup:
     return Markup("".join([*pieces, escape(text[last:])]))  # noqa: S704  every piece is escaped
 
 
+def link_pulls(text: str, repository: str) -> Markup:
+    """Escaped text; `(#24)` leads to the pull request of the repository that the text is about."""
+    safe = repository if repository.startswith("https://") else None
+    pieces = re.split(r"(?<=\()#(\d{1,7})(?=\))", text)
+    linked = (
+        _linked(f"#{piece}", f"{safe}/pull/{piece}" if safe else None) if at % 2 else escape(piece)
+        for at, piece in enumerate(pieces)
+    )
+    return Markup("".join(linked))  # noqa: S704  every piece is escaped
+
+
 def _set_token(found: re.Match[str], addresses: Addresses) -> str:
     match found.lastgroup:
         case "pull":

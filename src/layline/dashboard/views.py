@@ -19,7 +19,16 @@ from layline.dashboard.backend_status import (
 )
 from layline.dashboard.commands import audit_command, merged_link, verify_command
 from layline.dashboard.contradictions import Contradiction, find_in_gap, find_in_periodic
-from layline.dashboard.prose import Addresses, Finding, brief_words, count_words, set_finding, set_words, window_words
+from layline.dashboard.prose import (
+    Addresses,
+    Finding,
+    brief_words,
+    count_words,
+    link_pulls,
+    set_finding,
+    set_words,
+    window_words,
+)
 from layline.history.commits import say_count
 from layline.workspace.records import Loaded
 
@@ -82,7 +91,7 @@ class Dive:
     """A gap record as its deep-dive card shows it."""
 
     record: GapRecord
-    headline: str
+    headline: Markup
     recommendation: str | None
     tone: str
     newer: Measurement | None
@@ -178,7 +187,7 @@ def view_dive(
 
     return Dive(
         record=record,
-        headline=summary.headline if summary else record.scope,
+        headline=link_pulls(summary.headline if summary else record.scope, record.upstream.repo),
         recommendation=summary.recommendation if summary else None,
         tone=tone_of(summary.recommendation if summary else None),
         newer=_newer(record, standing),

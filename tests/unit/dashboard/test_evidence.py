@@ -95,6 +95,10 @@ def test_breakage_is_counted_by_place() -> None:
     ]
     assert found.places[0].reasons == ("removed: gone",)
     assert found.touched == 2
+    counted = {"name": "places", "value": {"break": 1, "stop applying": 2, "need a look": 3, "fit": 4}}
+    told = find_breakage(record, {**plain, "facts": [*plain["facts"], counted]})
+    assert told is not None
+    assert (told.count, told.stops, told.look, told.touched) == (1, 2, 3, 10)
     assert find_breakage(record, {**plain, "tip": "f" * 40}) is None
 
 

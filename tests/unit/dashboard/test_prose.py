@@ -8,6 +8,7 @@ from layline.dashboard.prose import (
     BRIEF,
     Addresses,
     brief_words,
+    link_pulls,
     set_finding,
     set_reason,
     set_words,
@@ -111,3 +112,14 @@ def test_windows_read_like_dates(start: str, end: str, shown: str) -> None:
 
 def test_changes_carry_their_sign() -> None:
     assert [signed(value) for value in (1200, -3, 0)] == ["+1,200", "−3", "±0"]
+
+
+@pytest.mark.parametrize(
+    ("repository", "shown"),
+    [
+        ("https://forge/up", 'a &lt; b (<a href="https://forge/up/pull/24" rel="noopener">#24</a>), not #25'),
+        ("javascript:x", "a &lt; b (#24), not #25"),
+    ],
+)
+def test_a_headline_links_the_change_it_names(repository: str, shown: str) -> None:
+    assert str(link_pulls("a < b (#24), not #25", repository)) == shown
