@@ -50,6 +50,29 @@ class Blob:
     data: bytes
 
 
+def find_in_tree(tree: Blob, name: str) -> TreeEntry | None:
+    """The entry called `name` of a tree as git stores it: mode, name and the bytes of an id, again and again.
+
+    ValueError where it is nothing of the kind.
+    """
+    wanted, digits = name.encode("utf-8", "surrogateescape"), len(tree.oid) // 2
+    at = 0
+    while at < len(tree.data):
+        end = tree.data.index(b"\0", at)
+        mode, _, called = tree.data[at:end].partition(b" ")
+        at = end + 1 + digits
+        if at > len(tree.data):
+            raise ValueError(f"tree {tree.oid} ends within an entry")
+        if called == wanted:
+            return TreeEntry(_show_mode(int(mode, 8)), tree.data[end + 1 : at].hex(), name)
+    return None
+
+
+def _show_mode(mode: int) -> str:
+    """As `git ls-tree` does: of a file's permissions only one says anything, whatever old programs wrote."""
+    return f"{0o100755 if mode & 0o100 else 0o100644:06o}" if mode >> 12 == 0o10 else f"{mode:06o}"
+
+
 class ObjectReader:
     """Answers one object at a time, or streams many; safe to use from several threads."""
 

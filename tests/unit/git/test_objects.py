@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import os
+from pathlib import Path
 
 import pytest
 
 from histories import History
 from layline.git import Blob, open_repository
-from layline.git.objects import ObjectReader
+from layline.git.objects import ObjectReader, TreeEntry, find_in_tree
 
 COUNT = 70
 """More than are asked of the waiting process at once."""
@@ -68,3 +69,42 @@ def test_a_listing_under_a_full_hash_is_asked_once(history: History, monkeypatch
     first = list(repository.read_tree(commit))
     monkeypatch.setenv("PATH", "/nowhere")
     assert list(repository.read_tree(commit)) == first
+
+
+PATHS = ["a.txt", "b", "b/c", "b/c/d.py", "b/c/", "b/run.sh", "old", "sub", "none", "b/none", "a.txt/x", "sub/x", "b/./c", "b//c", "é/ü"]  # fmt: skip
+
+
+def test_an_entry_is_what_ls_tree_says_and_needs_no_process(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    history = History.start(tmp_path / "tree")
+    history.gitlink("sub", "3" * 40)
+    history.commit("Some", {"a.txt": "a\n", "b/c/d.py": "d\n", "b/run.sh": "r\n", "é/ü": "u\n"})
+    history.git("update-index", "--chmod=+x", "b/run.sh")
+    listed = (
+        f"{history.git('ls-tree', history.git('write-tree'))}\n100664 blob {history.git('hash-object', 'a.txt')}\told"
+    )
+    tree = history.git("mktree", "--missing", stdin=listed.encode())
+    repository = open_repository(history.path)
+    expected = {path: _ask_git(history, tree, path) for path in PATHS}
+    odd = {path for path in PATHS if {"", "."} & set(path.rstrip("/").split("/"))}
+    assert {path: repository.read_entry(tree, path) for path in PATHS} == expected
+    assert {expected[path].mode for path in ("b", "b/run.sh", "old", "sub")} == {"040000", "100755", "100644", "160000"}  # type: ignore[union-attr]
+    monkeypatch.setattr(repository, "git", _refuse)
+    assert all(repository.read_entry(tree, path) == expected[path] for path in PATHS if path not in odd)
+
+
+def _ask_git(history: History, tree: str, path: str) -> TreeEntry | None:
+    found = history.git("--literal-pathspecs", "ls-tree", "-z", "--full-tree", tree, "--", path.rstrip("/"))
+    head, _, name = found.rstrip("\0").partition("\t")
+    return TreeEntry(head.split()[0], head.split()[2], name) if found else None
+
+
+def _refuse(*words: str) -> None:
+    raise AssertionError(f"asked git for {words}")
+
+
+def test_a_tree_that_is_cut_is_no_tree() -> None:
+    whole = b"100644 a\0" + b"\1" * 20
+    assert find_in_tree(Blob("0" * 40, whole), "a") == TreeEntry("100644", "01" * 20, "a")
+    for cut in (whole[:-1], whole[:5], b"\xff a\0" + b"\1" * 20):
+        with pytest.raises(ValueError, match=r"within an entry|not found|invalid literal"):
+            find_in_tree(Blob("0" * 40, cut), "a")
