@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Protocol
+from collections.abc import Iterable, Iterator
+from typing import Protocol, TypeVar
+
+T = TypeVar("T")
 
 
 class Progress(Protocol):
@@ -22,3 +25,10 @@ def within(progress: Progress, part: str) -> Progress:
         progress(f"{part}: {what}", done, total)
 
     return tell
+
+
+def count(items: Iterable[T], what: str, total: int, progress: Progress) -> Iterator[T]:
+    """The same items; how many have come is told with each."""
+    for number, item in enumerate(items, 1):
+        progress(what, number, total)
+        yield item

@@ -13,6 +13,7 @@ from layline.change.signatures import returns_another
 from layline.change.slots import find_refusing, find_slot_calls
 from layline.core.drift import DriftKind, Fate
 from layline.core.evidence import Evidence, Location
+from layline.core.progress import Progress, count, silent
 from layline.core.why import Reason, Why
 from layline.coupling.binding_kind import compare_returns
 from layline.coupling.callee import (
@@ -57,9 +58,14 @@ class Judge:
     """Judges places against one pair of indexes; of command-line flags `flags.settle_flags` says the rest."""
 
     def __init__(
-        self, comparer: Comparer, running: Running | None = None, owned: Collection[tuple[Location, str]] = ()
+        self,
+        comparer: Comparer,
+        running: Running | None = None,
+        owned: Collection[tuple[Location, str]] = (),
+        progress: Progress = silent,
     ) -> None:
         self._comparer = comparer
+        self._progress = progress
         self._running = running
         self._owners: dict[tuple[str, str], list[Location]] = defaultdict(list)
         """File and target of patched places → lines whose drift rows decide; here only what became of the name is told.
@@ -85,7 +91,7 @@ class Judge:
         with self._comparer.seen.within(set()):
             self._doubtful = frozenset(find_doubtful(self._comparer, listed))
             self._refused = frozenset(self._find_refused_arguments(listed))
-        for place in listed:
+        for place in count(listed, "comparing our overrides and calls", len(listed), self._progress):
             target = self._shorten(place)
             if target is None:
                 continue
@@ -104,7 +110,7 @@ class Judge:
             key = (place.location.path, place.touch, target, verdict, place.guarded, certain)
             group = groups.setdefault(key if owner is None else (owner, target), [])
             group.insert(0 if owner == place.location else len(group), (judged, verdict))
-        for items in groups.values():
+        for items in count(groups.values(), "dating what broke", len(groups), self._progress):
             with self._comparer.seen.within(self.reads[items[0][0].location.path]):
                 coupling = self._couple(items)
             yield coupling

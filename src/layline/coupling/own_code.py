@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from layline.core.progress import Progress, silent
 from layline.coupling.judge import Judge
 from layline.coupling.model import breaks_first
 from layline.coupling.own_uses import find_roots, read_uses
@@ -63,9 +64,9 @@ def find_version(upstream: Repository, commit: str, packages: tuple[str, ...]) -
     return found.text if found is not None else None
 
 
-def read_indexes(*wanted: list[Part]) -> list[Index]:
+def read_indexes(*wanted: list[Part], progress: Progress = silent) -> list[Index]:
     """Every list of parts as one index, read through the cache."""
     cache = open_cache()
-    indexes = build_indexes(wanted, cache)
+    indexes = build_indexes(wanted, cache, progress=progress)
     cache.close()
     return indexes

@@ -15,7 +15,6 @@ from layline.change.surface import SurfaceChange
 from layline.change.trace import Tracer
 from layline.core.evidence import Skipped
 from layline.core.progress import Progress, silent
-from layline.core.weak import weakly
 from layline.coupling.decide import RefKnowledge
 from layline.coupling.flags import FlagChanges, compare_flags_of, settle_flags
 from layline.coupling.judge import Judge
@@ -23,6 +22,7 @@ from layline.coupling.model import is_flag
 from layline.coupling.own_code import find_version, judge_ours, read_indexes, read_ours, read_running
 from layline.coupling.own_keys import find_own_keys
 from layline.coupling.places import KeptPlaces, PlaceKeeper
+from layline.coupling.reading import READING
 from layline.errors import Error
 from layline.history.timeline import read_touched
 from layline.interpreter.modules import find_project_roots
@@ -81,7 +81,9 @@ class Pair:
         before."""
         self.recalled = (0, 0)
         """Of how many files the places were recalled, and of how many they were judged now."""
-        self._ahead: Callable[[], list[Index]] = weakly(self._read)
+        self._ahead: Callable[[Callable[[], None]], list[Index]] | None = None
+        self._far = (0, 0)
+        """How many files of the two commits have been read, of how many."""
 
     def begin(self) -> None:
         """Where nothing is known of the two commits, other processes read them while this one does something else."""
@@ -89,7 +91,10 @@ class Pair:
             self._ahead = begin_reading(self._read)
 
     def _read(self) -> list[Index]:
-        return read_indexes(self._find_parts(self.pin), self._find_parts(self.tip))
+        return read_indexes(self._find_parts(self.pin), self._find_parts(self.tip), progress=self._note)
+
+    def _note(self, what: str, done: int, total: int) -> None:
+        self._far = done, total
 
     def _find_parts(self, commit: str) -> list[Part]:
         if commit == self.pin:
@@ -127,8 +132,8 @@ class Pair:
 
     @cached_property
     def indexes(self) -> tuple[Index, Index]:
-        self.progress(f"reading {self.backend} at pin and tip", 0, 0)
-        then, now = self._ahead()
+        wait = self._ahead or begin_reading(self._read)
+        then, now = wait(lambda: self.progress(f"reading {self.backend} at pin and tip", *self._far))
         return then, now
 
     @cached_property
@@ -175,7 +180,7 @@ class Pair:
     @cached_property
     def places(self) -> KeptPlaces:
         """Every place of ours that touches this upstream, with what becomes of it; what did not change is recalled."""
-        self.progress("reading our overrides and calls", 0, 0)
+        self.progress(READING, 0, 0)
         memos = self.open_memos("places")
         found = PlaceKeeper(self.at_tips(memos), self.sight, self.owned).find(self.sight.paths, self._judge)
         memos.save()
@@ -198,13 +203,16 @@ class Pair:
         key, results = result_key("flags", packages, roots, self.pin, self.tip), Results("flags")
         known = results.load(key, lambda plain: codec.decode(FlagChanges, plain, where="cache"))
         if known is None:
+            self.progress(f"comparing the command-line flags of {self.backend}", 0, 0)
             known = compare_flags_of(self.comparer, packages)
             results.store(key, codec.encode(known))
         return known
 
     def _judge(self, paths: list[str]) -> tuple[KeptPlaces, dict[str, set[Read]]]:
         finder, skipped = read_ours(self.workspace, self.part, self.sight.see(paths))
-        judged = judge_ours(finder, Judge(self.comparer, self.running, self.owned), frozenset(paths))
+        finder.progress = self.progress
+        judge = Judge(self.comparer, self.running, self.owned, self.progress)
+        judged = judge_ours(finder, judge, frozenset(paths))
         return KeptPlaces(couplings=judged.couplings, skipped=skipped), judged.reads
 
     def read_skipped(self) -> tuple[Skipped, ...]:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from layline.change.binding import CallShape
 from layline.core.evidence import Location
+from layline.core.progress import Progress, count, silent
 from layline.coupling.handing import Handing
 from layline.coupling.model import Touch
 from layline.coupling.own_uses import is_ours, names_package
@@ -14,6 +15,8 @@ from layline.coupling.uses import FieldRead, Use, Uses
 from layline.source import Definition, DefinitionKind, Import, Index, ModuleEntry, is_within
 from layline.source.instances import Instances
 from layline.source.resolve import Resolver
+
+READING = "reading our overrides and calls"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,6 +56,7 @@ class Finder:
     packages: tuple[str, ...]
     uses: dict[str, Uses]
     """By blob."""
+    progress: Progress = silent
     resolver: Resolver = field(init=False)
     instances: Instances = field(init=False)
     handing: Handing = field(init=False)
@@ -64,9 +68,10 @@ class Finder:
 
     def find_places(self, paths: Container[str] | None = None) -> Iterator[Place]:
         """Of all our files, or of these, in the order of their paths."""
-        for entry in sorted(self.index.entries.values(), key=lambda entry: entry.path):
-            wanted = is_ours(entry) and (paths is None or entry.path in paths)
-            module = self.index.module(entry.name) if wanted else None
+        entries = (entry for entry in self.index.entries.values() if is_ours(entry))
+        wanted = sorted((one for one in entries if paths is None or one.path in paths), key=lambda one: one.path)
+        for entry in count(wanted, READING, len(wanted), self.progress):
+            module = self.index.module(entry.name)
             if module is None:
                 continue
             imports = tuple(item for item in module.imports if self._is_upstream(item))

@@ -61,7 +61,7 @@ def open_reading(workspace: Workspace, progress: Progress = silent) -> OpenedInv
     cache = open_cache(analyser=FACTS)
     progress(f"reading {workspace.settings.project.name}", 0, 0)
     memos = open_memos("patches", workspace.settings, find_pins(workspace))
-    reading = read_downstream(tree, workspace.settings, cache, memos)
+    reading = read_downstream(tree, workspace.settings, cache, memos, progress)
     progress(f"reading {', '.join(workspace.settings.backends)} at the pin", 0, 0)
     return OpenedInventory(reading, open_upstreams(workspace), tree, workspace)
 

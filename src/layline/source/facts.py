@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from layline.core.evidence import Skipped
+from layline.core.progress import Progress, count, silent
 from layline.source.handed import find_handed
 from layline.source.loads import WALKS, LoadLine, Walk, called_name, find_loads, find_walks
 from layline.source.parsing import parse_tree
@@ -102,19 +103,24 @@ class Facts:
         return frozenset(name for name, _ in self.calls)
 
 
-def read_facts(tree: Tree, paths: dict[str, str], cache: Cache | None = None) -> dict[str, Facts]:
+def read_facts(
+    tree: Tree, paths: dict[str, str], cache: Cache | None = None, progress: Progress = silent
+) -> dict[str, Facts]:
     """Path → facts of the files whose blob ids are given; those that are no Python have none."""
-    known = {blob: decode_facts(text) for blob, text in read_rows(tree, paths.values(), cache).items()}
+    known = {blob: decode_facts(text) for blob, text in read_rows(tree, paths.values(), cache, progress).items()}
     found = ((path, known.get(blob)) for path, blob in paths.items())
     return {path: facts for path, facts in found if facts is not None}
 
 
-def read_rows(tree: Tree, blobs: Iterable[str], cache: Cache | None = None) -> dict[str, str]:
+def read_rows(
+    tree: Tree, blobs: Iterable[str], cache: Cache | None = None, progress: Progress = silent
+) -> dict[str, str]:
     """Blob → its rows as JSON, from the cache, else made on all cores and kept; those that are not here have none."""
     wanted = {blob for blob in blobs if blob}
     texts = cache.load(wanted) if cache is not None else {}
     missing = sorted(wanted - texts.keys())
-    made = dict(encode_blobs(_keep_present(tree.repository.stream_blobs(missing)), encode_facts)) if missing else {}
+    coming = encode_blobs(_keep_present(tree.repository.stream_blobs(missing)), encode_facts) if missing else ()
+    made = dict(count(coming, "reading our files", len(missing), progress))
     if cache is not None and made:
         cache.store(made.items())
     return texts | made

@@ -10,6 +10,7 @@ from functools import lru_cache
 from pathlib import Path
 
 from layline.core.evidence import Evidence, Location, Skipped
+from layline.core.progress import Progress, count, silent
 from layline.core.weak import weakly
 from layline.errors import MissingObject
 from layline.git import Blob
@@ -190,7 +191,11 @@ def build_index(parts: Sequence[Part], cache: Cache | None = None, *, workers: i
 
 
 def build_indexes(
-    wanted: Sequence[Sequence[Part]], cache: Cache | None = None, *, workers: int | None = None
+    wanted: Sequence[Sequence[Part]],
+    cache: Cache | None = None,
+    *,
+    workers: int | None = None,
+    progress: Progress = silent,
 ) -> list[Index]:
     """Several indexes at once: what they share is read once, and all cores work until all is parsed."""
     entries = [[entry for number, part in enumerate(parts) for entry in find_entries(number, part)] for parts in wanted]
@@ -199,7 +204,8 @@ def build_indexes(
         for entry in listed:
             trees.setdefault(entry.blob, parts[entry.part].tree)
     texts = cache.load(trees) if cache is not None else {}
-    made = dict(encode_blobs(_read_missing(trees, texts), workers=workers))
+    coming = encode_blobs(_read_missing(trees, texts), workers=workers)
+    made = dict(count(coming, "reading files", len(trees.keys() - texts.keys()), progress))
     if cache is not None and made:
         cache.store(made.items())
     texts |= made

@@ -26,6 +26,8 @@ _FEW_BYTES = 400_000
 _FEW = 16
 _FRAME = struct.Struct(">I")
 _CHUNK = 32
+_TELL_S = 0.5
+"""While somebody waits for a thread: between two looks at how far it is."""
 _CHUNK_BYTES = 200_000
 _CRASHED = json.dumps("the parser crashed on it")
 _START = "import sys; sys.path.insert(0, sys.argv[1]); from layline.source.workers import serve; serve(sys.argv[2])"
@@ -196,8 +198,9 @@ def _cores() -> int:
         return os.cpu_count() or 1
 
 
-def begin_reading(read: Callable[[], T]) -> Callable[[], T]:
-    """Start to read, in a thread; what comes back waits for the answer, or raises what reading raised.
+def begin_reading(read: Callable[[], T]) -> Callable[[Callable[[], None]], T]:
+    """Start to read, in a thread; what comes back waits for the answer, or raises what reading raised, and meanwhile
+    calls what it is given now and then.
 
     Python runs one thread at a time, so this is for work that other processes do. The thread does not outlive an
     interrupted command.
@@ -214,8 +217,10 @@ def begin_reading(read: Callable[[], T]) -> Callable[[], T]:
     thread = threading.Thread(target=run, daemon=True)
     thread.start()
 
-    def wait() -> T:
-        thread.join()
+    def wait(tell: Callable[[], None]) -> T:
+        while thread.is_alive():
+            tell()
+            thread.join(_TELL_S)
         if errors:
             raise errors[0]
         return answers[0]

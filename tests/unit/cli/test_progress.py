@@ -8,6 +8,7 @@ import pytest
 
 from layline.cli import progress
 from layline.cli.progress import write_lines
+from layline.core.progress import count
 
 
 @pytest.fixture(autouse=True)
@@ -40,3 +41,10 @@ def test_short_work_says_nothing() -> None:
     report("reading the patches", 0, 0)
     repeat()
     assert stream.getvalue() == ""
+
+
+def test_items_are_counted_as_they_come() -> None:
+    told: list[tuple[str, int, int]] = []
+    items = list(count(iter("abc"), "reading our files", 3, lambda *said: told.append(said)))
+    assert items == ["a", "b", "c"]
+    assert told == [("reading our files", number, 3) for number in (1, 2, 3)]

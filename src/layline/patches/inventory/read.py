@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from layline.core.evidence import Skipped
 from layline.core.ours import is_own
 from layline.core.patch import Balance, Effect, Engine, Fate, Guard, Inventory, Patch, Unregistered
+from layline.core.progress import Progress, silent
 from layline.interpreter.callers.find import Search
 from layline.interpreter.calls import Interpreter
 from layline.interpreter.config_paths import Roots
@@ -113,7 +114,13 @@ class ReadEngine:
     engine: Engine
 
 
-def read_downstream(tree: Tree, settings: Settings, cache: Cache | None = None, memos: Memos | None = None) -> Reading:
+def read_downstream(
+    tree: Tree,
+    settings: Settings,
+    cache: Cache | None = None,
+    memos: Memos | None = None,
+    progress: Progress = silent,
+) -> Reading:
     """Find every registration of the downstream at a commit."""
     modules = Modules(tree, settings.project.source_roots)
     registries = read_registries(settings.registries.values())
@@ -122,7 +129,8 @@ def read_downstream(tree: Tree, settings: Settings, cache: Cache | None = None, 
     machine.is_upstream = lambda text: "." in text and (not tops or text.partition(".")[0] in tops)
 
     def load(paths: Iterable[str]) -> dict[str, Facts]:
-        return read_facts(tree, {path: entry.oid for path in paths if (entry := tree.find(path)) is not None}, cache)
+        found = {path: entry.oid for path in paths if (entry := tree.find(path)) is not None}
+        return read_facts(tree, found, cache, progress)
 
     facts = load(find_own_files(tree))
     imported: list[frozenset[str]] = []
@@ -136,7 +144,7 @@ def read_downstream(tree: Tree, settings: Settings, cache: Cache | None = None, 
     machine.is_package = is_package
     reach = Reach(modules, facts, load)
     machine.circles = reach.find_circles(path for path in facts if path in modules.names_by_path)
-    units = Units(machine, reach, memos or Memos())
+    units = Units(machine, reach, memos or Memos(), progress)
     with deep_recursion():
         found = find_registrations(units, facts, registries.handlers)
         registered = [item for one in found.values() for item in one.registrations]

@@ -100,7 +100,7 @@ def find_unregistered(
         units.read_leaks(leaks, path)
         return _read_strays(path, installer, read)
 
-    strays = units.read(ReadStrays, subjects, read_one)
+    strays = units.read(ReadStrays, subjects, read_one, "looking for patches in")
     handed = frozenset(line for stray in strays.values() for line in stray.handed)
 
     def enclose(effect: Effect) -> str | None:
@@ -158,7 +158,7 @@ def _find_called(path: str, units: Units) -> frozenset[str]:
 
 
 def _read_outlines(paths: Iterable[str], units: Units) -> dict[str, Outline]:
-    return units.read(Outline, dict.fromkeys(paths), lambda path: _read_outline(path, units))
+    return units.read(Outline, dict.fromkeys(paths), lambda path: _read_outline(path, units), "looking for writes in")
 
 
 def _read_outline(path: str, units: Units) -> Outline:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 from layline import codec
+from layline.core.progress import Progress, count, silent
 from layline.errors import RecordError
 
 if TYPE_CHECKING:
@@ -26,14 +27,20 @@ class Units:
     machine: Interpreter
     reach: Reach
     memos: Memos
+    progress: Progress = silent
 
-    def read(self, kind: type[Read], subjects: Mapping[str, object], read: Callable[[str], Read]) -> dict[str, Read]:
-        """Path → what `read` says of it; each subject comes with what it depends on beside the files it can see."""
+    def read(
+        self, kind: type[Read], subjects: Mapping[str, object], read: Callable[[str], Read], doing: str = "reading"
+    ) -> dict[str, Read]:
+        """Path → what `read` says of it; each subject comes with what it depends on beside the files it can see.
+
+        `doing`: what is told of it while it goes on.
+        """
         name = kind.__name__
         keys = {path: self.memos.key(name, path, self.reach.digest([path]), given) for path, given in subjects.items()}
         kept = self.memos.recall(keys.values())
         found: dict[str, Read] = {}
-        for path, key in keys.items():
+        for path, key in count(keys.items(), f"{doing} our modules", len(keys), self.progress):
             known = self._decode(kind, kept.get(key))
             if known is not None and self.memos.compare is None:
                 self.memos.recalled += 1
