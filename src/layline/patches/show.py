@@ -344,4 +344,10 @@ def _build_plan(workspace: Workspace, opened: OpenedInventory, patch: Patch, key
         Cell("--to DIR", code=True),
         " writes an installable bundle.",
     )
-    return Section(title=plan.title, blocks=(*plan.blocks, Paragraph(hint)))
+    target = next((effect.target for effect in patch.effects if effect.target), None)
+    drift: Inline = (
+        Cell(f"layline patches drift --culprits --target {target}", code=True),
+        " says what became of it at the tip, and which commit did that.",
+    )
+    hints = (Paragraph(hint), Paragraph(drift)) if target else (Paragraph(hint),)
+    return Section(title=plan.title, blocks=(*plan.blocks, *hints))

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from layline.core.environment import install_extra
+from layline.core.environment import OPTIONAL, install_extra
 from layline.core.prose import count, verb
 from layline.core.report import Answer, Bullets, Paragraph, Report, Section, Table
 from layline.errors import Error
@@ -26,6 +26,15 @@ if TYPE_CHECKING:
     from layline.config import Backend
     from layline.project import answers
     from layline.workspace.open import Workspace
+
+_EXTRAS = {
+    "pdf": "PDFs",
+    "campaign": "campaigns",
+    "mcp": "agents: `layline mcp`",
+    "lsp": "editors: `layline lsp`",
+    "upgrade": "edits: `layline upgrade apply`",
+}
+"""Which commands need an extra of the package; a Ray cluster is `doctor --executor`'s."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -123,12 +132,14 @@ def look_at_tools() -> Iterator[Finding]:
             detail=_version(place) or f"used for {use}",
             remedy="" if place else remedy,
         )
-    for module, use in (("typst", "PDFs"), ("numpy", "campaigns"), ("mcp", "agents")):
-        found = importlib.util.find_spec(module) is not None
-        extra = {"typst": "pdf", "numpy": "campaign"}.get(module, module)
-        remedy = "" if found else install_extra(extra)
+    for extra, use in _EXTRAS.items():
+        found = [module for module in OPTIONAL[extra] if importlib.util.find_spec(module) is not None]
         yield Finding(
-            subject="machine", what=module, state="ok" if found else "absent", detail=f"used for {use}", remedy=remedy
+            subject="machine",
+            what=next(iter(OPTIONAL[extra])),
+            state="ok" if len(found) == len(OPTIONAL[extra]) else "absent",
+            detail=f"used for {use} (extra {extra})",
+            remedy="" if len(found) == len(OPTIONAL[extra]) else install_extra(extra),
         )
 
 

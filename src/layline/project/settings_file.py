@@ -88,7 +88,7 @@ def render_others(others: list[tuple[Proposal, Pin | None, tuple[str, ...]]], *,
 
 
 def say_use(one: Proposal) -> str:
-    patched = f"; our code writes to its names {count(one.writes, 'time')}" if one.writes else ""
+    patched = f"; {count(one.writes, 'line')} of our code may patch it" if one.writes else ""
     return f"imported by {count(one.files, 'file')}{patched}"
 
 

@@ -1,10 +1,16 @@
-"""The first line of `patches drift` for none, one and many places."""
+"""The first line of `patches drift` for none, one and many places; what is said of a target that stayed."""
 
 from __future__ import annotations
 
 import pytest
 
-from layline.patches.drift.lines import Places, say_broken
+from layline.core.drift import DriftKind
+from layline.core.evidence import Location, Severity
+from layline.core.finding import Finding
+from layline.core.patch import Effect, Style
+from layline.core.why import Reason, Why
+from layline.coupling.drift_model import Drift
+from layline.patches.drift.lines import Places, say_broken, say_row
 
 BROKEN = [
     (Places(0, 0, 0, 0), "no patched place can be judged"),
@@ -19,3 +25,35 @@ BROKEN = [
 @pytest.mark.parametrize(("places", "said"), BROKEN)
 def test_the_count_reads_like_a_sentence(places: Places, said: str) -> None:
     assert say_broken(places) == said
+
+
+CALLED = Why(Reason.CALLS_ORIGINAL)
+TARGET = "keel.core.Hull.paint"
+KEPT = [
+    (None, CALLED, f"{TARGET} is unchanged"),
+    ("keel.paint.paint", CALLED, f"{TARGET} is unchanged"),
+    ("varnish.coats.paint", CALLED, f"{TARGET} is still imported from varnish.coats, which is not compared"),
+    (
+        None,
+        Why(Reason.FROM_OUTSIDE),
+        f"{TARGET}: its class is still there, but the name is inherited from elsewhere, or ours",
+    ),
+]
+
+
+@pytest.mark.parametrize(("alias", "why", "said"), KEPT)
+def test_what_is_as_it_was_is_named(alias: str | None, why: Why, said: str) -> None:
+    """`unchanged` was said of names whose own definition nobody had compared."""
+    place = Location("harbor/hull.py", 3)
+    effect = Effect(style=Style.BINDING_REPLACEMENT, target=TARGET, location=place, alias_of=alias)
+    finding = Finding(kind=DriftKind.UNCHANGED, severity=Severity.OK, why=why)
+    row = Drift(
+        patch="paint",
+        active=True,
+        target=TARGET,
+        style=effect.style,
+        location=place,
+        findings=(finding,),
+        effect=effect,
+    )
+    assert say_row(row) == said

@@ -51,7 +51,8 @@ def build_drift_answer(asked: Asked, found: KeptDrift, options: DriftOptions, ba
             drift,
             whole=split_accepted(found.rows, baseline, options.today)[0],
             commits={one.hash: one for one in read_commits(asked.upstream, culprits)},
-            notes=Severity.OK in options.wanted.severities,
+            # who asks for a target wants to read of it, also where it still fits
+            notes=Severity.OK in options.wanted.severities or options.wanted.target is not None,
         ),
         subject=Subject(repo=workspace.downstream.name, commit=workspace.commit, question=f"patches-drift/{backend}"),
     )

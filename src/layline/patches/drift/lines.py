@@ -25,6 +25,8 @@ _TOGETHER = 3
 """So many rows with one reason are one cause with several places."""
 _HOLDERS = 3
 
+_OUTSIDE = (Why(Reason.FROM_OUTSIDE),)
+
 
 @dataclass(frozen=True, slots=True)
 class Places:
@@ -150,7 +152,7 @@ def tell_row(row: Drift, *, together: bool = False) -> Diagnostic:
         severity=row.severity,
         code=_name_kind(row),
         message=say_row(row),
-        details=() if row.severity is Severity.OK else tuple(_details(row, together=together)),
+        details=tuple(_details(row, together=together)),
     )
 
 
@@ -163,7 +165,7 @@ def _name_kind(row: Drift) -> str:
 def say_row(row: Drift) -> str:
     """One sentence about the target; the reason stands below it."""
     target = row.target or row.patch
-    said = row.kind.facts.message.format(target=target)
+    said = _say_kept(row, target) or row.kind.facts.message.format(target=target)
     if row.kind in {DriftKind.MOVED, DriftKind.RENAMED} and row.suggestion is not None:
         said += f" to {row.suggestion.target}"
     meant = row.suggestion.target if row.suggestion is not None else row.effect and row.effect.suggestion
@@ -174,8 +176,20 @@ def say_row(row: Drift) -> str:
     return said
 
 
+def _say_kept(row: Drift, target: str) -> str:
+    """What is known to be as it was, where that is not the target itself; empty where it is."""
+    source = (row.effect and row.effect.alias_of) or target
+    if row.kind is not DriftKind.UNCHANGED or row.severity is not Severity.OK:
+        return ""
+    if row.reasons == _OUTSIDE:
+        return f"{target}: its class is still there, but the name is inherited from elsewhere, or ours"
+    if source.partition(".")[0] != target.partition(".")[0]:
+        return f"{target} is still imported from {source.rpartition('.')[0]}, which is not compared"
+    return ""
+
+
 def _details(row: Drift, *, together: bool) -> Iterator[tuple[str, str]]:
-    if row.effect is not None:
+    if row.effect is not None and row.severity is not Severity.OK:
         yield "patch", row.effect.id if row.effect.id == row.patch else f"{row.patch} [{row.effect.id}]"
     if row.detail and not together and row.reasons != _said_already(row):
         yield "why", row.detail
@@ -194,6 +208,8 @@ def say_commit(commit: Commit) -> str:
 
 def _said_already(row: Drift) -> tuple[Why, ...]:
     """Reasons that would only repeat the first line."""
+    if _say_kept(row, row.target or row.patch) and row.reasons == _OUTSIDE:
+        return _OUTSIDE
     return (Why(Reason.NOW, row.suggestion.target),) if row.suggestion is not None else ()
 
 
