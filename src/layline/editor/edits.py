@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING
@@ -104,6 +104,17 @@ def parse_body(text: str) -> list[ast.stmt] | None:
         return ast.parse(text).body
     except (SyntaxError, ValueError, RecursionError):
         return None
+
+
+def find_around(text: str, lines: Collection[int]) -> frozenset[str]:
+    """The function or class at the top level that holds one of these lines, and the fewest; nothing where none does."""
+    held = {
+        node.name: sum(_first(node) <= line <= (node.end_lineno or node.lineno) for line in lines)
+        for node in parse_body(text) or ()
+        if isinstance(node, _NAMED)
+    }
+    some = {name: number for name, number in held.items() if number}
+    return frozenset({min(some, key=some.__getitem__)}) if some else frozenset()
 
 
 def _repeats(body: list[ast.stmt]) -> bool:

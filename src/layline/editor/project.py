@@ -24,7 +24,7 @@ from layline.coupling.culprit import find_culprits
 from layline.coupling.drift import find_drifts
 from layline.coupling.reads import Reader
 from layline.coupling.replacements import Replacements
-from layline.editor.edits import Edit, compare_texts, parse_body
+from layline.editor.edits import Edit, compare_texts, find_around, parse_body
 from layline.errors import Error
 from layline.git.narrow import Narrow
 from layline.patches.drift.lines import say_commit, tell_row
@@ -95,9 +95,17 @@ class EditorProject:
         return found
 
     def warm(self, path: str) -> None:
-        """Read what every edit of a file needs: what it imports, and who imports what in upstream."""
-        self._read_anew(path, Edit(frozenset(), ()))
-        targets = {one.backend: one.effect.target for one in self.known.get(path, ()) if one.effect.target}
+        """Read what every edit of a file needs: what it imports, who imports what in upstream, and what one function
+        that patches takes to be read and judged.
+        """
+        known = self.known.get(path, [])
+        lines = [one.effect.location.line for one in known]
+        self.known[path] = []  # what is known would not be judged
+        try:
+            self._read_anew(path, Edit(find_around(self._read_text(path), lines), ()))
+        finally:
+            self.known[path] = known
+        targets = {one.backend: one.effect.target for one in known if one.effect.target}
         for key, target in targets.items():
             sides = self.opened[key].sides
             for side in (sides.pin, sides.tip):
