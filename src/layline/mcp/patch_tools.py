@@ -25,7 +25,7 @@ def _list(session: Session, progress: Progress, asked: Asked) -> Answer:
 
     workspace = session.workspace(asked["at"])
     key = workspace.settings.choose(asked["backend"])
-    found = patches_list(workspace, key, Filter(phase=asked["phase"], wanted=_wanted(asked)))
+    found = patches_list(workspace, key, Filter(phase=asked["phase"], wanted=_wanted(asked)), progress=progress)
     data = {name: value for name, value in found.data.items() if name not in {"patches", "unregistered", "engine"}}
     data["effects"] = list(_find_effects(found.data, full=asked["full"]))
     data["engine"] = found.data["engine"]
@@ -51,26 +51,30 @@ def _drift(session: Session, progress: Progress, asked: Asked) -> Answer:
 def _show(session: Session, progress: Progress, asked: Asked) -> Answer:
     from layline.app.patches_read import patches_show
 
-    return patches_show(session.workspace(asked["at"]), asked.need("patch", _PATCH), asked["backend"])
+    return patches_show(
+        session.workspace(asked["at"]), asked.need("patch", _PATCH), asked["backend"], progress=progress
+    )
 
 
 def _diff(session: Session, progress: Progress, asked: Asked) -> Answer:
     from layline.app.patches_read import patches_diff
 
-    return patches_diff(session.workspace(asked["at"]), asked.need("patch", _PATCH), to=asked["to"])
+    return patches_diff(session.workspace(asked["at"]), asked.need("patch", _PATCH), to=asked["to"], progress=progress)
 
 
 def _port(session: Session, progress: Progress, asked: Asked) -> Answer:
     from layline.app.patches_read import patches_port
 
-    return patches_port(session.workspace(asked["at"]), asked.need("patch", _PATCH), backend=asked["backend"])
+    return patches_port(
+        session.workspace(asked["at"]), asked.need("patch", _PATCH), backend=asked["backend"], progress=progress
+    )
 
 
 def _find(session: Session, progress: Progress, asked: Asked) -> Answer:
     from layline.app.patches_read import patches_find
 
     word = asked.need("word", "A feature, flag, class or file name.")
-    return patches_find(session.workspace(asked["at"]), word, asked["backend"])
+    return patches_find(session.workspace(asked["at"]), word, asked["backend"], progress=progress)
 
 
 def _retarget(session: Session, progress: Progress, asked: Asked) -> Answer:
