@@ -370,6 +370,6 @@ def test_a_long_archive_stays_light_and_searchable(tmp_path: Path) -> None:
     project = make_project(tmp_path / "harbor", weeks=160)
     assert build(project, "--no-pdf").code == 0
     home = (tmp_path / "site/index.html").read_text(encoding="utf-8")
-    assert len(home) < 250_000
+    assert len(home) < 100_000
     assert home.count("data-item") == 162
     assert "2023-W" in home

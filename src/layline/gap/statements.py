@@ -202,7 +202,7 @@ def _coupling_sentences(gap: Gap) -> Iterator[str]:
     if places:
         yield f"{len(places)} of {touched} {verb(len(places), 'breaks')} at the tip{where}{rest}."
     else:
-        yield f"None of {touched} breaks at the tip{rest}."
+        yield f"None of {touched} breaks at the tip{rest if standings.keys() - {Standing.FITS} else ''}."
     imports = broken_imports(gap)
     if imports:
         names = listed([f"{coupling.target} ({coupling.state.value})" for coupling in imports], most=3)

@@ -86,6 +86,8 @@ def test_moved_pins_are_marked() -> None:
     standing = engine(W18, moved)
     assert standing.pin_moved
     assert standing.moves == (("2026-05-08", "e" * 40),)
+    assert [[date for date, _ in run] for run in standing.runs] == [["2026-05-01"], ["2026-05-08"]]
+    assert len(engine(W18, weekly("2026-W19", "2026-05-04", "2026-05-08", upstream_head="d" * 40)).runs) == 1
 
 
 def test_a_move_before_what_the_report_compares_with_is_not_told_again() -> None:
