@@ -98,14 +98,14 @@ def cost_sentence(gap: Gap, *, whole: bool = True) -> Inline:
         return "Nothing of ours breaks at the tip; the upgrade is a move of the pin and a run of the tests."
     files = len({place.rpartition(":")[0] for place in places})
     fix = f"Work: fix {count(len(places), 'place')} in {count(files, 'file')} ({_how(gap, places)})."
-    lines = f" {_tell_lines(gap.effort)}" if gap.effort else ""
+    lines = f" {_tell_lines(gap.effort, whole)}" if gap.effort else ""
     end = f"{_beside(gap, whole)} {statements.place_sentence(gap)}"
     return join_text(f"{fix}{lines}", _causes(gap, len(places)), end, _last_move(gap))
 
 
-def _tell_lines(effort: Effort) -> str:
-    lines = count(effort.lines, "line")
-    return f"At least {lines} {verb(effort.lines, 'changes')}: these places, and the lines that use what they import."
+def _tell_lines(effort: Effort, whole: bool) -> str:
+    which = ": these places, and the lines that use what they import" if whole else ""
+    return f"At least {count(effort.lines, 'line')} {verb(effort.lines, 'changes')}{which}."
 
 
 def _last_move(gap: Gap) -> Inline:

@@ -106,16 +106,15 @@ def version_sentence(gap: Gap) -> str:
     return f"The pin declares version {was.text} ({gap.pin.commit.date}), the tip {now.text} ({gap.tip.commit.date})."
 
 
-def release_phrase(gap: Gap) -> str:
+def release_phrase(gap: Gap, *, whole: bool = True) -> str:
     """`the pin is the newest release, v0.2.2`; how far the newest one is where the pin lacks it."""
     one = gap.release
     if one is None:
         return "no release is tagged"
     if one.lacks:
         where = "" if one.is_merged else f", cut on another branch than {gap.ref}"
-        return (
-            f"the newest release is {one.name} of {one.date}{where}; the pin lacks {count(one.lacks, 'commit')} of it"
-        )
+        lacks = f"{where}; the pin lacks {count(one.lacks, 'commit')} of it" if whole else ""
+        return f"the newest release is {one.name} of {one.date}{lacks}"
     if one.past:
         return f"the pin is {count(one.past, 'commit')} past the newest release, {one.name}"
     return f"the pin is the newest release, {one.name}"
