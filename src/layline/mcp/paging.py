@@ -8,6 +8,7 @@ from typing import Any
 
 from pydantic import BaseModel
 
+from layline.core.prose import count
 from layline.core.report import Answer, Bullets, Paragraph, Section
 from layline.render.inline import plain
 
@@ -61,14 +62,14 @@ def summarise(answer: Answer) -> str:
         told = [answer.listing.title, *answer.listing.meta]
         told += [f"{alert.severity.word}: {alert.message}" for alert in answer.listing.alerts[:10]]
         if answer.report.skipped:
-            told.append(f"{len(answer.report.skipped)} things could not be read (see `skipped`).")
+            told.append(f"{count(len(answer.report.skipped), 'thing')} could not be read (see `skipped`).")
         return "\n".join(told)[:4_000]
     lines = [answer.report.title]
     lines += [f"{alert.severity.word}: {alert.message}" for alert in answer.report.alerts[:10]]
     for section in answer.report.sections[:3]:
         lines += _sentences(section)
     if answer.report.skipped:
-        lines.append(f"{len(answer.report.skipped)} things could not be read (see `skipped`).")
+        lines.append(f"{count(len(answer.report.skipped), 'thing')} could not be read (see `skipped`).")
     return "\n".join(lines)[:4_000]
 
 
