@@ -106,7 +106,8 @@ def measure_impact(pair: Pair) -> Impact:
     keys = join_beyond(keys, beyond)
     sections = find_sections(options[0], resolvers[0], keys)
     then, now = (read_known(one, resolver, sections) for one, resolver in zip(options, resolvers, strict=True))
-    stale = spell_out(ours, find_stale_keys(keys, then.names, replace(now, top=now.top - then.top)))
+    gone = find_stale_keys(keys, then.names, replace(now, top=now.top - then.top))
+    stale = spell_out(ours, gone, keys, then.names.keys())
     unread = (one for one in pair.places.skipped if one.path is None or not is_test(one.path))
     pair.save()
     return Impact(

@@ -76,15 +76,16 @@ class PlatformChange:
         more = f" and {self.files - 1} more {'file' if self.files == 2 else 'files'}" if self.files > 1 else ""
         was, now = listed(list(self.pin), most=4), listed(list(self.tip), most=4)
         since = f" since {self.tell_change()}" if self.by else ""
+        if self.is_matrix:
+            sides = listed(list(self.then), most=6), listed(list(self.now), most=6)
+            idle = f", {listed(list(self.commented), most=4)} only in a comment" if self.commented else ""
+            end = f"{'' if self.at_tip else ' at the pin'}{more})."
+            return f"{self.what}: {sides[0]} at the pin; {sides[1]} at the tip{since}{idle} (", end
         if self.is_lost and self.commented:
             idle = listed(list(self.commented), most=4)
             title = f", “{shorten(NUMBERS.sub('', self.by.subject), 90)}”" if self.by else ""
             left = f"the tip has {'it' if set(self.commented) <= set(self.pin) else idle} only in a comment"
             return f"{self.what}: none{since}{title}. The pin had {was}; {left} (", f"{more})."
-        if self.is_matrix:
-            sides = listed(list(self.then), most=6), listed(list(self.now), most=6)
-            end = f"{'' if self.at_tip else ' at the pin'}{more})."
-            return f"{self.what}: {sides[0]} at the pin; {sides[1]} at the tip{since} (", end
         if self.is_lost:
             return (
                 f"{self.what}: {was} {verb(len(self.pin), 'is')} gone{since} (",
@@ -97,6 +98,13 @@ class PlatformChange:
             else f"{now} {verb(len(self.tip), 'is')} new"
         )
         return f"{self.what}: {said} (", f"{'' if self.at_tip else ' at the pin'}{more})."
+
+    def tell_sides(self) -> tuple[str, str]:
+        """All that pin and tip have, where some of it stays; else what is gone and what is new."""
+        was, live = (self.then, self.now) if self.keeps else (self.pin, self.tip)
+        idle = f"commented out: {listed(list(self.commented), most=4)}" if self.commented else ""
+        now = "; ".join(filter(None, (listed(list(live), most=6), idle)))
+        return listed(list(was), most=6) or "—", now or "gone"
 
     def sentence(self) -> str:
         before, after = self.words()

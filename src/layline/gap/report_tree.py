@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from layline.gap.changes import UpstreamChange
     from layline.gap.dependencies import Difference, LockedSet
     from layline.gap.model import Gap
-    from layline.gap.platform import PlatformChange
 
 MOST_ROWS, MOST_METADATA, MOST_FOLDED = 10, 16, 40
 MOST_PER_AREA, MOST_CHANGES = 6, 6
@@ -64,8 +63,7 @@ def _platforms(gap: Gap) -> Section:
     rows = tuple(
         (
             change.what,
-            listed(list(change.then if change.is_matrix else change.pin) or ["—"], most=6),
-            _tell_tip(change),
+            *change.tell_sides(),
             place_cell(gap.upstream, gap.pin.commit.hash, change.at_pin) if change.at_pin else "—",
             place_cell(gap.upstream, gap.tip.commit.hash, change.at_tip) if change.at_tip else "—",
         )
@@ -76,14 +74,6 @@ def _platforms(gap: Gap) -> Section:
     columns = ("what", "pin", "tip", "pin file:line", "tip file:line")
     more = max(0, len(rows) - MOST_ROWS)
     return Section(title="Platforms and CI", blocks=(Table(columns=columns, rows=rows[:MOST_ROWS], more=more),))
-
-
-def _tell_tip(change: PlatformChange) -> str:
-    if change.is_matrix:
-        return listed(list(change.now), most=6)
-    if change.tip:
-        return listed(list(change.tip), most=4)
-    return f"commented out: {listed(list(change.commented), most=4)}" if change.commented else "gone"
 
 
 def _rank_section(gap: Gap, rank: Rank, most: int) -> Section:

@@ -406,12 +406,34 @@ def test_the_keys_of_a_section_that_is_gone_are_told_once() -> None:
     assert [one.key for one in find_stale_keys(keys, then, known())] == ["job.name", "other"]
 
 
-def test_a_key_is_shown_as_our_file_writes_it(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("text", "then", "expected"),
+    [
+        (
+            "quantize:\n  linear:\n    float8:\n      emulate: false\n  more:\n    - deep: {er: 1}\n",
+            ("float8.emulate", "deep.er"),
+            [("quantize.more.deep.er", 1), ("quantize.linear.float8.emulate", 1)],
+        ),
+        (
+            "quantize:\n  linear:\n    mx: {recipe: 1}\n  grouped:\n    mx: {recipe: 2}\nq:\n  linear:\n    mx: {recipe: 3}\n",
+            ("mx.recipe", "linear.mx", "grouped.mx"),
+            [("quantize.linear.mx.recipe", 2), ("quantize.grouped.mx.recipe", 1)],
+        ),
+        (
+            "one:\n  run: {lr: 1}\ntwo:\n  run: {lr: 2}\n",
+            ("run.lr",),
+            [("one.run.lr", 2)],
+        ),
+    ],
+    ids=["whole path", "a section that upstream has twice", "sections of our own"],
+)
+def test_a_key_is_shown_as_our_file_writes_it(
+    tmp_path: Path, text: str, then: tuple[str, ...], expected: list[tuple[str, int]]
+) -> None:
     history = History.start(tmp_path / "up")
-    text = "quantize:\n  linear:\n    float8:\n      emulate: false\n  more:\n    - deep: {er: 1}\n"
     commit = history.commit("One", {"configs/a.yaml": text}, at=1_767_139_200)
     tree = Tree(open_repository(history.path), commit)
     keys, _ = read_yaml_keys(tree, ("configs",))
-    place = Evidence(repo="r", commit="a" * 40, path="p.py", lines=(1, 1))
-    stale = spell_out(tree, find_stale_keys(keys, {"float8.emulate": place, "deep.er": place}, known()))
-    assert [one.written for one in stale] == ["quantize.more.deep.er", "quantize.linear.float8.emulate"]
+    before = dict.fromkeys(then, Evidence(repo="r", commit="a" * 40, path="p.py", lines=(1, 1)))
+    stale = spell_out(tree, find_stale_keys(keys, before, known()), keys, before.keys())
+    assert [(one.written, one.lines) for one in stale] == expected

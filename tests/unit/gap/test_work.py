@@ -209,6 +209,22 @@ jobs:
         ),
         "CI gpu-arch-type: none. The pin had rocm; the tip has it only in a comment (.github/workflows/ci.yaml:7).",
     ]
+    live = declared("gpu-arch-type", "cuda", Kind.SETTING, 9)
+    (left,) = find_platform_changes((*pin[1:], live), (live,), tuple(find_commented(".github/workflows/ci.yaml", text)))
+    assert left.tell_sides() == ("cuda and rocm", "cuda; commented out: rocm")
+    assert left.sentence() == (
+        "CI gpu-arch-type: cuda and rocm at the pin; cuda at the tip, rocm only in a comment "
+        "(.github/workflows/ci.yaml:7)."
+    )
+
+
+def test_a_channel_that_stays_is_told_beside_a_new_one() -> None:
+    channels = [
+        declared("download.pytorch.org/whl nightly/cpu", "nightly/cpu", Kind.CHANNEL),
+        declared("download.pytorch.org/whl test/cpu", "test/cpu", Kind.CHANNEL),
+    ]
+    (told,) = find_platform_changes(channels[:1], channels)
+    assert told.tell_sides() == ("nightly/cpu", "nightly/cpu and test/cpu")
 
 
 def test_folders_called_like_the_backend_are_found_beyond_the_configured_one() -> None:

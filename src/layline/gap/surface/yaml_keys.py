@@ -134,16 +134,28 @@ def join_beyond(keys: Mapping[str, list[Location]], beyond: Mapping[str, list[Lo
     return found
 
 
-def spell_out(tree: Tree, stale: Iterable[StaleKey]) -> Iterator[StaleKey]:
-    """The same keys with the whole path they have in our files."""
+def spell_out(
+    tree: Tree, stale: Iterable[StaleKey], keys: Mapping[str, list[Location]], known: Set[str]
+) -> Iterator[StaleKey]:
+    """The same keys with the whole path they have in our files; one each where upstream has the section twice, as
+    `linear.mx` and `grouped_mm.mx` (`known`: what the pin knows).
+    """
     found = list(stale)
     written: dict[Location, str] = {}
-    for path in {one.location.path for one in found}:
+    for path in {place.path for one in found for place in keys[one.key]}:
         text = tree.read_text(path)
         if isinstance(text, str):
             written |= dict(_find_written(path, compose_yaml(text), (), frozenset()))
     for one in found:
-        yield replace(one, written=written.get(one.location, one.key))
+        groups: dict[str, list[Location]] = {}
+        for place in keys[one.key]:
+            section = ".".join(written.get(place, "").split(".")[-3:-1])
+            groups.setdefault(section if section in known else "", []).append(place)
+        named = [groups[section] for section in groups if section]
+        apart = named[1:] if len(named) > 1 else []
+        first = replace(one, others=one.others - sum(map(len, apart)))
+        for each in (first, *(replace(one, location=places[0], others=len(places) - 1) for places in apart)):
+            yield replace(each, written=written.get(each.location, each.key))
 
 
 def _find_written(
