@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from layline.git import Blob
+from layline.git.overlay import hash_blob
 from layline.source import Module, Symbol, parse_module
 from layline.source.index import Index, ModuleEntry
 from layline.source.parsing import encode_module
@@ -105,8 +107,14 @@ def worlds(draw: st.DrawFn) -> dict[str, str]:
 
 def index_of(world: dict[str, str]) -> Index:
     entries = [
-        ModuleEntry(name=name, path=name.replace(".", "/") + ".py", blob=name, part=0, is_package=name == "p")
-        for name in world
+        ModuleEntry(
+            name=name,
+            path=name.replace(".", "/") + ".py",
+            blob=hash_blob(text.encode()),
+            part=0,
+            is_package=name == "p",
+        )
+        for name, text in world.items()
     ]
     return Index([], [], {}) if not entries else _Flat(entries, world)
 
@@ -115,10 +123,16 @@ class _Flat(Index):
     """An index of texts without a repository behind it."""
 
     def __init__(self, entries: list[ModuleEntry], world: dict[str, str]) -> None:
-        super().__init__([], [], {name: encode_module(text.encode()) for name, text in world.items()})
-        self.read_blob = lambda module: world[module].encode()  # type: ignore[method-assign]
+        super().__init__([], [], {hash_blob(text.encode()): encode_module(text.encode()) for text in world.values()})
+        self._world = world
         self.entries = self.every = {entry.name: entry for entry in entries}
         self.namespaces = frozenset({"p"})
+
+    def stream_blobs(self, entries: Iterable[ModuleEntry]) -> Iterator[Blob | str]:
+        return (Blob(entry.blob, self.read_blob(entry.name)) for entry in entries)
+
+    def read_blob(self, module: str) -> bytes:
+        return self._world[module].encode()
 
 
 def questions() -> Iterator[str]:

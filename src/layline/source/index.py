@@ -81,6 +81,14 @@ class Index:
         names.seen = seen
         self.namespaces = names
 
+    def stream_blobs(self, entries: Iterable[ModuleEntry]) -> Iterator[Blob | str]:
+        """Many at once, in no order; the id alone where one is missing."""
+        wanted: dict[int, set[str]] = {}
+        for entry in entries:
+            wanted.setdefault(entry.part, set()).add(entry.blob)
+        for part, blobs in wanted.items():
+            yield from self.parts[part].tree.repository.stream_blobs(blobs)
+
     def read_blob(self, module: str) -> bytes:
         """The bytes of a module."""
         self.seen.add(Asked.MODULE, module)

@@ -41,13 +41,11 @@ class _Texts:
             self._known = {}
         known = self._known
         entries = [index.every[module] for module in modules]
-        for number, part in enumerate(index.parts):
-            wanted = {one.blob for one in entries if one.part == number and one.blob not in known}
-            for blob in part.tree.repository.stream_blobs(wanted):
-                if not isinstance(blob, Blob):
-                    return None
-                words = b" ".join((b"", *set(split_words(blob.data)), b""))
-                known[blob.oid] = _Text(words, _STAR.search(blob.data) is not None, is_starred(blob.data))
+        for blob in index.stream_blobs(one for one in entries if one.blob not in known):
+            if not isinstance(blob, Blob):
+                return None
+            words = b" ".join((b"", *set(split_words(blob.data)), b""))
+            known[blob.oid] = _Text(words, _STAR.search(blob.data) is not None, is_starred(blob.data))
         return [known[one.blob] for one in entries]
 
 
