@@ -69,8 +69,8 @@ def find_holders(effect: Effect, comparison: Comparison, tip: Resolver, targets:
     kinds = {SymbolKind.DEFINITION, SymbolKind.MODULE_ASSIGNMENT}
     is_own = comparison.after.kind in kinds and comparison.after.home == comparison.name
     is_rebound = is_own and definition is not None and not definition.owner
-    if not is_rebound or effect.style not in _REBINDS or effect.target is None:
-        return
+    if not is_rebound or effect.style not in _REBINDS or effect.target is None or effect.mutates:
+        return  # an entry put into a table is seen by everybody who holds the table
     for module, item in tip.find_importers(effect.target):
         if f"{module}.{item.alias}" not in targets and not module.startswith("tests."):
             yield str(tip.index.location(module, item.line))

@@ -69,10 +69,13 @@ def can_follow(old: Definition, new: Definition) -> bool:
     """Whether one thing may have become the other: both classes, or functions that take the same and perhaps more."""
     if old.kind is not new.kind or old.owner or new.owner:
         return False
-    if old.kind is DefinitionKind.FUNCTION:
-        taken = [one.name for one in old.parameters or ()]
-        return taken == [one.name for one in new.parameters or ()][: len(taken)]
-    return old.kind is DefinitionKind.CLASS
+    return takes_same(old, new) if old.kind is DefinitionKind.FUNCTION else old.kind is DefinitionKind.CLASS
+
+
+def takes_same(old: Definition, new: Definition) -> bool:
+    """Whether whatever calls the one can call the other: the same parameters in the same order, perhaps more."""
+    taken = [one.name for one in old.parameters or ()]
+    return taken == [one.name for one in new.parameters or ()][: len(taken)]
 
 
 @dataclass(frozen=True, slots=True)

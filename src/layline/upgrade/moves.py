@@ -10,7 +10,7 @@ from layline.change.similarity import SMALL, compare_names, read_shingles
 from layline.core.drift import DriftKind
 from layline.source import DefinitionKind, Symbol, SymbolKind
 from layline.source.resolve import Resolver
-from layline.upgrade.followers import are_alike, can_follow
+from layline.upgrade.followers import are_alike, can_follow, takes_same
 
 _ALIKE = 0.4
 """Bodies of one name, gone from one place and new in one other, this alike: the same thing."""
@@ -133,6 +133,8 @@ def _is_alike(before: Symbol, there: Symbol, score: float, comparer: Comparer) -
         return same_name and one.value is not None and one.value == two.value  # two values are alike by chance
     if not same_name and min(_size(comparer.pin, before), _size(comparer.tip, there)) < SMALL:
         return False  # so are two short bodies
+    if not same_name and not takes_same(one, two):
+        return False  # a call by position would hand over something else
     alike = comparer.homes.similarity(before.module, one, there.module, two)
     is_kin = score >= _KIN and before.module == there.module and are_alike(one.name, two.name)
     enough = (alike >= _ALIKE or score >= _SURE) if same_name else (alike >= _RENAMED or is_kin)

@@ -537,3 +537,18 @@ def test_a_plain_value_behind_a_chain_of_imports_waits_for_the_one_that_fails(tm
     )
     (found,) = find_failing_imports([row])
     assert (found.target, str(found.location)) == ("keel.old", "harbour/base.py:1")
+
+
+@pytest.mark.parametrize(("mutates", "held"), [((), ["keel/use.py:1"]), (("TABLE['x']",), [])], ids=["name", "entry"])
+def test_an_entry_of_a_table_reaches_whoever_imported_the_table(
+    tmp_path: Path, mutates: tuple[str, ...], held: list[str]
+) -> None:
+    files = {"keel/run.py": "TABLE = {}\n", "keel/use.py": "from keel.run import TABLE\n"}
+    effect = Effect(
+        style=Style.BINDING_REPLACEMENT,
+        target="keel.run.TABLE",
+        replacement="harbour.patch.fast",
+        location=Location("harbour/patch.py", 1),
+        mutates=mutates,
+    )
+    assert list(judge(tmp_path, files, {}, target="keel.run.TABLE", alone=effect).holders) == held

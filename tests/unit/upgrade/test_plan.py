@@ -25,10 +25,10 @@ def function(name: str, seed: int, signature: str = "x") -> str:
     return f"def {name}({signature}):\n{BODY.format(seed)}"
 
 
-def long(name: str, seed: int) -> str:
+def long(name: str, seed: int, signature: str = "x") -> str:
     """Long enough that another of the same body is no chance."""
     more = "".join(f"    if total > {number}:\n        total = total // {number} - x\n" for number in range(2, 7))
-    return f"def {name}(x):\n    total = {seed}\n{more}    return total\n"
+    return f"def {name}({signature}):\n    total = {seed}\n{more}    return total\n"
 
 
 def cls(name: str, seed: int) -> str:
@@ -137,6 +137,7 @@ STEPS: list[tuple[str, Files]] = [
             "pyproject.toml": '[project]\nname = "keel"\ndependencies = ["rivet>=1.0"]\n',
             "keel/pair.py": PAIR.format("1", "a, b"),
             "keel/lathe.py": long("turn_slowly", 20),
+            "keel/swell.py": long("height_of_swell", 22, "x, section"),
             "keel/buoys.py": cls("Bell", 21),
             "tests/test_bell.py": "from keel.buoys import Bell\n",
             "tests/test_ring.py": "from keel.buoys import Bell\n",
@@ -194,6 +195,7 @@ STEPS: list[tuple[str, Files]] = [
             "pyproject.toml": '[project]\nname = "keel"\ndependencies = ["rivet>=2.0"]\n',
             "keel/pair.py": PAIR.format("1, 2", "a, b, c"),
             "keel/lathe.py": long("turn_round_slowly", 20),
+            "keel/swell.py": long("height_of_any_swell", 22, "x, axis=1"),
             "keel/buoys.py": "class EngineBell:\n    wide = 3\n",
             "tests/test_bell.py": "from keel.buoys import EngineBell\n",
             "tests/test_ring.py": "from keel.buoys import EngineBell\n",
@@ -256,6 +258,7 @@ else:
 OURS: Files = {
     "own/branches.py": BRANCHES,
     "own/bell.py": "from keel.buoys import Bell\n",
+    "own/swell.py": "from keel.swell import height_of_swell\n\nheight_of_swell(1, [2])\n",
     "own/moved.py": "# ours\nfrom keel.run import run, stop  # both\n\nrun(1)\n",
     "own/exported.py": "from keel.api import Ship\n\n\nclass Own(Ship):\n    pass\n",
     "own/removed.py": "from keel.gone import lost\n",
@@ -316,6 +319,7 @@ PROPOSED = [
     ("own/made.py", "a program writes the file"),
     ("own/branches.py", "another branch writes the new name already: this one is for other versions"),
     ("own/bell.py", "only upstream's tests went to another name: they test what is new"),
+    ("own/swell.py", "under its new name it takes something else where we pass a section"),
     ("own/haul.py", "a new parameter in front of one of ours: calls by position would land in another"),
 ]
 
@@ -378,7 +382,7 @@ def test_a_name_that_moves_twice_is_followed_when_its_last_home_is_there(plan: P
 
 def test_the_plan_counts_what_does_not_fit_before_and_after(plan: Plan) -> None:
     assert plan.today == 0
-    assert plan.before > plan.after == len(plan.left) - plan.compared == 13
+    assert plan.before > plan.after == len(plan.left) - plan.compared == 14
 
 
 def test_the_counts_of_drift_plan_and_check_are_reconciled(plan: Plan, project: Project) -> None:
