@@ -77,8 +77,7 @@ class Judge:
         self._doubtful: frozenset[str] = frozenset()
         """Methods that an override of ours may not fit: upstream's own calls at the tip decide."""
         self._refused: frozenset[str] = frozenset()
-        """Arguments that a class of ours does not take, and that upstream's calls at the tip may pass to what stands in
-        a slot."""
+        """Arguments that a class of ours does not take, and that upstream's calls at the tip may pass to a slot."""
         self._slots: dict[frozenset[str], tuple[list[CallSite], Collection[Read]]] = {}
         self.reads: dict[str, set[Read]] = defaultdict(set)
         """What was read of the tip for each file of ours."""

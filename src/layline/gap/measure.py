@@ -49,7 +49,6 @@ if TYPE_CHECKING:
     from layline.core.revision import Commit
     from layline.coupling.drift_model import Drift
     from layline.gap.areas import PackageChange
-    from layline.gap.dependencies import Difference
     from layline.gap.endpoints import Endpoints
     from layline.gap.model import Cause, Side
     from layline.git import Repository
@@ -80,22 +79,19 @@ def measure_between(
     progress: Progress = silent,
 ) -> Gap:
     """Everything between pin and tip; git reads the history while worker processes parse our code and theirs."""
-    backend = workspace.settings.backend(key)
+    backend, pair = workspace.settings.backend(key), Pair(workspace, key, ends.pin, ends.tip)
     pin, tip = Tree(upstream, ends.pin), Tree(upstream, ends.tip)
-    pair = Pair(workspace, key, ends.pin, ends.tip)
     progress("Comparing our code with the tip", 0, 0)
     with ThreadPoolExecutor(max_workers=1) as pool:
         waiting = pool.submit(_judge_ours, pair, read_patches if backend.packages else None)
         history = _read_history(upstream, backend, ends)
         dependencies, skipped = _read_dependencies(upstream, history, backend, (pin, tip))
         patches, unread, impact = waiting.result()
-    ours = {*impact.used_files} | {one.path for row in patches or () for one in row.evidence if one.path}
     places = find_broken_places(impact.couplings, patches or ())
     packages = tuple(_find_packages(pin, tip, history))
     mentions = _find_mentions(pair, packages, tip)
     demands = find_demands(_find_deletions(packages, mentions), dependencies, impact.stale_keys)
     causes = tuple(_size_causes(workspace, find_causes(history.log, impact.couplings, patches or (), demands)))
-    broken = len(places) if impact.surface is not None else None
     return Gap(
         key=key,
         label=backend.label or key,
@@ -120,12 +116,12 @@ def measure_between(
         areas=measure_areas(history.diff, history.touched, backend.areas),
         packages=packages,
         shims=impact.shims,
-        changes=_find_changes(history, backend, ours, (pin, tip)),
+        changes=_find_changes(history, backend, _find_used(impact, patches or ()), (pin, tip)),
         dependencies=dependencies,
         surface=impact.surface,
         couplings=impact.couplings,
         stale_keys=impact.stale_keys,
-        recommendation=_recommend(workspace, history, broken, dependencies.differences),
+        recommendation=_recommend(workspace, history, places if impact.surface else None, dependencies),
         plan=build_plan(history.sides[0].commit, history.log, history.releases, causes),
         causes=tuple(cause for cause in causes if cause.places),
         effort=measure_effort(workspace.tree.read_text, places) if impact.surface is not None else None,
@@ -134,6 +130,11 @@ def measure_between(
         mentions=mentions,
         skipped=(*skipped, *impact.skipped, *unread),
     )
+
+
+def _find_used(impact: Impact, patches: Iterable[Drift]) -> set[str]:
+    """Files of upstream that our code touches."""
+    return {*impact.used_files} | {one.path for row in patches for one in row.evidence if one.path}
 
 
 def _find_mentions(
@@ -209,9 +210,10 @@ class History:
 
 
 def _recommend(
-    workspace: Workspace, history: History, broken: int | None, differences: tuple[Difference, ...]
+    workspace: Workspace, history: History, places: frozenset[str] | None, dependencies: Dependencies
 ) -> Recommendation:
-    inputs = policy_inputs(history.distance.behind, history.age_days, broken, differences)
+    broken = None if places is None else len(places)
+    inputs = policy_inputs(history.distance.behind, history.age_days, broken, dependencies.differences)
     return recommend(inputs, workspace.settings.policy)
 
 
