@@ -10,6 +10,7 @@ from layline.core.report import Answer
 from layline.upgrade.apply import ApplyOptions, apply_plan, refuse_project
 from layline.upgrade.check import build_check_answer
 from layline.upgrade.judging import judge_at, pin_of
+from layline.upgrade.pin_edit import find_pin_refusal
 from layline.upgrade.plan_answer import build_answer
 from layline.upgrade.planning import find_plan
 from layline.upgrade.question import find_safe
@@ -26,7 +27,8 @@ def upgrade_plan(
     """The steps from the pin to a ref, or to the newest commit that breaks nothing."""
     end = to or workspace.settings.backend(key).ref
     plan = _plan_safe(workspace, key, end, progress) if safe else find_plan(workspace, key, end, progress)
-    return tell_uncommitted(workspace, build_answer(plan, workspace.label(key)), [key])
+    refusal = find_pin_refusal(workspace, key, plan.to) if plan.steps else None
+    return tell_uncommitted(workspace, build_answer(plan, workspace.label(key), refusal), [key])
 
 
 def _plan_safe(workspace: Workspace, key: str, end: str, progress: Progress) -> Plan:

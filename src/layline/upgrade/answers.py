@@ -79,6 +79,8 @@ class Plan(OfCommit, _From):
     plan: str
     to: str
     safe_pin: str | None
+    apply_refuses: str | None
+    """Why `upgrade apply` cannot write the pin."""
     does_not_fit: DoesNotFit
     breaks: Counted
     steps: list[Step]

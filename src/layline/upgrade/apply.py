@@ -16,7 +16,7 @@ from layline.git import open_repository
 from layline.git.scratch import write_files
 from layline.git.write import NO_COMMIT, Identity, WorkTree, open_work_tree
 from layline.history.commits import read_commit
-from layline.upgrade.pin_edit import PinEdit, build_pin_edit
+from layline.upgrade.pin_edit import PinEdit, build_pin_edit, find_pin_refusal, find_tags
 from layline.upgrade.plan_answer import count_places, say_culprit
 from layline.upgrade.trailers import Promise, parse_promise, render_trailers
 from layline.upgrade.values import Plan, Step, digest_text
@@ -54,10 +54,16 @@ class Made:
 
 
 def refuse_project(workspace: Workspace, key: str, options: ApplyOptions) -> WorkTree:
-    """The work tree that the branch is made in; refused where something of the user's could be lost."""
+    """The work tree that the branch is made in; refused where something of the user's could be lost, or where the last
+    step could not write the pin.
+    """
     tree = open_work_tree(workspace.root / workspace.settings.project.git)
     _refuse_dirty(tree, workspace, workspace.settings.backend(key).path)
     _refuse_branch(tree, options.name(key))
+    to = workspace.open_backend(key).resolve_upstream(options.to or workspace.settings.backend(key).ref)
+    why = find_pin_refusal(workspace, key, to)
+    if why is not None:
+        raise ConfigError(f"The pin of {key!r} cannot be moved: {why}; nothing was changed.")
     return tree
 
 
@@ -68,7 +74,6 @@ def apply_plan(
     key = plan.backend
     name = options.name(key)
     worker = _Worker(workspace, key, plan, tree, workspace.open_backend(key))
-    worker.refuse_pin()
     done = worker.find_done(name)
     last = min(options.step or len(plan.steps), len(plan.steps))
     made: list[Made] = []
@@ -121,16 +126,7 @@ class _Worker:
         self._tree = tree
         self._upstream = upstream
         self._base = read_commit(workspace.downstream, workspace.commit)
-        tags: dict[str, set[str]] = {}
-        for ref, commit in upstream.refs("refs/tags").items():
-            tags.setdefault(commit, set()).add(ref.removeprefix("refs/tags/"))
-        self._tags = tags
-
-    def refuse_pin(self) -> None:
-        """The last step must be able to write the pin."""
-        edit = self._pin(self._workspace.commit, self._plan.steps[-1])
-        if isinstance(edit, str):
-            raise ConfigError(f"The pin of {self._key!r} cannot be moved: {edit}; nothing was changed.")
+        self._tags = find_tags(upstream)
 
     def find_done(self, name: str) -> int:
         """Steps of this very plan that the branch holds; refused where it holds anything else."""
@@ -191,9 +187,7 @@ class _Worker:
         return found
 
     def _pin(self, commit: str, step: Step) -> PinEdit | str:
-        backend = self._workspace.settings.backend(self._key)
-        new = (step.to, frozenset(self._tags.get(step.to, ())))
-        return build_pin_edit(self._workspace.downstream, commit, self._key, backend, new)
+        return build_pin_edit(self._workspace, commit, self._key, (step.to, self._tags.get(step.to, frozenset())))
 
     def _build(
         self, parent: str, files: dict[str, tuple[str, bytes]], number: int, who: Identity, tests: str | None

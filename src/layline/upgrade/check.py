@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import replace
 from typing import TYPE_CHECKING, Literal
 
 from layline.core.evidence import Severity
@@ -75,7 +74,7 @@ def read_promise(workspace: Workspace, key: str) -> Promise | None:
         commit, _, message = one.partition("\n")
         promise = parse_promise(message)
         if promise is not None:
-            pins = [pin_of(replace(workspace, commit=at), key)[1] for at in (commit, workspace.commit)]
+            pins = [pin_of(workspace.look_at(at), key)[1] for at in (commit, workspace.commit)]
             return promise if pins[0] == pins[1] else None
     return None
 

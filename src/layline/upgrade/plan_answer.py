@@ -19,14 +19,16 @@ if TYPE_CHECKING:
 SCHEMA: Literal["layline.upgrade/1"] = "layline.upgrade/1"
 
 
-def build_answer(plan: Plan, label: str) -> Answer:
+def build_answer(plan: Plan, label: str, refusal: str | None = None) -> Answer:
+    """`refusal`: why `upgrade apply` could not write the pin."""
     title = say_plan(plan, label)
+    refused = (f"`upgrade apply` cannot move the pin: {refusal}.",) if refusal is not None else ()
     return Answer(
-        report=_build_report(plan, title),
-        data=encode_plan(plan),
+        report=_build_report(plan, title, refused),
+        data=encode_plan(plan, refusal),
         listing=Listing(
             title=title,
-            meta=tuple(say_counts(plan)),
+            meta=(*refused, *say_counts(plan)),
             groups=tuple(_group(plan, number, step) for number, step in enumerate(plan.steps, 1)),
         ),
     )
@@ -116,8 +118,8 @@ def _diagnose(mend: Mend) -> Diagnostic:
     )
 
 
-def _build_report(plan: Plan, title: str) -> Report:
-    sections = []
+def _build_report(plan: Plan, title: str, refused: tuple[str, ...]) -> Report:
+    sections = [Section(title="", blocks=tuple(Paragraph(one) for one in refused))] if refused else []
     for number, step in enumerate(plan.steps, 1):
         blocks: list[Block] = [Paragraph(say_culprit(step.culprit))]
         blocks += (
@@ -130,7 +132,7 @@ def _build_report(plan: Plan, title: str) -> Report:
     return Report(title=title, sections=tuple(sections))
 
 
-def encode_plan(plan: Plan) -> answers.Plan:
+def encode_plan(plan: Plan, refusal: str | None = None) -> answers.Plan:
     return {
         "schema": SCHEMA,
         "backend": plan.backend,
@@ -139,6 +141,7 @@ def encode_plan(plan: Plan) -> answers.Plan:
         "from": plan.start,
         "to": plan.to,
         "safe_pin": plan.safe_pin,
+        "apply_refuses": refusal,
         "does_not_fit": {"today": plan.today, "before": plan.before, "after": plan.after},
         "breaks": {"places": count_places(plan)[0], "in_drift": plan.in_drift, "only_compared": plan.compared},
         "steps": [_encode_step(step) for step in plan.steps],

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -14,7 +15,7 @@ from layline.git import Repository, open_repository
 from layline.git.mirror import fetch_mirror
 from layline.git.overlay import Overlay
 from layline.git.repository import find_git_dir
-from layline.git.worktree import find_edits
+from layline.git.worktree import find_edits, find_work_tree
 from layline.history.pins import read_pin
 from layline.source import Part, Tree, survey
 from layline.source.cache import cache_directory
@@ -47,6 +48,8 @@ class Workspace:
     """The downstream is looked at as it lies on disk, uncommitted edits and all, over `commit`."""
     places: Mapping[str, Path] = field(default_factory=dict, compare=False, repr=False)
     """Where backends' objects lie, if not where the settings say: on a machine that they were sent to."""
+    file: Path | None = field(default=None, compare=False, repr=False)
+    """Where the settings were read."""
     _pinned: dict[str, Pinned] = field(default_factory=dict, init=False, compare=False, repr=False)
 
     @property
@@ -58,6 +61,20 @@ class Workspace:
     def here(self) -> Evidence:
         """The commit looked at, as a report names it."""
         return Evidence(repo=self.downstream.name, commit=self.commit)
+
+    @property
+    def settings_path(self) -> str | None:
+        """The settings file as a path of the downstream; None where it lies outside."""
+        top = find_work_tree(self.downstream) if self.file is not None else None
+        place = self.file.parent.resolve() / self.file.name if self.file is not None else None
+        inside = top is not None and place is not None and place.is_relative_to(top.resolve())
+        return place.relative_to(top.resolve()).as_posix() if inside and place and top else None
+
+    def look_at(self, commit: str) -> Workspace:
+        """The same project at another commit, with the pins that its settings file gives there."""
+        found, path = replace(self, commit=commit), self.settings_path
+        data = self.downstream.read_file(commit, path) if path is not None else None
+        return replace(found, settings=_take_pins(self.settings, data)) if data is not None else found
 
     def label(self, key: str) -> str:
         """What people call a backend."""
@@ -110,8 +127,24 @@ def open_workspace(config: Path | None = None, *, at: str = "HEAD", worktree: bo
     loaded = load_settings(config or find_settings_file(Path.cwd()))
     project = loaded.settings.project
     downstream = open_repository(loaded.root / project.git, project.repository or project.name)
-    found = Workspace(loaded.settings, loaded.root, downstream, downstream.resolve(at))
-    return _open_on_disk(found, at) if worktree else found
+    found = Workspace(loaded.settings, loaded.root, downstream, downstream.resolve(at), file=loaded.file)
+    if worktree:
+        return _open_on_disk(found, at)
+    return found if at == "HEAD" else found.look_at(found.commit)
+
+
+def _take_pins(settings: Settings, data: bytes) -> Settings:
+    """Our settings with the revisions that the text of another settings file pins."""
+    try:
+        written = tomllib.loads(data.decode("utf-8")).get("backends", {})
+    except (UnicodeDecodeError, tomllib.TOMLDecodeError):
+        return settings
+    backends = dict(settings.backends)
+    for key, backend in settings.backends.items():
+        match written.get(key):
+            case {"pin": {"revision": str(revision)}} if backend.pin is not None and backend.pin.revision is not None:
+                backends[key] = replace(backend, pin=replace(backend.pin, revision=revision))
+    return replace(settings, backends=backends)
 
 
 def _open_on_disk(workspace: Workspace, at: str) -> Workspace:
