@@ -15,7 +15,7 @@ from layline.patches.drift.three_way import build_diff_report, encode_views
 from layline.patches.found import build_found, build_noted, read_notes
 from layline.patches.kept import read_inventories
 from layline.patches.named import find_named
-from layline.patches.opened import open_reading, read_all
+from layline.patches.opened import read_all, recall_reading
 from layline.patches.port.ported import build_ported, follow_port, write_bundle
 from layline.patches.show import build_shown, read_keys
 from layline.patches.tracing.answer import build_traced
@@ -33,7 +33,7 @@ def patches_show(
     workspace: Workspace, patch_id: str, backend: str | None = None, *, progress: Progress = silent
 ) -> Answer:
     """What a patch does, when, where, upstream beside ours, rivals, history, porting plan."""
-    opened = open_reading(workspace, progress)
+    opened = recall_reading(workspace, progress)
     named = find_named(read_all(opened, workspace.choose(backend), progress), patch_id)
     return tell_uncommitted(workspace, build_shown(workspace, opened, named), [named.inventory.backend])
 
@@ -42,14 +42,13 @@ def patches_find(workspace: Workspace, word: str, backend: str | None = None, *,
     """Every place that speaks of `word`, best first."""
     if len(word.strip()) < 2:
         raise Error("Give at least two letters to look for.")
-    opened = open_reading(workspace, progress)
-    return build_found(opened, read_all(opened, workspace.choose(backend), progress), word)
+    return build_found(workspace, read_inventories(workspace, workspace.choose(backend), progress), word)
 
 
 def patches_notes(workspace: Workspace, file: Path) -> Answer:
     """Hold the tables of hand-written notes against the code; the code wins."""
     text = read_notes(workspace, file)
-    opened = open_reading(workspace)
+    opened = recall_reading(workspace)
     return build_noted(opened, read_all(opened, workspace.choose(None)), file, text)
 
 
@@ -62,7 +61,7 @@ def patches_port(
     progress: Progress = silent,
 ) -> Answer:
     """The porting plan of a patch; with `to`, a bundle is written there."""
-    opened = open_reading(workspace, progress)
+    opened = recall_reading(workspace, progress)
     named = find_named(read_all(opened, workspace.choose(backend), progress), patch_id)
     ported = follow_port(opened, named, read_keys(workspace, opened, named.inventory, named.patch))
     opened.upstreams.save()

@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import date
 from typing import TYPE_CHECKING, Any
 
+from layline import codec
 from layline.core.evidence import Alert, Evidence, Fact, Severity
 from layline.core.report import Cell, Paragraph, Report, Section, Table
 from layline.errors import ConfigError
@@ -14,6 +15,7 @@ from layline.history.changes import read_diff
 from layline.history.commits import compare_commits, read_commit, say_count
 from layline.history.tags import nearest_tag
 from layline.source.declared_version import read_version
+from layline.workspace.kept import Results, result_key
 
 if TYPE_CHECKING:
     from layline.config import Backend
@@ -26,6 +28,17 @@ FIGURES = ("behind", "ahead", "files", "insertions", "deletions", "age_days")
 
 
 def measure(upstream: Repository, backend: Backend, ends: Endpoints) -> list[Fact[Any]]:
+    """Every figure of a gap; two commits stay as far apart as they are, so what was measured once is kept."""
+    results = Results("gap-show")
+    key = result_key(upstream.name, codec.encode(ends), list(backend.packages), upstream.refs("refs/tags"))
+    found = results.load(key, lambda plain: [codec.decode(Fact, one, where="cache") for one in plain["facts"]])
+    if found is None:
+        found = _measure(upstream, backend, ends)
+        results.store(key, {"facts": codec.encode(found)})
+    return found
+
+
+def _measure(upstream: Repository, backend: Backend, ends: Endpoints) -> list[Fact[Any]]:
     pin, tip = read_commit(upstream, ends.pin), read_commit(upstream, ends.tip)
     distance = compare_commits(upstream, ends.pin, ends.tip)
     diff = read_diff(upstream, ends.pin, ends.tip)

@@ -23,13 +23,13 @@ if TYPE_CHECKING:
     from layline.workspace.open import Workspace
 
 
-def build_found(opened: OpenedInventory, inventories: list[Inventory], word: str) -> Answer:
+def build_found(workspace: Workspace, inventories: list[Inventory], word: str) -> Answer:
     """Every place that speaks of `word`, best first."""
-    workspace = opened.workspace
+    tree = workspace.tree
     hits = [
         hit
         for inventory in inventories
-        for hit in find_word(inventory, _schema(workspace, opened.tree, inventory.backend), word)
+        for hit in find_word(inventory, _schema(workspace, tree, inventory.backend), word)
     ]
     hits.sort(key=lambda hit: (hit.rank, hit.backend, hit.patch or "~", hit.location))
     rows: list[tuple[Inline, ...]] = [

@@ -17,8 +17,9 @@ from layline.patches.kept import find_inventories
 from layline.patches.removals import tell_removals
 from layline.patches.upstreams import Upstreams, open_upstreams
 from layline.source import Tree, open_cache
+from layline.source.cache import cache_directory
 from layline.source.facts import ANALYSER as FACTS
-from layline.workspace.kept import find_pins, open_memos
+from layline.workspace.kept import find_inputs, find_pins, is_checking, open_memos
 from layline.workspace.open import know_packages
 
 if TYPE_CHECKING:
@@ -64,6 +65,22 @@ def open_reading(workspace: Workspace, progress: Progress = silent) -> OpenedInv
     reading = read_downstream(tree, workspace.settings, cache, memos, progress)
     progress(f"reading {', '.join(workspace.settings.backends)} at the pin", 0, 0)
     return OpenedInventory(reading, open_upstreams(workspace), tree, workspace)
+
+
+def recall_reading(workspace: Workspace, progress: Progress = silent) -> OpenedInventory:
+    """The reading that this process opened last, where everything it was read from is as it was; else a new one.
+
+    For processes that are asked again and again: opening costs more than most questions.
+    """
+    known = know_packages(workspace)
+    inputs = (known.root, known.commit, known.worktree, cache_directory(), *find_inputs(known))
+    if is_checking() or not _LAST or _LAST[0][0] != inputs:
+        _LAST[:] = [(inputs, open_reading(known, progress))]
+    return _LAST[0][1]
+
+
+_LAST: list[tuple[tuple[object, ...], OpenedInventory]] = []
+"""At most one: a reading of a large project takes a hundred megabytes."""
 
 
 def read_all(opened: OpenedInventory, backends: tuple[str, ...], progress: Progress = silent) -> list[Inventory]:

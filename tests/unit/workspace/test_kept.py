@@ -4,12 +4,17 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from collections.abc import Callable
 from dataclasses import replace
+from datetime import date
 from pathlib import Path
 
 import pytest
 
 from histories import History
+from layline.app.gap import gap_show
+from layline.app.patches_read import patches_find, patches_port, patches_show
+from layline.core.report import Answer
 from layline.errors import Error
 from layline.patches.kept import read_inventories
 from layline.workspace.kept import Results, compare, find_inputs
@@ -44,7 +49,7 @@ def history(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> History:
     pin = upstream.commit("Add", {"up/__init__.py": "", "up/a.py": "def f(): pass\n"})
     downstream = History.start(tmp_path / "down")
     downstream.commit("all", dict(FILES))
-    config = f'[project]\nname = "own"\n\n[backends.up]\npin = {{ revision = "{pin}" }}\nobjects = "{upstream.path}"\npackages = ["up"]\nconfigs = ["conf"]\n'  # fmt: skip
+    config = f'[project]\nname = "own"\n\n[backends.up]\npin = {{ revision = "{pin}" }}\nref = "HEAD"\nobjects = "{upstream.path}"\npackages = ["up"]\nconfigs = ["conf"]\n'  # fmt: skip
     (downstream.path / "layline.toml").write_text(config)
     return downstream
 
@@ -68,6 +73,33 @@ def test_a_kept_answer_is_stamped_with_the_commit_asked_for(history: History, mo
     monkeypatch.setattr("layline.patches.opened.open_reading", None)  # nothing is read again
     (second,) = read_inventories(open_at(history), ("up",))
     assert second == replace(first, commit=commit)
+
+
+ASKED_AGAIN: list[tuple[str, str, Callable[[Workspace], Answer]]] = [
+    ("how far behind", "layline.gap.show.read_diff", lambda it: gap_show(it, "up", today=date(2026, 6, 30))),
+    ("where is a word", "layline.patches.opened.read_downstream", lambda it: patches_find(it, "own.boot")),
+    ("one patch", "layline.patches.opened.read_downstream", lambda it: patches_show(it, "up.a.f")),
+    ("one patch elsewhere", "layline.patches.opened.read_downstream", lambda it: patches_port(it, "up.a.f")),
+]
+
+
+@pytest.mark.parametrize(("name", "reader", "ask"), ASKED_AGAIN, ids=[row[0] for row in ASKED_AGAIN])
+def test_a_question_asked_again_reads_nothing_anew(
+    history: History,
+    monkeypatch: pytest.MonkeyPatch,
+    name: str,
+    reader: str,
+    ask: Callable[[Workspace], Answer],
+) -> None:
+    first = ask(open_at(history))
+    monkeypatch.setattr(reader, None)
+    assert ask(open_at(history)) == first
+
+
+def test_what_a_process_has_read_is_read_again_after_a_change(history: History) -> None:
+    patches_show(open_at(history), "up.a.f")
+    history.commit("change", {"own/boot.py": "import up.a\nup.a.g = 1\n"})
+    assert patches_show(open_at(history), "up.a.g").data["patch"]["file"] == "own/boot.py"
 
 
 def test_a_wrong_kept_answer_is_found_by_a_check(history: History, monkeypatch: pytest.MonkeyPatch) -> None:
