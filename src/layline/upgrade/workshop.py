@@ -7,12 +7,14 @@ from dataclasses import replace
 
 from layline.coupling.drift_model import Drift
 from layline.source import Tree
+from layline.source.names import parents
 from layline.upgrade.changes import carry_out, map_line
 from layline.upgrade.imports import follow_names
 from layline.upgrade.judging import edit_to
 from layline.upgrade.plan import PATCHES, Job, is_generated
 from layline.upgrade.question import Question
 from layline.upgrade.retarget import build_retarget
+from layline.upgrade.spelled import follow_spelled
 from layline.upgrade.values import Break
 
 
@@ -52,18 +54,25 @@ class Workshop:
         if original is None:
             return None
         current = texts.get(path, original)
+        spelled = follow_spelled(
+            current, {job.move.old: job.move.new for job in jobs if not job.changes}, self._find_module
+        )
+        edited = spelled.text if spelled is not None else current
+        following = [job for job in jobs if not job.changes and (spelled is None or job.move.old not in spelled.done)]
         rows = [
-            row
-            for job in jobs
-            if job.broken.way == PATCHES and not job.changes and (row := self.find_row(job.broken)) is not None
+            row for job in following if job.broken.way == PATCHES and (row := self.find_row(job.broken)) is not None
         ]
-        edited = self._retarget(path, (original, current), rows, texts) if rows else current
-        names = {job.move.old: job.move.new for job in jobs if job.broken.way != PATCHES and not job.changes}
+        edited = self._retarget(path, (original, edited), rows, texts) if rows else edited
+        names = {job.move.old: job.move.new for job in following if job.broken.way != PATCHES}
         followed = follow_names(edited, names) if names else None
         edited = followed.text if followed is not None else edited
         for change in dict.fromkeys(change for job in jobs for change in job.changes):
             edited = carry_out(change, original, edited)
         return edited if edited != current else None
+
+    def _find_module(self, name: str) -> str | None:
+        entries = self._question.between.opened.sides.tip.index.entries
+        return next((one for one in parents(f"{name}.") if one in entries), None)
 
     def _retarget(self, path: str, versions: tuple[str, str], rows: list[Drift], texts: dict[str, str]) -> str:
         original, current = versions

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from layline.upgrade.imports import follow_names
+from layline.upgrade.spelled import follow_spelled
 
 MOVES = {
     "keel.run.run": "keel.engine.run",
@@ -78,3 +79,39 @@ def test_an_import_follows_its_name(before: str, after: str) -> None:
 @pytest.mark.parametrize("text", [row[1] for row in LEAVES], ids=[row[0] for row in LEAVES])
 def test_nothing_else_is_touched(text: str) -> None:
     assert follow_names(text, MOVES) is None
+
+
+HOMES = {"keel.deep.ops": "hull.third.ops", "keel.deep.index.f": "hull.index.f", "keel.state.g": "keel.state.h"}
+SPELLED = [
+    (
+        "import and every use",
+        "import keel.deep.ops  # why\n\nkeel.deep.ops.sub.f = mine\nkeel.deep.ops.g(keel.deep.ops)\n",
+        "import hull.third.ops  # why\n\nhull.third.ops.sub.f = mine\nhull.third.ops.g(hull.third.ops)\n",
+    ),
+    (
+        "a package alone does not load the new module",
+        "import os, keel\n\nkeel.deep.index.f = mine\nkeel.keep()\n",
+        "import hull.index\nimport os, keel\n\nhull.index.f = mine\nkeel.keep()\n",
+    ),
+    (
+        "in a function, with windows line ends",
+        "def p():\r\n    import keel\r\n    keel.deep.index.f = 1\r\n",
+        "def p():\r\n    import hull.index\r\n    import keel\r\n    hull.index.f = 1\r\n",
+    ),
+    ("in its module", "import keel.state\nkeel.state.g.x = 1\n", "import keel.state\nkeel.state.h.x = 1\n"),
+    ("another use needs the package", "import keel.deep.ops\nkeel.deep.ops.f = 1\nkeel.keep()\n", None),
+    ("it knows the new home", "import keel, hull\nkeel.deep.index.f = 1\nhull.index.f = 1\n", None),
+    ("the package's name is something else, too", "import keel\ndef p(keel):\n    keel.deep.index.f = 1\n", None),
+    ("over two lines", "import keel\n(keel.deep\n    .index.f)\n", None),
+    ("under an alias", "import keel as k\nk.deep.index.f = 1\n", None),
+    ("a statement in front", "x = 1; import keel\nkeel.deep.index.f = 1\n", None),
+]
+
+
+@pytest.mark.parametrize(("before", "after"), [row[1:] for row in SPELLED], ids=[row[0] for row in SPELLED])
+def test_a_name_that_is_spelled_out_follows_with_its_import(before: str, after: str | None) -> None:
+    modules = {"hull.third.ops", "hull.third.ops.sub", "hull.index", "keel.state"}
+    found = follow_spelled(
+        before, HOMES, lambda name: max((one for one in modules if f"{name}.".startswith(f"{one}.")), key=len)
+    )
+    assert (found.text if found is not None else None) == after

@@ -142,6 +142,9 @@ STEPS: list[tuple[str, Files]] = [
             "tests/test_bell.py": "from keel.buoys import Bell\n",
             "tests/test_ring.py": "from keel.buoys import Bell\n",
             "keel/text.py": "def speak(a):\n    x = len(a)\n    return x\n",
+            "keel/deep/__init__.py": "",
+            "keel/deep/ops/__init__.py": "from keel.deep.ops.index import chunk\n",
+            "keel/deep/ops/index.py": function("chunk", 23) + "\n\n" + function("offset", 24),
         },
     ),
     (
@@ -162,6 +165,10 @@ STEPS: list[tuple[str, Files]] = [
             "keel/state.py": long("draught_of_water", 7) + "\n\n" + function("keep", 8),
             "keel/middle.py": "",
             "keel/last.py": function("wander", 6),
+            **dict.fromkeys(("keel/deep/__init__.py", "keel/deep/ops/__init__.py", "keel/deep/ops/index.py")),
+            "keel/third/__init__.py": "",
+            "keel/third/ops/__init__.py": "from keel.third.ops.index import chunk\n",
+            "keel/third/ops/index.py": function("chunk", 23) + "\n\n" + function("offset", 24),
             "keel/old.py": None,
             "keel/newer.py": function("lift", 10) + "\n\n" + function("lower", 11),
         },
@@ -255,7 +262,10 @@ if os.environ["KEEL"] == "1":
 else:
     keel.lathe.turn_round_slowly = mine
 """
+MINE = "def mine(x):\n    return x\n\n\n"
 OURS: Files = {
+    "own/spelled.py": f"import keel\n\n\n{MINE}keel.deep.ops.index.chunk = mine\nkeel.deep.ops.index.offset = mine\n",
+    "own/package.py": f"import keel.deep.ops  # ours\n\n\n{MINE}keel.deep.ops.index.chunk = mine\n",
     "own/branches.py": BRANCHES,
     "own/bell.py": "from keel.buoys import Bell\n",
     "own/swell.py": "from keel.swell import height_of_swell\n\nheight_of_swell(1, [2])\n",
@@ -303,6 +313,14 @@ MENDED = [
     ("own/rewrite.py", REWRITE.format("a, b")),
     ("requirements.txt", "rivet>=2.0,<4  # ours\nother>=1.0\n"),
     ("conf/tides.yaml", "# metres\ntide_bound: 4  # high water\n"),
+    (
+        "own/spelled.py",
+        (
+            f"import keel.third.ops.index\nimport keel\n\n\n{MINE}keel.third.ops.index.chunk = mine\n"
+            "keel.third.ops.index.offset = mine\n"
+        ),
+    ),
+    ("own/package.py", f"import keel.third.ops  # ours\n\n\n{MINE}keel.third.ops.index.chunk = mine\n"),
     ("own/patch.py", "import keel.newer\n\n\ndef mine(x):\n    return x\n\n\nkeel.newer.lower = mine\n"),
 ]
 PROPOSED = [
