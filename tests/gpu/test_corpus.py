@@ -35,6 +35,7 @@ EXPLOITS = [
 ]
 SUBTLE = [
     ("joined_late", ("stream-order", "clocks-agree")),
+    ("joined_when_large", ("stream-order", "clocks-agree")),
     ("order_blind_weight", ("follows-inputs", "replay")),
     ("autograd_off", ("global-state",)),
     ("reseeds", ("global-state",)),

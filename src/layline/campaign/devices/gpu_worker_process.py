@@ -60,6 +60,7 @@ class Worker:
         self._frozen = False
         self._is_closed = False
         self._is_ready = False
+        self._load_ns = 0
         folder = Path(tempfile.mkdtemp(dir=shop))
         script = folder / f"{secrets.token_hex(4)}.py"
         shutil.copyfile(_WORKER / script_name, script)
@@ -91,14 +92,16 @@ class Worker:
         self.weaker, self.versions = tuple(told["weaker"]), told["versions"]
 
     def load(self) -> int:
-        """Load the kernel; wall nanoseconds it took."""
-        began = time.perf_counter_ns()
-        self._send({"load": True})
-        told = self._receive_json("loading the kernel", self.source.timeout_s)
-        if "failed" in told:
-            raise Fault("loads", f"The kernel could not be loaded: {told['failed']}")
-        self._freeze()
-        return time.perf_counter_ns() - began
+        """Load the kernel, once; wall nanoseconds it took."""
+        if not self._load_ns:
+            began = time.perf_counter_ns()
+            self._send({"load": True})
+            told = self._receive_json("loading the kernel", self.source.timeout_s)
+            if "failed" in told:
+                raise Fault("loads", f"The kernel could not be loaded: {told['failed']}")
+            self._freeze()
+            self._load_ns = time.perf_counter_ns() - began
+        return self._load_ns
 
     def resident_bytes(self) -> int:
         """Memory of its own that the process has on the host."""

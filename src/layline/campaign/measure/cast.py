@@ -46,6 +46,11 @@ class Cast:
         """Workers nobody has asked anything yet."""
         return [*chain(*self._waiting), *chain(*self._aside.values())]
 
+    @property
+    def idle(self) -> list[LiveArm]:
+        """Workers for what comes after the probes that are made side by side."""
+        return [*self._aside[AGAIN, 0], *self._aside[BEST, 0]]
+
     def start_ahead(self, count: int, aside: Iterable[tuple[str, int]] = ()) -> None:
         """Where a process takes seconds to start, those of the next pairs start together, while others work."""
         if not self.stage.device.starts_slowly:
@@ -89,7 +94,7 @@ class Cast:
         """Another process for the kernel on trial."""
         ready = self._aside[PROFILED if is_profiled else AGAIN, lane]
         if size is None and not masked and not is_stale and ready:
-            return ready.pop()
+            return ready.pop(0)  # who was started first is ready first
         room = Room(size=size, masked=masked, lane=lane, is_stale=is_stale, is_profiled=is_profiled)
         return self._open_again(room)
 
@@ -101,7 +106,7 @@ class Cast:
     def open_best(self, *, lane: int = 0) -> LiveArm:
         """Another process for the best."""
         ready = self._aside[BEST, lane]
-        return ready.pop() if ready else self._open_best(lane)
+        return ready.pop(0) if ready else self._open_best(lane)
 
     def _open_best(self, lane: int) -> LiveArm:
         return open_arm(self.stage, Arm.BEST, self.draw_place(Arm.BEST), room=Room(lane=lane))
@@ -109,7 +114,7 @@ class Cast:
     def open_start(self, size: int | None, *, lane: int = 0) -> LiveArm:
         """A process for the campaign's starting kernel."""
         ready = self._aside[START, lane]
-        return ready.pop() if size is None and ready else self._open_start(size, lane)
+        return ready.pop(0) if size is None and ready else self._open_start(size, lane)
 
     def _open_start(self, size: int | None, lane: int) -> LiveArm:
         built = self._build_start()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -197,6 +197,17 @@ def open_twins(stage: Stage, best: LiveArm, places: Sequence[Built]) -> list[Liv
         arm.worker.load()
         arm.worker.pin(best.worker.cores)
     return arms
+
+
+def time_twins(
+    stage: Stage, arms: Iterable[LiveArm], canary: Canary, draw_place: Callable[[], Built]
+) -> dict[Key, list[tuple[float, float]]]:
+    """The controls of one process pair: with the twins it has, or with new ones where these start at once."""
+    if stage.device.starts_slowly:
+        return run_controls(stage, [arm for arm in arms if arm.arm in CONTROLS], canary)
+    best = next(arm for arm in arms if arm.arm is Arm.BEST)
+    with live(open_twins(stage, best, [draw_place() for _control in CONTROLS])) as twins:
+        return run_controls(stage, twins, canary)
 
 
 def run_controls(stage: Stage, twins: Sequence[LiveArm], canary: Canary) -> dict[Key, list[tuple[float, float]]]:

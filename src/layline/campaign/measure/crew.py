@@ -4,12 +4,15 @@ start.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
 
 from layline.campaign.measure.arm import LiveArm
 from layline.campaign.measure.build import Built
+from layline.campaign.measure.inputs import draw
 from layline.campaign.measure.stage import Stage, Surroundings
 from layline.campaign.values.measurement import Arm
 
@@ -63,6 +66,34 @@ def open_arms(stage: Stage, builts: Mapping[Arm, Built]) -> list[LiveArm]:
     order = [list(builts)[int(at)] for at in stage.rng.permutation(len(builts))]
     same = {Arm.AGAIN: Arm.BEST, Arm.CANARY: Arm.BEST}
     return [open_arm(stage, arm, builts[arm], cache=same.get(arm, arm).value) for arm in order]
+
+
+def call_first(stage: Stage, arms: Iterable[LiveArm]) -> None:
+    """The first call of many processes at once, checked as all are; those on the same memory one after the other."""
+    given = draw(stage, stage.by_work[0])
+    by_memory: defaultdict[Arm, list[LiveArm]] = defaultdict(list)
+    for arm in arms:
+        by_memory[arm.arm].append(arm)
+
+    def call(of: list[LiveArm]) -> None:
+        for arm in of:
+            arm.worker.wait_ready()
+            arm.worker.load()
+            for step in stage.operator.passes:
+                arm.run(step, given)
+
+    with ThreadPoolExecutor(max_workers=len(Arm)) as pool:
+        list(pool.map(call, by_memory.values()))
+
+
+@contextmanager
+def calling_first(stage: Stage, arms: Sequence[LiveArm]) -> Iterator[None]:
+    """The same while others work: these have nothing to do yet."""
+    with ThreadPoolExecutor(max_workers=1) as pool:
+        begun = [pool.submit(call_first, stage, arms)] if arms else []
+        yield
+        for one in begun:
+            one.result()
 
 
 @contextmanager

@@ -9,9 +9,10 @@ from __future__ import annotations
 import hashlib
 import os
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from layline.campaign.devices.faults import Disturbed, Fault
@@ -23,21 +24,19 @@ from layline.campaign.measure.choose import set_stage
 from layline.campaign.measure.clock import tell_clock
 from layline.campaign.measure.company import check_alone, find_spoiler, judge_company
 from layline.campaign.measure.controls import (
-    CONTROLS,
     Canary,
     calibrate_canary,
     check_builds,
     examine,
     judge_controls,
-    open_twins,
-    run_controls,
+    time_twins,
 )
-from layline.campaign.measure.crew import live
+from layline.campaign.measure.crew import call_first, calling_first, live
 from layline.campaign.measure.final_checks import check_timed_errors, close_gates
 from layline.campaign.measure.oracle import Error
 from layline.campaign.measure.pair import HELD_OUT_PAIRS, PairRun, find_accuracy, find_gains, run_shape, time_neighbours
-from layline.campaign.measure.probes.beside import find_ahead, run_beside
-from layline.campaign.measure.probes.probe import Probe, Trial, run_probes
+from layline.campaign.measure.probes.beside import FEW, find_ahead, run_beside
+from layline.campaign.measure.probes.probe import AGAIN, BEST, Probe, Trial, run_probes
 from layline.campaign.measure.probes.table import AFTER_EACH, BEFORE_ACCEPTING, EARLY, PROBES, STALLS
 from layline.campaign.measure.request import Request
 from layline.campaign.measure.spent import Spent
@@ -188,6 +187,8 @@ class _Run:
                 stack.enter_context(self._stage.device.hold([arm.worker for arm in arms], self._stage))
                 timed = [arm for arm in arms if arm.arm in self._cast.timed]
                 self._wait_for_started()
+                if number and self._stage.device.starts_slowly:  # the first pair's first call is told by itself
+                    call_first(self._stage, arms)
             with self._spent.on("timing"):
                 self._time(timed, run)
             with self._spent.on("gates"):
@@ -225,16 +226,10 @@ class _Run:
 
     def _control(self, arms: Iterable[LiveArm], run: PairRun) -> None:
         """As many as the first look needs, where twins are started for it."""
-        stage = self._stage
         best = next(arm for arm in arms if arm.arm is Arm.BEST)
-        self._canary = self._canary or calibrate_canary(stage, best)
-        if stage.device.starts_slowly:
-            twins = [arm for arm in arms if arm.arm in CONTROLS]
-            run.times.update(run_controls(stage, twins, self._canary))
-        elif run.number < self._request.plan.looks[0]:
-            places = [self._cast.draw_place(Arm.BEST) for _control in CONTROLS]
-            with live(open_twins(stage, best, places)) as twins_:
-                run.times.update(run_controls(stage, twins_, self._canary))
+        self._canary = self._canary or calibrate_canary(self._stage, best)
+        if self._stage.device.starts_slowly or run.number < self._request.plan.looks[0]:
+            run.times.update(time_twins(self._stage, arms, self._canary, partial(self._cast.draw_place, Arm.BEST)))
 
     def _probe(self, arms: Iterable[LiveArm], unloaded: dict[str, int], more: int) -> None:
         """In the first process pair all of them; after each what a kernel leaves behind."""
@@ -247,8 +242,10 @@ class _Run:
                 self._run_probes((one for one in PROBES if self._is_alone(one)), on)
                 made = (*PROBES, *self._early)
                 # they start up while the gates run, which time nothing that decides
-                self._cast.start_ahead(more, self._find_ahead(made, self._early))
-                self._run_all((one for one in made if not self._is_alone(one)), on)
+                last = ((AGAIN, 0), (BEST, 0)) if self._early else ()  # for what is asked before accepting
+                self._cast.start_ahead(more, (*self._find_ahead(made, self._early), *last))
+                idle = (*(arm for arm in by_arm.values() if arm.arm not in self._cast.timed), *self._cast.idle)
+                self._run_all((one for one in made if not self._is_alone(one)), on, idle)
             self._stood += sum(arm.worker.stood_still for arm in by_arm.values())
             self._requests += sum(arm.worker.replies for arm in by_arm.values())
             trial.worker.settle(0.02)
@@ -290,11 +287,13 @@ class _Run:
         made = (one for one in probes if not self._is_alone(one) and not one.needs - self._gives)
         return tuple(one for one in made if one.is_beside or one.is_apart)
 
-    def _run_all(self, probes: Iterable[Probe], on: Trial) -> None:
+    def _run_all(self, probes: Iterable[Probe], on: Trial, idle: Sequence[LiveArm] = ()) -> None:
         """First those that no clock decides, side by side; then the others, one after the other."""
         asked = tuple(probes)
-        beside = self._choose_beside(asked)
-        run_beside(beside, on, self._gives, self._say, self._stage.device.count_lanes(self._stage))
+        beside, lanes = self._choose_beside(asked), self._stage.device.count_lanes(self._stage)
+        # with few lanes the start has their memory
+        with calling_first(self._stage, idle if lanes > FEW else ()):
+            run_beside(beside, on, self._gives, self._say, lanes)
         self._wait_for_started()
         self._run_probes((one for one in asked if one not in beside), on)
 

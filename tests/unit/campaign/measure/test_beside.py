@@ -16,6 +16,7 @@ import numpy as np
 import pytest
 
 from layline.campaign.devices.faults import Disturbed, Fault
+from layline.campaign.measure.cast import Cast
 from layline.campaign.measure.probes.beside import FEW, deal, find_ahead, run_beside
 from layline.campaign.measure.probes.probe import AGAIN, Probe, Trial
 from layline.campaign.measure.probes.shown import Shown
@@ -90,6 +91,18 @@ def test_every_probe_is_dealt_once_whatever_lanes_there_are(lanes: int) -> None:
     more = [*started, *find_ahead((*probes, *early), lanes, early)]
     assert sorted(more) == sorted(find_ahead((*probes, *early), lanes, (*probes, *early)))  # nobody changes lanes
     assert (AGAIN, 0) in more[len(started) :]  # a young process beside the old one
+
+
+def test_who_was_started_first_is_asked_first(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A probe waited seconds for a process that had just been started, while an older one was ready."""
+    started = iter(range(9))
+    monkeypatch.setattr(Cast, "_open_again", lambda _cast, _room: next(started))
+    nothing: Any = SimpleNamespace(candidate=None, device=SimpleNamespace(starts_slowly=True))
+    cast: Any = Cast(nothing, nothing)
+    cast.start_ahead(0, [(AGAIN, 3), (AGAIN, 0)])
+    cast.start_ahead(0, [(AGAIN, 3), (AGAIN, 0)])
+    assert cast.idle == [1, 3]
+    assert [cast.open_again(None, (), lane=3) for _ in range(3)] == [0, 2, 4]
 
 
 def test_they_run_at_the_same_time() -> None:

@@ -75,6 +75,8 @@ def deal(probes: tuple[Probe, ...], lanes: int, *, is_slow: bool = False) -> lis
     for at, probe in enumerate(sorted(alone, key=lambda one: not one.is_long)):
         turn, lane = divmod(at, lanes)
         lane = lanes - 1 - lane if turn % 2 else lane  # the first of them, who take longest, get company last
+        if is_slow:  # the lane that is free first: nobody who comes later makes another one change lanes
+            lane = min(range(lanes), key=lambda one: sum(probe.takes_s for probe in dealt[one]))
         dealt[lane] = (*dealt[lane], probe)
     return [shared, *dealt]
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import closing
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -56,18 +57,19 @@ def show_offsets(on: Trial) -> Shown:
     if free < ROOM * need:
         on.left_out[NAME] = f"needs {ROOM * need >> 30} GiB of free memory on the device; {free >> 30} are free"
         return
-    try:
-        with on.open_start(need).loaded() as start:
-            _compare(stage, start, shape)
-    except Fault as fault:
-        on.left_out[NAME] = f"needs a starting kernel that can do it; {fault.reason}"
-        return
-    with on.open_again(need, ()).loaded() as arm:
+    with closing(on.open_again(need, ())) as waiting:  # it starts up while the start is asked
         try:
-            _compare(stage, arm, shape)
+            with on.open_start(need).loaded() as start:
+                _compare(stage, start, shape)
         except Fault as fault:
-            told = f"With more than 2³¹ elements ({shape.label}): {fault.reason}"
-            raise Fault("wide-offsets", told, *fault.evidence) from None
+            on.left_out[NAME] = f"needs a starting kernel that can do it; {fault.reason}"
+            return
+        with waiting.loaded() as arm:
+            try:
+                _compare(stage, arm, shape)
+            except Fault as fault:
+                told = f"With more than 2³¹ elements ({shape.label}): {fault.reason}"
+                raise Fault("wide-offsets", told, *fault.evidence) from None
     sizes = ", ".join(f"{name}={value}" for name, value in shape.sizes)
     yield (
         "wide-offsets",

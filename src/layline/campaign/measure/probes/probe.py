@@ -132,6 +132,8 @@ class Probe:
     """Whether it runs beside them, too, and has a process of its own."""
     is_long: bool = False
     """Whether it takes longest of all: it begins first, for others wait for it at the end."""
+    takes_s: float = 3.0
+    """About how long, where a process takes seconds to start: as measured on an accelerator, beside the others."""
     ahead: tuple[str, ...] = ()
     """Processes it needs, of those that can be started before they are asked for."""
     opens_own: bool = False

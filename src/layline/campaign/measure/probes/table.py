@@ -55,16 +55,24 @@ def _needs(*what: str) -> frozenset[str]:
 
 PROBES: tuple[Probe, ...] = (
     Probe(name="memory", run=show_memory, is_alone=True, is_beside=True),
-    Probe(name="inputs", run=show_inputs, ahead=(START,), is_apart=True, is_long=True),
-    Probe(name="changed inputs", run=show_changed, ahead=(AGAIN,), is_apart=True, is_long=True),
+    Probe(name="inputs", run=show_inputs, ahead=(AGAIN, START), is_apart=True, is_long=True),
+    Probe(name="changed inputs", run=show_changed, takes_s=2.9, ahead=(AGAIN,), is_apart=True, is_long=True),
     Probe(name="floating-point mode", run=show_mode, needs=_needs(MODE), is_beside=True),
     Probe(name="stream order", run=show_order, needs=_needs(STREAM)),
-    Probe(name="held-out shapes", run=show_held_out, ahead=(AGAIN,), is_apart=True),
+    Probe(name="held-out shapes", run=show_held_out, takes_s=5.7, ahead=(AGAIN,), is_apart=True),
     Probe(name="small shapes", run=show_residues, needs=_needs(ACCOUNT), is_apart=True),
-    Probe(name="far shapes", run=show_far, ahead=(AGAIN,), is_apart=True),
-    Probe(name="empty extents", run=show_empty, needs=_needs(EMPTY), ahead=(AGAIN,), is_apart=True),
-    Probe(name="a walk through sizes", run=show_walk, ahead=(AGAIN,), is_apart=True),
-    Probe(name="views", run=show_views, needs=_needs(CANDIDATE, VIEWS), ahead=(AGAIN,), opens_own=True, is_apart=True),
+    Probe(name="far shapes", run=show_far, takes_s=4.1, ahead=(AGAIN,), is_apart=True),
+    Probe(name="empty extents", run=show_empty, takes_s=3.4, needs=_needs(EMPTY), ahead=(AGAIN,), is_apart=True),
+    Probe(name="a walk through sizes", run=show_walk, takes_s=3.8, ahead=(AGAIN,), is_apart=True),
+    Probe(
+        name="views",
+        run=show_views,
+        takes_s=1.9,
+        needs=_needs(CANDIDATE, VIEWS),
+        ahead=(AGAIN,),
+        opens_own=True,
+        is_apart=True,
+    ),
     Probe(name="repetition", run=show_repetition, is_apart=True),
     Probe(
         name="memory-use",
@@ -80,6 +88,7 @@ PROBES: tuple[Probe, ...] = (
     Probe(
         name="against the start",
         run=show_accuracy,
+        takes_s=4.5,
         needs=_needs(CANDIDATE),
         ahead=(AGAIN, START),
         is_apart=True,
@@ -96,6 +105,7 @@ PROBES: tuple[Probe, ...] = (
     Probe(
         name="own code, profiled",
         run=show_profiled,
+        takes_s=1.6,
         needs=_needs(PROFILER),
         ahead=(PROFILED,),
         opens_own=True,
@@ -113,8 +123,15 @@ EARLY: tuple[Probe, ...] = (
     # the other process is for the comparison that follows
     Probe(name="old age", run=show_ageing, ahead=(AGAIN,), is_beside=True),
     Probe(name="endurance", run=show_endurance),
-    Probe(name="several streams", run=show_streams, needs=_needs(CANDIDATE, STREAM), opens_own=True, is_apart=True),
-    Probe(name="more processes", run=show_processes, ahead=(AGAIN,), opens_own=True, is_apart=True),
+    Probe(
+        name="several streams",
+        run=show_streams,
+        takes_s=2.3,
+        needs=_needs(CANDIDATE, STREAM),
+        opens_own=True,
+        is_apart=True,
+    ),
+    Probe(name="more processes", run=show_processes, takes_s=2.6, ahead=(AGAIN,), opens_own=True, is_apart=True),
     Probe(name="largest extents", run=show_largest, needs=_needs(ACCOUNT), opens_own=True, is_apart=True),
     Probe(name="wide offsets", run=show_offsets, needs=_needs(ROOM), opens_own=True, is_apart=True),
 )
