@@ -157,6 +157,7 @@ def test_a_dead_patch_is_shown_moves_with_its_line_and_goes_when_it_is_mended(
         assert "Did you mean keel.core.parallel_state.get_world_size?" in told.diagnostics[0].message
         assert min([await _time_edit(editor, text, number) for number in range(3)]) < opened
         assert _lines(await editor.edit(PATCH, "# a line above\n" + text)) == [(16, "dead-at-pin")]
+        assert _lines(await editor.edit(PATCH, text.replace("\n\n\n", "\nimport os\n\n\n", 1))) == [(16, "dead-at-pin")]
         assert _lines(await editor.edit(PATCH, text.replace("get_word_size", "get_world_size"))) == []
         assert _lines(await editor.edit(PATCH, text.replace("get_word_size", "get_wrold_size"))) == [
             (15, "dead-at-pin")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import importlib
 import sys
 from typing import NoReturn
@@ -12,6 +11,7 @@ import click
 from layline import __version__
 from layline.cli.group import QUIET, VERBOSE, Group
 from layline.core.environment import explain
+from layline.core.memory import collect_seldom
 from layline.errors import Error
 
 COMMANDS: dict[str, tuple[str, str]] = {
@@ -38,11 +38,6 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "help": ("layline.cli.project:help_", "Show the help of a command."),
     "demo": ("layline.cli.demo:demo", "Write the embedded sample and walk through the commands."),
 }
-
-_OBJECTS_BETWEEN_COLLECTIONS = 2_000_000
-"""Syntax trees are many small objects that live long and hold no cycles: looking for cycles every 700 is a quarter of
-the time,
-and every 200,000 still a tenth; the garbage of two million is small beside the trees."""
 
 
 class LateGroup(Group):
@@ -80,7 +75,7 @@ def main(arguments: list[str] | None = None) -> NoReturn:
     """The error boundary: what a user or the machine got wrong is one sentence and a hint (2), a bug of ours says so
     (3), ^C is 130.
     """
-    gc.set_threshold(_OBJECTS_BETWEEN_COLLECTIONS, 20, 50)
+    collect_seldom()
     try:
         code = layline.main(args=arguments, prog_name="layline", standalone_mode=False)
     except click.exceptions.Abort:

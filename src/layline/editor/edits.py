@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Collection, Iterator
+from collections import Counter
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from layline.core.evidence import Location
 from layline.source.walking import walk
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 _NEWLINE = re.compile(r"\r\n|\r|\n")
 """As the parser counts lines."""
 _NAMED = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
+_Keyed: TypeAlias = list[tuple[str | None, ast.stmt]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +27,9 @@ class Edit:
     """The difference between two texts of one file."""
 
     names: frozenset[str]
-    """Functions and classes at the top level that differ, and those that name one of them, directly or by others."""
+    """Functions, classes, imports and assignments at the top level that differ, and those that name one of them,
+    directly or by others.
+    """
     moved: tuple[tuple[int, int, int], ...]
     """First and last line of each other statement as it was, and by how many lines it moved."""
 
@@ -47,26 +51,77 @@ class Edit:
 
 
 def compare_texts(before: str, after: str) -> Edit | None:
-    """None where a statement differs that is no function or class: then all of the file has to be read."""
+    """None where a statement differs that is no function, class, import or plain assignment: then all of the file has
+    to be read.
+    """
     then, now = parse_body(before), parse_body(after)
-    if then is None or now is None:
+    if then is None or now is None or _repeats(then) or _repeats(now):
         return None
     is_same = partial(_is_same, _NEWLINE.split(before), _NEWLINE.split(after))
-    old, new = ({node.name: node for node in side if isinstance(node, _NAMED)} for side in (then, now))
-    both = old.keys() & new.keys()
-    differ = (old.keys() ^ new.keys()) | {name for name in both if not is_same(old[name], new[name])}
-    kept = [[node for node in side if getattr(node, "name", None) not in differ] for side in (then, now)]
-    others = [[node for node in side if not isinstance(node, _NAMED)] for side in kept]
-    order = [[getattr(node, "name", None) for node in side] for side in kept]
-    if order[0] != order[1] or not all(map(is_same, *others)) or _repeats(then) or _repeats(now):
+    old, new = ([(_key(node), node) for node in side] for side in (then, now))
+    differ = _find_different(old, new, is_same)
+    kept = [[(key, node) for key, node in side if key not in differ] for side in (old, new)]
+    if [key for key, _ in kept[0]] != [key for key, _ in kept[1]]:
         return None
-    names = _find_users(differ, now)
+    pairs = [(one[1], two[1]) for one, two in zip(*kept, strict=True)]
+    if not all(is_same(one, two) for one, two in pairs if _key(one) is None):
+        return None
+    gone = [node for key, node in (*old, *new) if key in differ]
+    values = _find_values({name for node in gone if not isinstance(node, _NAMED) for name in _find_bound(node)}, now)
+    names = _find_users(values | {node.name for node in gone if isinstance(node, _NAMED)}, now)
     moved = (
         (_first(one), one.end_lineno or one.lineno, _first(two) - _first(one))
-        for one, two in zip(*kept, strict=True)
-        if getattr(one, "name", None) not in names
+        for one, two in pairs
+        if not (one.name in names if isinstance(one, _NAMED) else values.intersection(_find_words(one)))
     )
     return Edit(names, tuple(moved))
+
+
+def _key(node: ast.stmt) -> str | None:
+    """The name of a function or class; the meaning of an import or of an assignment to names; None for all that may
+    do more.
+    """
+    match node:
+        case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name) | ast.ClassDef(name=name):
+            return name
+        case ast.ImportFrom(names=[ast.alias(name="*")]):
+            return None
+        case ast.Import() | ast.ImportFrom() | ast.AnnAssign(target=ast.Name()) | ast.Expr(value=ast.Constant()):
+            return ast.dump(node)
+        case ast.Assign(targets=targets) if all(isinstance(one, ast.Name) for one in targets):
+            return ast.dump(node)
+    return None
+
+
+def _find_different(old: _Keyed, new: _Keyed, is_same: Callable[[ast.stmt, ast.stmt], bool]) -> set[str]:
+    """What stands in one text alone, or more often there, and functions and classes that mean something else."""
+    counts = [Counter(key for key, _ in side if key is not None) for side in (old, new)]
+    found = {key for key in counts[0] | counts[1] if counts[0][key] != counts[1][key]}
+    named = [{key: node for key, node in side if isinstance(node, _NAMED)} for side in (old, new)]
+    return found | {
+        key
+        for key in named[0].keys() & named[1].keys()
+        if key is not None and not is_same(named[0][key], named[1][key])
+    }
+
+
+def _find_values(names: set[str], body: list[ast.stmt]) -> set[str]:
+    """These, and what statements at the top level make of them."""
+    said = [(node, set(_find_words(node))) for node in body if names and not isinstance(node, _NAMED)]
+    found, fresh = set(names), set(names)
+    while fresh:
+        fresh = {name for node, words in said if words & fresh for name in _find_bound(node)} - found
+        found |= fresh
+    return found
+
+
+def _find_bound(node: ast.AST) -> Iterator[str]:
+    for inner in walk(node):
+        match inner:
+            case ast.Name(id=name, ctx=ast.Store()):
+                yield name
+            case ast.alias(name=name, asname=other):
+                yield other or name.partition(".")[0]
 
 
 def _is_same(before: list[str], after: list[str], then: ast.stmt, now: ast.stmt) -> bool:
@@ -104,17 +159,6 @@ def parse_body(text: str) -> list[ast.stmt] | None:
         return ast.parse(text).body
     except (SyntaxError, ValueError, RecursionError):
         return None
-
-
-def find_around(text: str, lines: Collection[int]) -> frozenset[str]:
-    """The function or class at the top level that holds one of these lines, and the fewest; nothing where none does."""
-    held = {
-        node.name: sum(_first(node) <= line <= (node.end_lineno or node.lineno) for line in lines)
-        for node in parse_body(text) or ()
-        if isinstance(node, _NAMED)
-    }
-    some = {name: number for name, number in held.items() if number}
-    return frozenset({min(some, key=some.__getitem__)}) if some else frozenset()
 
 
 def _repeats(body: list[ast.stmt]) -> bool:

@@ -18,13 +18,14 @@ from typing import TYPE_CHECKING
 from layline.core.effect_ids import name_effects
 from layline.core.evidence import Location, Severity
 from layline.core.listing import Diagnostic
+from layline.core.memory import keep_for_good
 from layline.core.patch import Inventory
 from layline.core.progress import Progress, silent
 from layline.coupling.culprit import find_culprits
 from layline.coupling.drift import find_drifts
 from layline.coupling.reads import Reader
 from layline.coupling.replacements import Replacements
-from layline.editor.edits import Edit, compare_texts, find_around, parse_body
+from layline.editor.edits import Edit, compare_texts, parse_body
 from layline.errors import Error
 from layline.git.narrow import Narrow
 from layline.patches.drift.lines import say_commit, tell_row
@@ -94,22 +95,18 @@ class EditorProject:
         self.told[path] = text, now
         return found
 
-    def warm(self, path: str) -> None:
-        """Read what every edit of a file needs: what it imports, who imports what in upstream, and what one function
-        that patches takes to be read and judged.
-        """
+    def warm(self, path: str) -> Iterator[None]:
+        """Read what every edit of a file needs, step by step: what it imports, and who imports what in upstream."""
         known = self.known.get(path, [])
-        lines = [one.effect.location.line for one in known]
-        self.known[path] = []  # what is known would not be judged
-        try:
-            self._read_anew(path, Edit(find_around(self._read_text(path), lines), ()))
-        finally:
-            self.known[path] = known
+        self._read_anew(path, Edit(frozenset(), ()))
+        yield
         targets = {one.backend: one.effect.target for one in known if one.effect.target}
         for key, target in targets.items():
             sides = self.opened[key].sides
             for side in (sides.pin, sides.tip):
                 next(side.find_importers(target), None)
+                yield
+        keep_for_good()
 
     def _move_known(self, path: str, edit: Edit) -> Iterator[Patched]:
         for one in self.known.get(path, ()):
@@ -228,6 +225,7 @@ def open_editor(config: Path | None = None, progress: Progress = silent) -> Edit
         for row in found:
             if row.effect is not None:
                 project.known.setdefault(row.location.path, []).append(Patched(key, row, row.effect))
+    keep_for_good()
     return project
 
 

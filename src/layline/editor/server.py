@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import gc
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -77,7 +78,14 @@ class Server:
         self.server.text_document_publish_diagnostics(published)
         if path not in self._warmed:  # whoever edits first does not wait for what every edit needs
             self._warmed.add(path)
-            self._asker.submit(self._guard, lambda: project.warm(path), None)
+            self._asker.submit(self._warm, project.warm(path))
+        else:
+            self._asker.submit(gc.collect)  # what this edit left behind, before the next one
+
+    def _warm(self, steps: Iterator[None]) -> None:
+        """One step; an edit that came meanwhile is answered before the next."""
+        if self._guard(lambda: next(steps, steps), steps) is not steps:
+            self._asker.submit(self._warm, steps)
 
     def hover(self, uri: str, position: lsp.Position) -> lsp.Hover | None:
         """What stands behind the name under the cursor."""

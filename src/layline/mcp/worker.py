@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any, TextIO
 
 from layline.core.environment import explain
+from layline.core.memory import collect_seldom
 from layline.core.progress import Progress
 from layline.errors import Error
 
@@ -25,6 +26,7 @@ def main() -> None:
     """The second error boundary: what a user or the machine got wrong is a sentence and a hint, a bug of ours says
     so.
     """
+    collect_seldom()
     pipe = os.fdopen(os.dup(sys.stdout.fileno()), "w", encoding="utf-8")
     sys.stdout = sys.stderr  # whatever prints must not spoil the answer
     questions: queue.SimpleQueue[bytes] = queue.SimpleQueue()

@@ -41,8 +41,14 @@ CASES = [
     ("def other():", "def other(y):", {"other"}),
     ("\n\nTABLE", "\n\ndef fresh():\n    put()\n\n\nTABLE", {"fresh"}),
     ("def ours(x):\n    return x\n\n\n", "", {"ours", "put"}),
-    ("import up", "import up.more as up", None),
-    ('"put": put', '"puts": put', None),
+    ("import up", "import up.more as up", {"up", "put", "other"}),
+    ("import up", "import os\nimport up", {"os"}),
+    ("import up", "from up import *", None),
+    ("import up", "import up\nup.on = 1", None),
+    ("TABLE =", "LIST = TABLE =", {"LIST", "TABLE", "choose"}),
+    ("\n\nTABLE", "\n\nA = 1\nTABLE", {"A"}),
+    ("import up", "if up: import up", None),
+    ('"put": put', '"puts": put', {"TABLE", "choose"}),
     ("def other", "def put", None),
     ("return x", "return (", None),
 ]
@@ -66,3 +72,11 @@ def test_effects_move_with_their_lines() -> None:
     assert edit.move(at(9), "a.py") is None, "it installs what differs"
     assert edit.move(at(14, replacement_at=Location("a.py", 4)), "a.py") is None
     assert edit.move(at(13), "a.py") == at(14), "a decorator"
+
+
+def test_a_statement_that_uses_an_import_that_differs_does_not_move() -> None:
+    text = "import up\nimport os\n\nup.f = len\nos.g = len\n"
+    edit = compare_texts(text, text.replace("import up", "import down as up"))
+    assert edit is not None
+    here = [Effect(style=Style.BINDING_REPLACEMENT, target="x", location=Location("a.py", line)) for line in (4, 5)]
+    assert [edit.move(one, "a.py") for one in here] == [None, here[1]]
