@@ -74,3 +74,10 @@ def test_a_method_that_a_base_now_holds_stays_on_its_class(told: tuple[Path, dic
 
 def test_nothing_is_moved_into_a_module_that_is_not_there(told: tuple[Path, dict[str, Any]]) -> None:
     assert "keel.gone" not in told[1]["diff"]
+
+
+def test_nothing_to_edit_is_said(told: tuple[Path, dict[str, Any]]) -> None:
+    folder, answer = told
+    done = layline("patches", "retarget", "keel", "--to", answer["pin"], cwd=folder)
+    said = f"keel: no target of a patch moved or was renamed up to {answer['pin'][:8]}; there is nothing to edit.\n"
+    assert (done.code, done.out, done.err) == (0, "", said)

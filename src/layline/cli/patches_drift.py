@@ -161,6 +161,8 @@ def patches_retarget(
     if format_ != "diff":
         return show(answer, format_, output)
     deliver(diff, output)
+    if not diff:
+        click.echo(answer.report.title, err=True)
     for item in answer.report.skipped:
         click.echo(f"not edited: {item}", err=True)
     return 0

@@ -24,7 +24,7 @@ from layline.git.overlay import Overlay
 from layline.patches.drift.elsewhere import TOUCHES, Elsewhere
 from layline.patches.drift.imports import find_failing_imports
 from layline.patches.drift.read import OpenedDrift, find_rows, open_drift
-from layline.source import Definition, DefinitionKind, Tree
+from layline.source import Definition, DefinitionKind, Module, Tree, parse_module
 from layline.source.resolve import Resolver
 from layline.upgrade.absolute import Judged, OwnGround, Standing, find_judged
 from layline.upgrade.patched import find_judged_effects
@@ -185,7 +185,8 @@ def find_break(opened: OpenedDrift, one: Judged, row: Drift | None = None, coupl
         location=one.location,
         target=one.target,
         way=one.way,
-        why=one.why,
+        # what stands at the pin has its own history: the commit alone knows only when such a name was last there
+        why=(row.detail if row is not None and row.severity is Severity.BREAKS else "") or one.why,
         new_target=found.new_home,
         culprit=culprit,
         idle=one.way == Touch.PATCH.value and row is not None and row.severity is not Severity.BREAKS,
@@ -243,15 +244,29 @@ class Stops:
     def __init__(self, upstream: Repository, commits: tuple[str, ...], opened: OpenedDrift) -> None:
         self._upstream = upstream
         self._commits = commits
-        self._part = opened.sides.tip.index.parts[opened.sides.part]
-        self._known: dict[str, Resolver] = {opened.tip: opened.sides.tip}
+        self._tip = opened.sides.tip
+        self._part = self._tip.index.parts[opened.sides.part]
+        self._known: dict[str, Resolver] = {opened.tip: self._tip}
 
     def has(self, step: int, name: str) -> bool:
         commit = self._commits[step]
         if commit not in self._known:
+            if self._defines(commit, name):
+                return True  # one file is read, where the whole tree would take a minute
             (index,) = read_indexes([replace(self._part, tree=Tree(self._upstream, commit))])
             self._known[commit] = Resolver(index)
         return self._known[commit].resolve(name).exists
+
+    def _defines(self, commit: str, name: str) -> bool:
+        """True if the file that defines a name at the tip does so at this commit, too."""
+        there = self._tip.resolve(name)
+        if there.definition is None or there.module is None or there.home != name:
+            return False
+        path = self._tip.index.entries[there.module].path
+        data = self._upstream.read_file(commit, path)
+        module = parse_module(path, data) if data is not None else None
+        names = {one.qualname for one in module.definitions} if isinstance(module, Module) else set[str]()
+        return there.definition.qualname in names
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Literal
 
 from layline.core.evidence import Location, Severity
@@ -64,10 +64,13 @@ def say_counts(plan: Plan) -> Iterator[str]:
     gates = sum(mend.kind is MendKind.GATE_RETIRED for step in plan.steps for mend in step.mends)
     if gates:
         yield f"{count(gates, 'version test')} of ours can be taken out: the new version decides {'it' if gates == 1 else 'them'}."
+    rest = places - plan.in_drift - plan.repeated
     if plan.in_drift != places:
-        rest = places - plan.in_drift
+        again = f"{plan.repeated} {'repeats' if plan.repeated == 1 else 'repeat'} a name that drift counts once for each file"
         are = "is an import, an attribute or a name" if rest == 1 else "are imports, attributes and names"
-        yield f"`patches drift` counts {plan.in_drift} of these {places}; {rest} {are} that only upgrades ask about."
+        other = f"{rest} {are} that only upgrades ask about"
+        told = " and ".join(part for part, number in ((again, plan.repeated), (other, rest)) if number)
+        yield f"`patches drift` counts {plan.in_drift} of these {places}; {told}."
     today = plan.before + plan.compared - places
     if plan.compared or today:
         without = f"without {plan.compared} that only a comparison with the pin shows" if plan.compared else ""
@@ -80,9 +83,13 @@ def count_places(plan: Plan) -> tuple[int, int]:
     """Lines of ours that break, and those where something is left for a person: a line with several targets counts
     once.
     """
-    mends = [mend for step in plan.steps for mend in step.mends if mend.kind not in BESIDE]
-    left = {(mend.file, mend.lines[0]) for mend in mends if not mend.mechanical}
-    return len({(mend.file, mend.lines[0]) for mend in mends}), len(left)
+    return count_lines(mend for step in plan.steps for mend in step.mends if mend.kind not in BESIDE)
+
+
+def count_lines(mends: Iterable[Mend]) -> tuple[int, int]:
+    listed = list(mends)
+    left = {(mend.file, mend.lines[0]) for mend in listed if not mend.mechanical}
+    return len({(mend.file, mend.lines[0]) for mend in listed}), len(left)
 
 
 def say_culprit(commit: Commit | None) -> str:
@@ -95,12 +102,11 @@ def say_culprit(commit: Commit | None) -> str:
 
 
 def _group(plan: Plan, number: int, step: Step) -> Group:
-    made = sum(mend.mechanical for mend in step.mends)
-    rest = len(step.mends) - made
+    places, rest = count_lines(step.mends)
     size = f", {count(step.lines, 'line')} of ours to look at" if rest else ""
     title = (
         f"Step {number} of {len(plan.steps)}: to {step.to[:8]} ({step.date}), {say_culprit(step.culprit)}: "
-        f"{made} mechanical, {rest} left for a person{size}"
+        f"{places - rest} mechanical, {rest} left for a person{size}"
     )
     return Group(title=title, items=tuple(_diagnose(mend) for mend in step.mends))
 

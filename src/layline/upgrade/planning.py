@@ -126,7 +126,9 @@ def _assemble(workshop: Workshop, question: Question, course: _Course) -> Plan:
     after = course.again.standing
     known = {one.key for one in question.breaks} | {one.key for one in question.now.misfits}
     revealed = (find_break(question.between.opened, one) for one in after.misfits if one.key not in known)
-    lines = find_lines(question.breaks)
+    lines, told = find_lines(question.breaks), question.between.drift_lines
+    counted = {(one.location.path, one.target) for one in question.breaks if find_lines([one]) <= told}
+    again = (one for one in question.breaks if (one.location.path, one.target) in counted)
     return Plan(
         backend=question.key,
         commit=question.workspace.commit,
@@ -138,7 +140,8 @@ def _assemble(workshop: Workshop, question: Question, course: _Course) -> Plan:
         before=len(question.then.bad_lines),
         after=len(after.bad_lines),
         today=len(question.now.bad_lines),
-        in_drift=len(lines & question.between.drift_lines),
+        in_drift=len(lines & told),
+        repeated=len(find_lines(again) - told),
         compared=len(lines - question.then.bad_lines),
         lacks=compare_commits(question.upstream, question.now.commit, question.to).ahead,
     )

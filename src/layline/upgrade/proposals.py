@@ -96,9 +96,17 @@ def find_example(upstream: Repository, culprit: str | None, target: str) -> str:
     for path, hunk in _find_hunks(out.decode("utf-8", "replace")):
         removed = [line for line in hunk if line.startswith("-") and _uses(line, name)]
         added = [line for line in hunk if line.startswith("+")]
-        if removed and added and len(hunk) <= _EXAMPLE:
+        if removed and added and len(hunk) <= _EXAMPLE and _speaks_of(upstream, culprit, path, target):
             return "\n".join([f"{path}:", *hunk])
     return ""
+
+
+def _speaks_of(upstream: Repository, commit: str, path: str, target: str) -> bool:
+    """Whether a file names what holds the target, too: many things have a `forward`, many modules a `Config`."""
+    data = upstream.read_file(upstream.resolve(f"{commit}^1"), path) or b""
+    text, module = data.decode("utf-8", "replace"), path.removesuffix(".py").replace("/", ".")
+    holder = target.rpartition(".")[0].rpartition(".")[2]
+    return bool(re.search(rf"\b{re.escape(holder)}\b", f"{module} {text}"))
 
 
 def _uses(line: str, name: str) -> bool:

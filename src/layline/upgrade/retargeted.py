@@ -6,7 +6,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from layline.core.evidence import encode_skipped
-from layline.core.report import Answer, Block, Bullets, Code, Paragraph, Report, Section
+from layline.core.prose import count, verb
+from layline.core.report import Answer, Block, Bullets, Code, Report, Section
 from layline.git.overlay import Overlay
 from layline.patches.drift.read import find_rows
 from layline.patches.inventory.read import read_inventory
@@ -36,9 +37,14 @@ def build_retargeted(backend: str, opened: OpenedDrift, found: Retargeted) -> An
     blocks: list[Block] = [Bullets(done)] if done else []
     if found.diff:
         blocks.append(Code(found.diff, "diff"))
+    nothing = f"{backend}: no target of a patch moved or was renamed up to {opened.tip[:8]}; there is nothing to edit."
+    if left:
+        nothing = (
+            f"{backend}: no edit is sure; {count(len(left), 'moved target')} {verb(len(left), 'is')} left for a person."
+        )
     report = Report(
-        title=f"Retargeting {backend}: {len(done)} targets",
-        sections=(Section(title="The edit", blocks=tuple(blocks) or (Paragraph("Nothing moved or was renamed."),)),),
+        title=f"Retargeting {backend}: {count(len(done), 'target')}" if done else nothing,
+        sections=(Section(title="The edit", blocks=tuple(blocks)),) if blocks else (),
         skipped=left,
     )
     data: answers.Retarget = {

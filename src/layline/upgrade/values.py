@@ -140,6 +140,8 @@ class Plan:
     """Places that do not fit at the end with the mechanical mends."""
     in_drift: int = 0
     """Of the places that break, those that `patches drift` counts."""
+    repeated: int = 0
+    """Of the others, those whose name another line of their file has that drift counts."""
     compared: int = 0
     """Of the places that break, those that only a comparison with the pin shows."""
     lacks: int = 0

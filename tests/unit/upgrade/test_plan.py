@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from layline.app.patches_drift import patches_drift
 from layline.app.upgrade import upgrade_check
 from layline.core.evidence import Location
 from layline.errors import ConfigError
+from layline.git import open_repository
 from layline.patches.drift.ask import DriftOptions
 from layline.upgrade.absolute import Judged, Standing
+from layline.upgrade.judging import find_lines
 from layline.upgrade.moves import NameMove
 from layline.upgrade.plan import Again, Job, find_unproven
-from layline.upgrade.plan_answer import count_places, say_counts
+from layline.upgrade.plan_answer import build_answer, count_places, say_counts
 from layline.upgrade.planning import find_plan
+from layline.upgrade.proposals import find_example
 from layline.upgrade.question import ask
-from layline.upgrade.values import Break, Mend, Plan
+from layline.upgrade.values import Break, Mend, MendKind, Plan, Step
 from upgrading import Files, Project, make_project
 
 BODY = "    total = 0\n    for step in range(x):\n        total += step * x\n    return total + {}\n"
@@ -265,6 +270,8 @@ else:
 MINE = "def mine(x):\n    return x\n\n\n"
 OURS: Files = {
     "own/spelled.py": f"import keel\n\n\n{MINE}keel.deep.ops.index.chunk = mine\nkeel.deep.ops.index.offset = mine\n",
+    "own/again.py": "from keel.gone import lost\n\n\ndef use():\n    from keel.gone import lost\n\n    return lost\n",
+    "own/both.py": f"{MINE}import keel.gone as gone; gone.lost = mine; from keel.gone import lost\n",
     "own/package.py": f"import keel.deep.ops  # ours\n\n\n{MINE}keel.deep.ops.index.chunk = mine\n",
     "own/branches.py": BRANCHES,
     "own/bell.py": "from keel.buoys import Bell\n",
@@ -400,7 +407,7 @@ def test_a_name_that_moves_twice_is_followed_when_its_last_home_is_there(plan: P
 
 def test_the_plan_counts_what_does_not_fit_before_and_after(plan: Plan) -> None:
     assert plan.today == 0
-    assert plan.before > plan.after == len(plan.left) - plan.compared == 14
+    assert plan.before > plan.after == len(find_lines(plan.left)) - plan.compared == 17
 
 
 def test_the_counts_of_drift_plan_and_check_are_reconciled(plan: Plan, project: Project) -> None:
@@ -411,10 +418,39 @@ def test_the_counts_of_drift_plan_and_check_are_reconciled(plan: Plan, project: 
     assert plan.in_drift == len(lines) < places
     assert upgrade_check(workspace, "keel", pin="main").data["does_not_fit"] == plan.before
     assert plan.before == places - plan.compared  # nothing is broken today
+    title = patches_drift(workspace, "keel", DriftOptions()).listing.title  # type: ignore[union-attr]
+    assert sum(int(number) for number in re.findall(r"(\d+) (?:of \d+ patched places|places outside)", title)) == len(
+        lines
+    )
     beside, counted, checked = say_counts(plan)
     assert beside == "Beside these places, 2 settings of ours (requirements, configuration keys) must follow upstream."
     assert counted.partition(" counts ")[0] == "`patches drift`"
+    assert "1 repeats a name that drift counts once for each file" in counted
     assert checked.partition(" counts ")[2] == f"{plan.before}: without 1 that only a comparison with the pin shows."
+
+
+def test_a_step_counts_lines_as_the_plan_does() -> None:
+    mends = [
+        Mend(file="a.py", lines=(at, at), kind=MendKind.REMOVED, mechanical=sure, diff="", why="", target="x")
+        for at, sure in ((1, True), (1, False), (2, True))
+    ]
+    plan = Plan(
+        backend="keel",
+        commit="c",
+        start="p",
+        to="t",
+        steps=(Step(to="t", date="2026-01-01", culprit=None, mends=tuple(mends)),),
+    )
+    listing = build_answer(plan, "Keel").listing
+    assert listing is not None
+    assert "1 can be fixed mechanically, 1 is left for a person" in listing.title
+    assert "1 mechanical, 1 left for a person" in listing.groups[0].title
+
+
+def test_an_example_speaks_of_what_holds_the_name(project: Project) -> None:
+    upstream, moved = open_repository(project.upstream.path), project.upstream.commits[1]
+    assert find_example(upstream, moved, "keel.run.run").startswith("keel/api.py:")
+    assert find_example(upstream, moved, "keel.oars.Oar.run") == ""  # another thing of that name
 
 
 def test_a_way_back_is_refused(project: Project) -> None:

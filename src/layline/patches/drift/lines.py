@@ -90,12 +90,14 @@ def _name_commits(drift: DriftReport) -> str:
 
 
 def _title(drift: DriftReport, rows: Iterable[Drift]) -> str:
-    """One number and one unit first: places of ours that break."""
-    places = count_places(rows)
+    """One number and one unit first: places of ours that break, each counted once."""
+    listed = list(rows)
+    places = count_places(listed)
     more = [f"{places.dead} {'does' if places.dead == 1 else 'do'} nothing even at the pin"] if places.dead else []
     further = "more " if places.broken or places.dead else ""
     more += [f"{places.look} {further}{verb(places.look, 'needs')} a look"] if places.look else []
-    other = len({item.location for item in drift.elsewhere if item.severity is Severity.BREAKS})
+    counted = {row.location for row in listed if row.severity is Severity.BREAKS and not row.dead_today}
+    other = len({item.location for item in drift.elsewhere if item.severity is Severity.BREAKS} - counted)
     more += [f"{count(other, 'place')} outside patches {verb(other, 'breaks')}"] if other else []
     return f"{drift.label}: {say_broken(places)} at {drift.tip.hash[:8]}" + "".join(f"; {part}" for part in more) + "."
 
