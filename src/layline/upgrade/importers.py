@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from layline.change.compare import Comparer
 from layline.core.evidence import Skipped
-from layline.core.ours import is_test_module
+from layline.core.ours import is_packaged
 from layline.core.prose import count
 from layline.source import Tree, module_name, parse_module
 from layline.upgrade.followers import Importer, can_follow, find_followed
@@ -72,8 +72,8 @@ def _read_importers(upstream: Repository, commit: str, name: str, roots: tuple[s
     old, new = Tree(upstream, upstream.resolve(f"{commit}^1")), Tree(upstream, commit)
     for path in paths:
         module = module_name(path, roots)
-        if module is None or is_test_module(module):
-            continue  # a test turns to what is new, whether or not that does what the old one did
+        if module is None or not is_packaged(path):
+            continue  # tests and examples turn to what is new, whether or not that does what the old one did
         texts = [tree.read_text(path) for tree in (old, new)]
         parsed = [
             parse_module(path, text.encode("utf-8", "surrogatepass")) for text in texts if not isinstance(text, Skipped)
