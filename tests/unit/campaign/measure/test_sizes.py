@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from layline.campaign.measure.numpy_values import NumpyValues
+from layline.campaign.measure.probes.offsets import find_huge_shape
 from layline.campaign.measure.sizes import (
     find_empty_shapes,
     find_far_shapes,
@@ -100,3 +101,11 @@ def test_small_shapes_leave_every_pair_of_remainders(name: str) -> None:
     for first, second in itertools.combinations(axes, 2):
         assert len({(shape.size(first) % 16, shape.size(second) % 16) for shape in shapes}) == 256
     assert all(0 < shape.size(axis) <= 64 for shape in shapes for axis in axes)
+
+
+def test_shapes_beyond_32_bits_differ_and_fit_into_one_size_of_memory() -> None:
+    """Memory that was shared with a worker is kept: another size in every round used all of a device up."""
+    operator, rng = load_operator("gemm_bf16"), np.random.default_rng(7)
+    drawn = {find_huge_shape(operator, rng).size("M") for _ in range(50)}
+    assert len(drawn) > 9
+    assert max(drawn) <= find_huge_shape(operator).size("M")
