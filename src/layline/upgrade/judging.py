@@ -14,7 +14,7 @@ from layline.config import Pin
 from layline.core.evidence import Evidence, Severity
 from layline.core.ours import is_own
 from layline.core.progress import Progress, silent
-from layline.coupling.culprit import find_unheard
+from layline.coupling.culprit import find_hashes, find_unheard, name_culprits
 from layline.coupling.drift_model import Drift
 from layline.coupling.model import Consequence, Coupling, Touch
 from layline.coupling.own_code import read_indexes, read_ours
@@ -23,7 +23,7 @@ from layline.coupling.states import find_place
 from layline.git.overlay import Overlay
 from layline.patches.drift.elsewhere import TOUCHES, Elsewhere
 from layline.patches.drift.imports import find_failing_imports
-from layline.patches.drift.read import OpenedDrift, find_rows, open_drift
+from layline.patches.drift.read import OpenedDrift, Opening, find_rows, open_drift
 from layline.source import Definition, DefinitionKind, Module, Tree, parse_module
 from layline.source.resolve import Resolver
 from layline.upgrade.absolute import Judged, OwnGround, Standing, find_judged
@@ -225,10 +225,26 @@ def _find_home(tip: Resolver, name: str | None) -> Evidence | None:
 
 def judge_between(workspace: Workspace, key: str, to: str, progress: Progress = silent) -> Between:
     """Our patches, imports, calls and overrides from the pin to another commit, with who did it."""
-    known = know_packages(workspace)
-    opening = open_drift(known, key, to, progress)
-    rows = sorted(find_rows(opening, culprits=True), key=lambda row: row.order)
-    found = Between(opening.opened, tuple(rows), opening.pair.places.couplings)
+    opening = open_drift(know_packages(workspace), key, to, progress)
+    return _close(opening, find_rows(opening, culprits=True))
+
+
+def judge_as_drift(
+    workspace: Workspace, key: str, to: str, progress: Progress = silent, *, culprits: bool = True
+) -> Between:
+    """The same from the rows that `patches drift` keeps: whoever has asked it before does not wait again."""
+    opening = open_drift(know_packages(workspace), key, to, progress)
+    rows = find_rows(opening)
+    if culprits:
+        progress("looking for culprits", 0, 0)
+        opened = opening.opened
+        rows = list(name_culprits(rows, list(find_hashes(rows, opened.sides)), opened.upstream))
+    return _close(opening, rows)
+
+
+def _close(opening: Opening, rows: list[Drift]) -> Between:
+    ordered = tuple(sorted(rows, key=lambda row: row.order))
+    found = Between(opening.opened, ordered, opening.pair.places.couplings)
     opening.save()
     return found
 

@@ -12,7 +12,7 @@ from layline.coupling.drift_model import Drift
 from layline.history.commits import compare_commits, read_commits
 from layline.upgrade.edits import render_patch
 from layline.upgrade.gates import retire_gates
-from layline.upgrade.judging import Stops, edit_to, find_break, find_lines, judge_at, judge_between, pin_of
+from layline.upgrade.judging import Stops, edit_to, find_break, find_lines, judge_as_drift, judge_at, pin_of
 from layline.upgrade.plan import (
     Again,
     Job,
@@ -96,7 +96,7 @@ def _judge_again(question: Question, files: dict[str, str], progress: Progress) 
     after = judge_at(edited, question.key, question.to, progress)
     if not find_compared(question.breaks, question.then.places):
         return Again(after)
-    between = judge_between(edited, question.key, question.to, progress)
+    between = judge_as_drift(edited, question.key, question.to, progress, culprits=False)
     # an edited file may not fit the pin any more: what is dead there is not judged, so it is not mended either
     dead = ((row.location.path, row.target or "") for row in between.rows if row.dead_today)
     broken = ((one.location.path, one.target) for one in between.find_breaks())

@@ -14,7 +14,7 @@ from layline.upgrade.absolute import Standing
 from layline.upgrade.changes import Change
 from layline.upgrade.find_changes import find_changes
 from layline.upgrade.importers import follow_importers
-from layline.upgrade.judging import Between, judge_at, judge_between, pin_of
+from layline.upgrade.judging import Between, judge_as_drift, judge_at, judge_between, pin_of
 from layline.upgrade.moves import NameMove, find_move, follow_siblings
 from layline.upgrade.safe import SafePin, Verdict, find_safe_pin
 from layline.upgrade.values import Break
@@ -96,7 +96,7 @@ def ask(workspace: Workspace, key: str, to: str, progress: Progress = silent) ->
     now = judge_at(workspace, key, pin, within(progress, f"part 1 of {PARTS}, our places at the pin"))
     then = judge_at(workspace, key, commit, within(progress, f"part 2 of {PARTS}, our places at {commit[:8]}"))
     progress = within(progress, f"part 3 of {PARTS}, from the pin to {commit[:8]}")
-    between = judge_between(workspace, key, commit, progress)
+    between = judge_as_drift(workspace, key, commit, progress)
     today = {one.key for one in now.misfits}
     breaks = tuple(between.find_breaks(one for one in then.misfits if one.key not in today))
     comparer = between.opened.sides.comparer

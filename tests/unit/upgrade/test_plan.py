@@ -13,7 +13,7 @@ from layline.errors import ConfigError
 from layline.git import open_repository
 from layline.patches.drift.ask import DriftOptions
 from layline.upgrade.absolute import Judged, Standing
-from layline.upgrade.judging import find_lines
+from layline.upgrade.judging import find_lines, judge_as_drift
 from layline.upgrade.moves import NameMove
 from layline.upgrade.plan import Again, Job, find_unproven
 from layline.upgrade.plan_answer import build_answer, count_places, say_counts
@@ -455,6 +455,14 @@ def test_an_example_speaks_of_what_holds_the_name(project: Project) -> None:
     upstream, moved = open_repository(project.upstream.path), project.upstream.commits[1]
     assert find_example(upstream, moved, "keel.run.run").startswith("keel/api.py:")
     assert find_example(upstream, moved, "keel.oars.Oar.run") == ""  # another thing of that name
+
+
+def test_what_drift_has_judged_is_not_judged_again(project: Project) -> None:
+    patches_drift(project.open(), "keel", DriftOptions())
+    told = list[str]()
+    judge_as_drift(project.open(), "keel", "main", lambda text, done, total: told.append(text))
+    assert told
+    assert "comparing targets" not in told
 
 
 def test_a_way_back_is_refused(project: Project) -> None:
