@@ -162,8 +162,12 @@ class Comparer:
 
     def find_loss(self, found: Comparison) -> str | None:
         """The first commit since which the module where a lost name was found does not have it: what broke its
-        users.
+        users. Where that cannot be seen (a star brought it), who moved what it stood for, or removed it in the end.
         """
+        at_last = found.commits[-1 if found.kind is DriftKind.REMOVED else 0] if found.commits else None
+        return self._find_unbinding(found) or at_last
+
+    def _find_unbinding(self, found: Comparison) -> str | None:
         near = found.before.bound_in or found.before.module or ""
         # a member of a class that a module imports is bound where the class stands, and lost where it is imported
         holders = (near,) if is_within(found.name, near) else parents(found.name)
@@ -351,7 +355,7 @@ class Comparer:
                 commits=origin.commits,
             )
         why = (*gone, Why(Reason.ORIGIN_GONE, str(before.home)))
-        return replace(start, suggestions=origin.suggestions, why=why)
+        return replace(start, suggestions=origin.suggestions, why=why, commits=origin.commits)
 
 
 def _with_history(found: Comparison, trail: Trail | None) -> Comparison:

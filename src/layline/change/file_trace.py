@@ -84,13 +84,20 @@ class FileTracer:
         return max(compare_names(gone.names(), there.names()), lines)
 
     def find_first_text(self, path: str, holds: Callable[[str], bool]) -> str | None:
-        """The same for a claim about the text of a file (empty where the file is not there)."""
+        """The same for a claim about the text of a file (empty where the file is not there); None where it held on this
+        line before its first change: what only the branch of the pin has, no commit took away.
+        """
         culprit: str | None = None
         for number, change in reversed(self._changes(path)):
             if not holds(self.read_text(change.after)):
-                break
+                return culprit
             culprit = self.timeline.steps[number].commit
-        return culprit
+        return None if culprit is None or holds(self.read_base(path)) else culprit
+
+    def read_base(self, path: str) -> str:
+        """The file as it was where the line of the tip leaves that of the pin; empty where no commit changed it."""
+        changes = self._changes(path)
+        return self.read_text(changes[0][1].before) if changes else ""
 
     def read_text(self, blob: str | None) -> str:
         """A version of a file; its bytes are remembered, since one odd character makes a text four times as large."""

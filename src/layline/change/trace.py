@@ -150,6 +150,19 @@ class Tracer(FileTracer):
                     yield commit
                 before = now
 
+    def find_since(self, path: str, qualname: str, holds: Callable[[str, str], bool]) -> str | None:
+        """The first commit from which on a claim about the definition (the text of its file, its name there) holds
+        without a break, wherever it stands by then; None where it held before the first of them.
+        """
+        culprit: str | None = None
+        held = holds(self.read_base(path), qualname)
+        for commit, text, name in self.find_versions(path, qualname):
+            if not holds(text, name):
+                culprit, held = None, False
+            elif not held:
+                culprit = culprit or commit
+        return culprit
+
     def find_first(self, path: str, qualname: str, holds: Callable[[Definition | None], bool]) -> str | None:
         """The first commit from which on the claim about the definition at `path` holds without a break up to the
         tip.

@@ -102,6 +102,7 @@ class Reason(Enum):
     READS_LOST = "reads {name}, which {other} does not have at the tip"
     USES_GONE = "uses {name}, which is gone{other:? (% now)}"
     NOT_REACHED = "is not reached: the import of {name} at line {counts[0]} fails{other:? (% now)}"
+    LINE_FAILS = "is not reached: line {counts[0]} fails, where {name} is gone{other:? (% now)}"
     NEEDS_GONE = "needs {name}, imported at {places}, which is gone{other:? (% now)}"
     # the fit of our replacement as a whole
     MISFITS = "our replacement {parts:4}"

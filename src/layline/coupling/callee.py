@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
@@ -15,6 +16,7 @@ from layline.source.definitions import ROW_FIRST, ROW_KIND, ROW_LAST, ROW_QUALNA
 from layline.source.instances import bare_annotation
 from layline.source.resolve import Resolver
 from layline.source.slices import read_signature
+from layline.source.walking import walk
 
 _HARMLESS = frozenset(
     [
@@ -33,6 +35,15 @@ _HARMLESS = frozenset(
     ]
 )
 """Decorators that leave the signature as it is written."""
+_KEEPS_CLASS = _HARMLESS | {
+    "dataclass",
+    "dataclass_transform",
+    "final",
+    "runtime_checkable",
+    "total_ordering",
+    "unique",
+}
+"""Decorators that leave the constructor of a class as it is written, or as the fields say."""
 _FUNCTION = list(DefinitionKind).index(DefinitionKind.FUNCTION)
 _DEEPEST = 8
 
@@ -55,14 +66,43 @@ def find_callee(resolver: Resolver, symbol: Symbol) -> tuple[Definition, bool] |
     if definition is None or symbol.home is None:
         return None
     if definition.kind is DefinitionKind.CLASS:
-        made = resolver.resolve(f"{symbol.home}.__init__").definition
-        return (made, True) if made is not None and made.parameters is not None else None
+        constructor = resolver.resolve(f"{symbol.home}.__init__")
+        made = constructor.definition
+        if made is None or made.parameters is None or _is_remade(resolver, constructor):
+            return None
+        return made, True
+    if definition.name == "__init__" and _is_remade(resolver, symbol):
+        return None
     if definition.kind is not DefinitionKind.FUNCTION or definition.parameters is None:
         return None
     decorators = {word.partition("(")[0].rpartition(".")[2] for word in definition.decorators}
     if decorators - _HARMLESS:
         return None  # a decorator we do not know may change the signature
     return definition, bool(definition.owner) and "classmethod" in decorators
+
+
+def _is_remade(resolver: Resolver, constructor: Symbol) -> bool:
+    """Whether a decorator of the class may put another constructor in the place of the one that is written."""
+    owner = constructor.definition.owner if constructor.definition is not None else ""
+    if constructor.module is None or not owner:
+        return False
+    made = resolver.resolve(f"{constructor.module}.{owner}").definition
+    words = made.decorators if made is not None else ()
+    return any(_remakes(resolver, constructor.module, word.partition("(")[0]) for word in words)
+
+
+def _remakes(resolver: Resolver, module: str, decorator: str) -> bool:
+    """True of a decorator that sets the constructor or makes another class, and of one that cannot be read."""
+    if decorator.rpartition(".")[2] in _KEEPS_CLASS:
+        return False
+    found = resolver.resolve_in(module, decorator)
+    node = resolver.index.read_node(found.module, found.definition) if found.module and found.definition else None
+    if not isinstance(node, ast.FunctionDef):
+        return True
+    return any(
+        isinstance(item, ast.ClassDef) or (isinstance(item, ast.Attribute) and item.attr in {"__init__", "__new__"})
+        for item in walk(node)
+    )
 
 
 def find_refused(ours: Definition, found: Comparison) -> list[Problem]:
@@ -130,11 +170,11 @@ def find_refusal(comparer: Comparer, place: Place, found: Comparison) -> str | N
     if tracer is None:
         return None
 
-    def refuses(text: str) -> bool:
-        now = read_signature(text, pin.qualname)
+    def refuses(text: str, name: str) -> bool:
+        now = read_signature(text, name)
         return now is None or _refuses(place, pin, now, bound=bound)
 
-    return tracer.find_first_text(comparer.pin.index.entries[module].path, refuses)
+    return tracer.find_since(comparer.pin.index.entries[module].path, pin.qualname, refuses)
 
 
 def _refuses(place: Place, pin: Definition, now: Definition, *, bound: bool) -> bool:

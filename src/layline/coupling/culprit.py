@@ -28,14 +28,14 @@ from layline.history.timeline import Timeline, read_timeline
 from layline.source import DefinitionKind, Module, parse_module
 from layline.source.names import parents
 from layline.source.seen import Read
-from layline.source.slices import read_node, read_signature, slice_definition
+from layline.source.slices import read_definition, read_node, read_signature, slice_definition
 from layline.source.usage import mentions
 
 _LONGEST = 4000
 _ARGUMENTS = frozenset({Reason.REFUSES, Reason.REFUSES_KEYWORD, Reason.REFUSES_NAME, Reason.NEEDS_EXTRA})
 _ARGUMENTS |= {Reason.NEEDS_RENAMED, Reason.NEEDS_REMOVED, Reason.SWAPPED}
 """What is wrong with the parameters of our replacement: it takes no more than it names."""
-_FAILS_FIRST = frozenset({Reason.NOT_REACHED, Reason.NEEDS_GONE})
+_FAILS_FIRST = frozenset({Reason.NOT_REACHED, Reason.LINE_FAILS, Reason.NEEDS_GONE})
 
 
 def find_unheard(rows: Iterable[Drift]) -> frozenset[str]:
@@ -108,7 +108,8 @@ def _find_culprit(row: Drift, sides: Sides) -> str | None:
     if comparison is None or row.dead_today:
         return None
     broken = _find_broken(row)
-    fits = row.kind is DriftKind.UNCHANGED or row.style is Style.FUNCTION_WRAPPING or broken == {Reason.MISREADS}
+    stays = row.kind in {DriftKind.UNCHANGED, DriftKind.BODY_CHANGED}
+    fits = stays or row.style is Style.FUNCTION_WRAPPING or broken == {Reason.MISREADS}
     if row.lost and len(row.lost) == len(row.problems) and row.kind not in LOST and fits:
         # the target fits: what our replacement reads is what asks for work
         return _find_losing(row, sides)
@@ -129,10 +130,7 @@ def _find_leaver(row: Drift, sides: Sides) -> str | None:
     if comparison is None:
         return None
     match row.kind:
-        case DriftKind.MOVED | DriftKind.RENAMED | DriftKind.REMOVED if comparison.commits:
-            last = comparison.commits[-1] if row.kind is DriftKind.REMOVED else comparison.commits[0]
-            return sides.comparer.find_loss(comparison) or last
-        case DriftKind.MOVED if comparison.after.exists:
+        case DriftKind.MOVED if comparison.after.exists and not comparison.commits:
             return _find_leaving(row, sides)
         case DriftKind.BINDING_LOST | DriftKind.MOVED | DriftKind.RENAMED | DriftKind.REMOVED:
             return sides.comparer.find_loss(comparison)
@@ -147,9 +145,9 @@ def _find_broken(row: Drift) -> frozenset[Reason]:
 
 
 def _find_losing(row: Drift, sides: Sides) -> str | None:
-    """The first commit that took away something our replacement reads; what surely breaks counts before the rest."""
-    certain = [item for item in row.lost if item.certain]
-    return _first([sides.reader.find_culprit(item) for item in certain or row.lost], row, sides)
+    """The first commit that took away something our replacement reads; what it asks for before is none."""
+    unasked = [item for item in row.lost if not item.asked]
+    return _first([sides.reader.find_culprit(item) for item in unasked or row.lost], row, sides)
 
 
 def _first(commits: Iterable[str | None], row: Drift, sides: Sides) -> str | None:
@@ -193,15 +191,42 @@ def _find_change(row: Drift, sides: Sides) -> str | None:
         return None
     tracer, path = place
     pin, qualname = symbol.definition, symbol.definition.qualname
+    base = tracer.read_base(path)
     if not wants_signature:
-        return tracer.find_first_change(path, qualname, pin)
+        origin = read_definition(base, qualname)
+        if origin is not None and origin.fingerprint == pin.fingerprint:
+            return tracer.find_first_change(path, qualname, pin)
+        return _find_rewriting(row, tracer, path, qualname)
+
+    def find_changes(text: str) -> frozenset[object] | None:
+        now = read_signature(text, qualname)
+        if now is None:
+            return None
+        returned = {now.returns} if returns_another(pin.returns, now.returns) else ()
+        return frozenset((*compare_signatures(pin, now), *returned))
+
+    already = find_changes(base) or frozenset()
 
     def differs(text: str) -> bool:
-        now = read_signature(text, qualname)
-        return now is None or bool(compare_signatures(pin, now)) or returns_another(pin.returns, now.returns)
+        now = find_changes(text)
+        return now is None or not now <= already
 
     changed = tracer.find_first_text(path, differs)
     return _later(tracer, changed, _find_passing(tracer, row.passed)) if row.passed is not None else changed
+
+
+def _find_rewriting(row: Drift, tracer: Tracer, path: str, qualname: str) -> str | None:
+    """Since when most of what is told of the body holds: the branch of the pin has a body of its own, so that all
+    versions on the line of the tip differ from it.
+    """
+    told = {one.why.reason: one.why.names for one in row.findings}
+    came, went = told.get(Reason.BODY_USES, ()), told.get(Reason.BODY_DROPS, ())
+
+    def is_so(text: str, name: str) -> bool:
+        words = set(re.findall(r"\w+", slice_definition(text, name) or ""))
+        return 2 * (len(words.intersection(came)) + len(set(went) - words)) > len(came) + len(went)
+
+    return tracer.find_since(path, qualname, is_so) if came or went else None
 
 
 def _find_passing(tracer: Tracer, passed: Passed) -> str | None:

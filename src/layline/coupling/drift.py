@@ -270,7 +270,8 @@ def limit_by_guard(question: Question, severity: Severity) -> Iterator[Finding]:
     found = question.outlook
     if found is None:
         return
-    failing = any(item.certain and item.why.reason is Reason.NOT_REACHED for item in question.lost)
+    before = {Reason.NOT_REACHED, Reason.LINE_FAILS}
+    failing = any(item.certain and item.why.reason in before for item in question.lost)
     off = found.is_over and severity is Severity.BREAKS and not (found.of_effect and failing)
     yield Finding(severity=Severity.LOOK if off else Severity.OK, why=found.why, is_limit=off, retires=found.can_go)
     if off and not found.is_planned:

@@ -381,7 +381,7 @@ class Judge:
             return None
         found = self._comparer.compare(place.target)
         if verdict.state in _GONE:
-            return self._comparer.find_loss(found) or (found.commits[0] if found.commits else None)
+            return self._comparer.find_loss(found)
         refuses = {State.NO_LONGER_BINDS, State.CANNOT_ACCEPT}
         if verdict.state in refuses and verdict.consequence is Consequence.WILL_BREAK:
             return find_refusal(self._comparer, place, found)

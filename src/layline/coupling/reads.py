@@ -19,7 +19,15 @@ from layline.core.why import Reason, Why, say
 from layline.coupling.own_imports import OwnImports, OwnModules
 from layline.coupling.replacements import Replacement, Replacements
 from layline.coupling.row_parts import LostRead
-from layline.coupling.surroundings import Chain, Imported, find_chains, find_imports, find_set, find_steps
+from layline.coupling.surroundings import (
+    Chain,
+    Imported,
+    find_chains,
+    find_imports,
+    find_needed,
+    find_set,
+    find_steps,
+)
 from layline.source import DefinitionKind, Symbol, SymbolKind
 from layline.source.instances import Instances, bare_annotation
 from layline.source.names import is_within, longest_root
@@ -98,7 +106,14 @@ class Reader:
                 text = ".".join((chain.words[0], *words[: number + 1]))
                 doubt = chain.guarded or self._instances[1].mentions(now, word) or self._is_set_elsewhere(word)
                 why = Why(Reason.READS_LOST, text, now)
-                yield LostRead(line=chain.line, why=why, certain=not doubt, name=then.owner, attribute=word)
+                yield LostRead(
+                    line=chain.line,
+                    why=why,
+                    certain=not doubt,
+                    asked=chain.guarded,
+                    name=then.owner,
+                    attribute=word,
+                )
                 return
             if then.kind is None:
                 return
@@ -143,9 +158,9 @@ class Reader:
                 continue
             if is_within(comparison.name, name) or is_within(name, comparison.name):
                 continue  # what became of the target is the row itself
-            certain = not (chain.guarded or imported.guarded)
+            asked = chain.guarded or imported.guarded
             why = Why(Reason.USES_GONE, name, found.new_home or "")
-            yield LostRead(line=chain.line, why=why, certain=certain, name=name)
+            yield LostRead(line=chain.line, why=why, certain=not asked, asked=asked, name=name)
 
     def find_dead(self, ours: Replacement | None, at: Location) -> Why | None:
         """Why our code fails before it puts a replacement in place today already; None where it does not."""
@@ -179,6 +194,24 @@ class Reader:
                 continue
             why = Why(Reason.NOT_REACHED, name, found.new_home or "", counts=(min(imported.own_lines),))
             yield LostRead(line=at.line, why=why, certain=True, name=name)
+        if tree is not None:
+            yield from self._find_failing_lines(tree, comparison, at)
+
+    def _find_failing_lines(self, tree: ast.Module, comparison: Comparison, at: Location) -> Iterator[LostRead]:
+        """The first line before ours that reads what the tip does not have: nothing after it is run."""
+        for statement, words in find_needed(tree, at.line):
+            imported = find_imports(tree, statement).get(words[0])
+            if imported is None or imported.guarded or min(imported.own_lines) > statement.lineno:
+                continue
+            name = self._find_known(imported, words[1:])
+            found = self._comparer.compare(name) if name is not None else None
+            if name is None or found is None or found.kind.facts.fate is not Fate.GONE or found.after.exists:
+                continue
+            if name == imported.name or is_within(comparison.name, name):
+                continue  # of an import the import itself tells, of the target its row
+            why = Why(Reason.LINE_FAILS, name, found.new_home or "", counts=(statement.lineno,))
+            yield LostRead(line=at.line, why=why, certain=True, name=name)
+            return
 
     def _find_failing(self, comparison: Comparison, ours: Replacement) -> Iterator[LostRead]:
         """Modules of ours that the replacement stands in or imports, and that fail to load at the tip."""
@@ -220,18 +253,18 @@ class Reader:
         """The first commit since which the tip does not have it."""
         if lost.attribute is None:
             found = self._comparer.compare(lost.name)
-            return self._comparer.find_loss(found) or (found.commits[0] if found.commits else None)
+            return self._comparer.find_loss(found)
         symbol, word = self._comparer.pin.resolve(lost.name), re.escape(lost.attribute)
         tracer = self._comparer.tracer(symbol.module) if symbol.module is not None else None
         if tracer is None or symbol.module is None or symbol.definition is None:
             return None
         pattern = re.compile(rf"(?<!\w){word}[ \t]*(?::[^=\n]*)?=(?!=)|^[ \t]*{word}[ \t]*:|def {word}\b", re.MULTILINE)
         path = self._comparer.pin.index.entries[symbol.module].path
-        culprit: str | None = None
-        for commit, text, name in tracer.find_versions(path, symbol.definition.qualname):
-            has = pattern.search(slice_definition(text, name) or "") is not None
-            culprit = None if has else culprit or commit
-        return culprit
+        return tracer.find_since(
+            path,
+            symbol.definition.qualname,
+            lambda text, name: pattern.search(slice_definition(text, name) or "") is None,
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,4 +1,6 @@
-"""Root causes: an import of ours that fails keeps all from being installed that stands behind it; it is told once."""
+"""Root causes: an import or a line of ours that fails keeps all from being installed that stands behind it; it is told
+once.
+"""
 
 from __future__ import annotations
 
@@ -12,26 +14,36 @@ from layline.coupling.drift_model import Drift
 from layline.coupling.model import Consequence, Coupling
 from layline.source.names import is_within
 
-_IMPORTS = frozenset({Reason.NEEDS_GONE, Reason.NOT_REACHED})
+_FAILING = frozenset({Reason.NEEDS_GONE, Reason.NOT_REACHED, Reason.LINE_FAILS})
 _STAYS = frozenset({DriftKind.UNCHANGED, DriftKind.BODY_CHANGED})
 
 
 @dataclass(frozen=True, slots=True)
 class Root:
-    """One import of ours that finds nothing at the tip."""
+    """One import of ours that finds nothing at the tip, or a line that reads what is gone."""
 
     name: str
     """The upstream name, dotted."""
     location: Location
-    """Our line that imports it."""
+    """Our line that imports or reads it."""
     new_home: str | None
+    is_import: bool = True
+
+    @property
+    def tell(self) -> str:
+        """What fails, in words."""
+        return (
+            f"the import of {self.name} at {self.location}"
+            if self.is_import
+            else f"{self.location}, where {self.name} is gone,"
+        )
 
 
 def find_roots(rows: Iterable[Drift]) -> dict[Root, list[Drift]]:
-    """Failing imports with the rows that wait behind them, in the order of the rows."""
+    """What fails with the rows that wait behind it, in the order of the rows."""
     found: dict[Root, list[Drift]] = {}
     for row in rows:
-        for root in dict.fromkeys(_read(part, row) for part in row.problems if part.reason in _IMPORTS):
+        for root in dict.fromkeys(_read(part, row) for part in row.problems if part.reason in _FAILING):
             found.setdefault(root, []).append(row)
     return found
 
@@ -39,7 +51,7 @@ def find_roots(rows: Iterable[Drift]) -> dict[Root, list[Drift]]:
 def explain(row: Drift) -> Root | None:
     """The root cause where it is all that is wrong with a row: the target stays, and nothing else is said of ours."""
     parts = row.problems
-    if row.kind not in _STAYS or not parts or any(part.reason not in _IMPORTS for part in parts):
+    if row.kind not in _STAYS or not parts or any(part.reason not in _FAILING for part in parts):
         return None
     return _read(parts[0], row)
 
@@ -60,4 +72,4 @@ def find_since(name: str, location: Location, couplings: Iterable[Coupling]) -> 
 
 def _read(part: Why, row: Drift) -> Root:
     at = part.places[0] if part.reason is Reason.NEEDS_GONE else Location(row.location.path, part.counts[0])
-    return Root(part.name, at, part.other or None)
+    return Root(part.name, at, part.other or None, part.reason is not Reason.LINE_FAILS)

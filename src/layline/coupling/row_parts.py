@@ -27,5 +27,7 @@ class LostRead:
     """False: our code asks before it reads, or something may still set it."""
     name: str
     """Dotted, as it was at the pin."""
+    asked: bool = False
+    """Our code asks before it reads."""
     attribute: str | None = None
     """Of an attribute that the methods of a class set: `name` is that class."""

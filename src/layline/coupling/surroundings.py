@@ -12,6 +12,9 @@ from typing import TypeAlias
 from layline.source.walking import find_children, remember, walk
 
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
+_PLAIN = (ast.Assign, ast.AnnAssign, ast.AugAssign, ast.Expr)
+_CHOOSING = (ast.IfExp, ast.BoolOp, ast.comprehension)
+"""What may leave out a part of its expression."""
 _Block: TypeAlias = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
 """So many files and replacements are remembered: rows of one patch stand side by side."""
 _CATCHING = {"ImportError", "ModuleNotFoundError", "AttributeError", "Exception", "BaseException"}
@@ -73,6 +76,30 @@ def find_steps(tree: ast.Module, line: int) -> Iterator[Imported]:
             for item in function.body:
                 if item.lineno < line:
                     yield from (imported for _, imported in _read_import(item, guarded=False))
+
+
+def find_needed(tree: ast.Module, line: int) -> Iterator[tuple[ast.stmt, tuple[str, ...]]]:
+    """The dotted chains that statements before a line read, come what may: of its functions and of the file itself, in
+    no branch and no `try`.
+    """
+    around = (item for item in _find_blocks(tree) if item.lineno <= line <= (item.end_lineno or 0))
+    bodies = [tree.body, *(item.body for item in around if isinstance(item, _FUNCTIONS))]
+    for item in (item for body in bodies for item in body):
+        if isinstance(item, _PLAIN) and (item.end_lineno or item.lineno) < line:
+            yield from ((item, words) for words in _find_read(item))
+
+
+@remember
+def _find_read(statement: ast.stmt) -> tuple[tuple[str, ...], ...]:
+    """Chains that a statement reads whichever way it goes; of one that it sets, what stands before the last dot."""
+    found: list[tuple[str, ...]] = []
+    for item, _ in _walk_scope(statement, deep=False):
+        if isinstance(item, _CHOOSING):
+            return ()
+        words = _read_chain(item)
+        if words is not None:
+            found.append(words[:-1] if isinstance(getattr(item, "ctx", None), ast.Store) else words)
+    return tuple(words for words in found if len(words) > 1)
 
 
 def find_originals(tree: ast.Module, node: ast.AST, target: str) -> frozenset[str]:

@@ -15,7 +15,7 @@ from layline.source import parse_tree
 from layline.source.fingerprint import text_of
 from layline.source.walking import find_children, walk
 
-ANALYSER = f"uses-8-py{sys.version_info[0]}.{sys.version_info[1]}"
+ANALYSER = f"uses-9-py{sys.version_info[0]}.{sys.version_info[1]}"
 """Part of the cache key: raise the number whenever the rows change."""
 _LAUNCH = frozenset({"num_warps", "num_stages", "num_ctas", "maxnreg", "warmup", "grid", "stream"})
 """What a kernel's launcher takes itself: `kernel[grid](x, num_warps=4)`."""
@@ -108,6 +108,8 @@ class _Walker:
         self._claims = frozenset(_find_claims(tree))
         self._scope: list[str] = []
         self._guards = 0
+        self._asked: frozenset[str] = frozenset()
+        """Attributes that the function at hand asks for, somewhere, before it reads them."""
         self._variables: list[dict[str, str]] = [{}]
         self._fields: list[dict[str, str]] = [{}]
         self._visits: dict[type[ast.AST], Callable[[Any], None]] = {
@@ -177,11 +179,13 @@ class _Walker:
                 inside[argument.arg] = f"{'claim' if claimed else 'type'}:{_type_text(argument.annotation)}"
             else:
                 inside[argument.arg] = f"name:{argument.arg}"
+        around, self._asked = self._asked, self._asked | frozenset(_find_asked(node))
         self._variables.append(inside)
         self._scope.append(node.name)
         self._visit_all(node.body)
         self._scope.pop()
         self._variables.pop()
+        self._asked = around
 
     def _visit_class(self, node: ast.ClassDef) -> None:
         self._visit_all((*node.decorator_list, *node.bases, *(keyword.value for keyword in node.keywords)))
@@ -243,10 +247,15 @@ class _Walker:
 
     def _add(self, line: int, chain: str, call: _Call | None, *, assigned: bool = False) -> None:
         scope = ".".join(self._scope)
-        self.uses.append([line, scope, chain, _encode_call(call), int(self._guards > 0), int(assigned)])
+        guarded = self._is_guarded(chain.split("."))
+        self.uses.append([line, scope, chain, _encode_call(call), guarded, int(assigned)])
 
     def _read(self, line: int, origin: str, attributes: list[str]) -> None:
-        self.reads.append([line, ".".join(self._scope), origin, ".".join(attributes), int(self._guards > 0)])
+        guarded = self._is_guarded(attributes)
+        self.reads.append([line, ".".join(self._scope), origin, ".".join(attributes), guarded])
+
+    def _is_guarded(self, words: list[str]) -> int:
+        return int(self._guards > 0 or not self._asked.isdisjoint(words))
 
     def _remember(self, name: str, value: ast.expr) -> None:
         match value:
@@ -285,6 +294,16 @@ def _find_claims(tree: ast.Module) -> Iterator[tuple[str, str]]:
 def _catches(handler: ast.ExceptHandler) -> bool:
     names = handler.type.elts if isinstance(handler.type, ast.Tuple) else [handler.type]
     return any(name is None or text_of(name).rpartition(".")[2] in _CATCHES for name in names)
+
+
+def _find_asked(function: _Function) -> Iterator[str]:
+    """`hasattr(x, "word")`, `getattr(x, "word", other)`: what is read of it elsewhere in the function is asked for."""
+    for node in walk(function):
+        match node:
+            case ast.Call(func=ast.Name(id="hasattr"), args=[_, ast.Constant(value=str(word))]):
+                yield word
+            case ast.Call(func=ast.Name(id="getattr"), args=[_, ast.Constant(value=str(word)), _]):
+                yield word
 
 
 def _asks_first(test: ast.expr) -> bool:

@@ -180,7 +180,7 @@ def find_break(opened: OpenedDrift, one: Judged, row: Drift | None = None, coupl
     culprit = row.culprit.hash if row is not None and row.culprit is not None else None
     culprit = culprit or (coupling.culprit if coupling is not None else None)
     if culprit is None and not found.after.exists:
-        culprit = comparer.find_loss(found) or (found.commits[0] if found.commits else None)
+        culprit = comparer.find_loss(found)
     return Break(
         location=one.location,
         target=one.target,

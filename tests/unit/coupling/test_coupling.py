@@ -239,6 +239,57 @@ CASES = [
             ("imports the name", "keel.run.Run", "signature changed", "may break"),
         ],
     ),
+    *(
+        (
+            shows,
+            "from keel.conf import Conf\nConf(pad=1)\n",
+            {"keel/conf.py": "class Conf:\n    def __init__(self, pad=0):\n        self.pad = pad\n"},
+            {"keel/conf.py": f"from dataclasses import dataclass\n{head}@dataclass\nclass Conf:\n    size: int = 1\n"},
+            [("calls", "keel.conf.Conf", "no longer binds", "will break")] if breaks else [],
+        )
+        for shows, head, breaks in (
+            ("a dataclass does not take another keyword", "", True),
+            ("a decorator from outside may let it through", "from hub import strict\n@strict(more=True)\n", False),
+            (
+                "a decorator replaces what makes objects",
+                "def let(c):\n    c.__init__ = print\n    return c\n@let\n",
+                False,
+            ),
+            (
+                "a decorator notes the class",
+                "KNOWN = []\ndef note(c):\n    KNOWN.append(c)\n    return c\n@note\n",
+                True,
+            ),
+        )
+    ),
+    *(
+        (
+            shows,
+            f"from keel.conf import Conf\ndef go(conf: Conf):\n{body}",
+            {"keel/conf.py": "class Conf:\n    seed = 1\n    size = 1\n"},
+            {"keel/conf.py": "class Conf:\n    size = 1\n"},
+            [("reads the config field", "keel.conf.Conf.seed", "removed", consequence)],
+        )
+        for shows, body, consequence in (
+            ("a plain read", "    return conf.seed\n", "will break"),
+            (
+                "leaves first where it is missing",
+                "    if not hasattr(conf, 'seed'):\n        return 1\n    return conf.seed\n",
+                "may break",
+            ),
+            ("asks in one line", "    return hasattr(conf, 'seed') and conf.seed\n", "may break"),
+            (
+                "asks with a default",
+                "    if getattr(conf, 'seed', None) is None:\n        return 1\n    return conf.seed\n",
+                "may break",
+            ),
+            (
+                "asks for another name",
+                "    if not hasattr(conf, 'size'):\n        return 1\n    return conf.seed\n",
+                "will break",
+            ),
+        )
+    ),
     (
         "never bound",
         "from keel.run import run\nrun(1, wrong=2)\n",

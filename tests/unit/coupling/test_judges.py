@@ -45,13 +45,21 @@ def judge(
     holder: Holder | None = None,
     more: dict[str, str] | None = None,
     between: dict[str, str] | None = None,
+    base: dict[str, str] | None = None,
     at: int = 1,
     beside: tuple[Effect, ...] = (),
     alone: Effect | None = None,
 ) -> Drift:
-    """The row of one effect that puts the first definition of our file in the place of `target`."""
+    """The row of one effect that puts the first definition of our file in the place of `target`; with a `base` the pin
+    lies on a branch that leaves the line of the tip there.
+    """
     upstream = History.start(tmp_path / "up")
+    if base is not None:
+        upstream.commit("base", {"keel/__init__.py": "", **base})
+        upstream.git("checkout", "-q", "-b", "release")
     pin = upstream.commit("pin", {"keel/__init__.py": "", **before})
+    if base is not None:
+        upstream.git("checkout", "-q", "main")
     if between is not None:
         upstream.commit("between", {**between})
     tip = upstream.commit("tip", {"keel/other.py": "", **after})
@@ -206,6 +214,100 @@ def test_who_made_it_break_is_told_and_not_who_changed_it_first(
     files = [{"keel/run.py": text} for text in (pin, later, tip)]
     row = judge(tmp_path, files[0], {**files[2]}, ours=ours, target="keel.run.Run.go", between=files[1])
     assert (row.severity, row.culprit and row.culprit.subject) == ("breaks", "tip"), row.detail
+
+
+def slim(*attributes: str, head: str = "x", body: str = "print(x)") -> str:
+    sets = "".join(f"        self.{name} = 1\n" for name in attributes)
+    methods = f"    def __init__(self):\n{sets}        print()\n    def go(self, {head}):\n        {body}\n"
+    return f"class Run:\n{methods}"
+
+
+TAKES = "def ours(self, x, *rest, **more):\n    return x\n\nimport keel.run\nkeel.run.Run.go = ours\n"
+TWO = "def ours(self, x):\n    return self.speed * self.size\n\nimport keel.run\nkeel.run.Run.go = ours\n"
+MADE = "speed = 1\ndef go(run):\n    run.speed = 2\n"
+WORDS = "a = one(x)\n        b = two(a)\n        return three(b)"
+DIVERGED = [
+    # (what it shows, ours, at the merge base, at the pin, on the tip's line one commit later, at the tip, the blamed)
+    (
+        "the branch of the pin had dropped a parameter",
+        TAKES,
+        slim(head="x, old=1"),
+        slim(),
+        slim("a", head="x, old=1"),
+        slim("a", head="x, old=1, new=2"),
+        "tip",
+    ),
+    (
+        "the line of the tip never had the signature",
+        TAKES,
+        slim(head="x, old=1"),
+        slim(),
+        slim("a", head="x, old=1"),
+        slim("b", head="x, old=1"),
+        None,
+    ),
+    ("the line of the tip never had what we read", READS, slim(), slim("speed"), slim("a"), slim("b"), None),
+    (
+        "it went after it had come back",
+        READS,
+        slim(),
+        slim("speed"),
+        slim("speed", body="print(x, 1)"),
+        slim("pace", body="print(x, 2)"),
+        "tip",
+    ),
+    (
+        "another body on the branch of the pin",
+        TAKES,
+        slim(body=WORDS.replace("one", "early")),
+        slim(body=WORDS),
+        slim(body=WORDS.replace("one", "early").replace("a =", "c = d =")),
+        slim(body="return four(five(x))"),
+        "tip",
+    ),
+    (
+        "what we read is the reason, not another body",
+        f"{READS}# {MADE}",
+        slim("speed", body="print(x)"),
+        slim("speed", body="print(x)"),
+        slim("speed", body="print(x, 1)"),
+        slim(body="print(x, 2)") + MADE,
+        "tip",
+    ),
+    (
+        "of two losses the first, though something may still set it",
+        TWO,
+        slim("speed", "size"),
+        slim("speed", "size"),
+        slim("size") + MADE,
+        slim() + MADE,
+        "between",
+    ),
+]
+
+
+@pytest.mark.parametrize(
+    ("ours", "base", "pin", "later", "tip", "blamed"), [row[1:] for row in DIVERGED], ids=[row[0] for row in DIVERGED]
+)
+def test_who_is_to_blame_stands_on_the_line_of_the_tip(
+    tmp_path: Path, ours: str, base: str, pin: str, later: str, tip: str, blamed: str | None
+) -> None:
+    first, files, between, after = ({"keel/run.py": text} for text in (base, pin, later, tip))
+    row = judge(tmp_path, files, {**after}, ours=ours, target="keel.run.Run.go", between=between, base=first)
+    assert row.severity in {"breaks", "look"}, row.detail
+    assert (row.culprit.subject if row.culprit else None) == blamed, row.detail
+
+
+LOADS = "from keel.run import *\n"
+
+
+def test_who_took_away_what_a_star_brought_is_told(tmp_path: Path) -> None:
+    before = {"keel/api.py": LOADS, "keel/run.py": f"{RUN}\n\nother = 1\n"}
+    between = {"keel/run.py": "other = 1\n"}
+    row = judge(tmp_path, before, {"keel/run.py": "other = 2\n"}, target="keel.api.run", between=between)
+    assert (row.kind, row.severity) == ("removed", "breaks"), row.detail
+    assert row.culprit is not None
+    assert row.culprit.subject == "between"
 
 
 SET = "import torch\nclass Run(torch.nn.Module):\n    def __init__(self):\n        self.part = 1\n"
@@ -518,6 +620,30 @@ def test_an_import_that_fails_is_one_root_cause(tmp_path: Path) -> None:
     root = explain(row)
     assert root is not None
     assert root.location == found.location
+
+
+LINES = [
+    # (what it shows, our file, the line that fails before ours)
+    ("a line of the file", "r.Mast.go = fast\nr.run = fast\n", 4),
+    ("a value that it reads", "size = r.Mast.height\nr.run = fast\n", 4),
+    ("a line of the same function", "def install():\n    r.Mast.go = fast\n    r.run = fast\n", 5),
+    ("a line before the function", "r.Mast.go = fast\ndef install():\n    r.run = fast\n", 4),
+    ("setting a name that is gone raises nothing", "r.Mast = fast\nr.run = fast\n", None),
+    ("a branch", "if fast:\n    r.Mast.go = fast\nr.run = fast\n", None),
+    ("a try", "try:\n    r.Mast.go = fast\nexcept AttributeError:\n    pass\nr.run = fast\n", None),
+    ("one of two values", "size = r.Mast.height if fast else 1\nr.run = fast\n", None),
+]
+
+
+@pytest.mark.parametrize(("ours", "line"), [row[1:] for row in LINES], ids=[row[0] for row in LINES])
+def test_a_line_that_fails_takes_the_lines_after_it_along(tmp_path: Path, ours: str, line: int | None) -> None:
+    before = {"keel/run.py": f"{RUN}\n\nclass Mast:\n    height = 1\n    def go(self):\n        return 1\n"}
+    whole = f"import keel.run as r\ndef fast(x):\n    return x\n{ours}"
+    row = judge(tmp_path, before, {"keel/run.py": RUN}, ours=whole, at=2)
+    root = explain(row)
+    assert (root.location.line if root else None) == line, row.detail
+    assert row.severity == ("breaks" if line else "ok")
+    assert list(find_failing_imports([row])) == []
 
 
 def test_what_is_wrong_with_the_target_too_is_no_mere_consequence(tmp_path: Path) -> None:

@@ -8,13 +8,15 @@ from layline.core.evidence import Severity
 from layline.core.prose import count
 from layline.core.why import Reason, Why, say
 from layline.coupling.drift_model import Drift
-from layline.coupling.roots import explain, find_roots
+from layline.coupling.roots import Root, explain, find_roots
 from layline.patches.drift.elsewhere import IMPORTS, Elsewhere
 
 
 def find_failing_imports(rows: Iterable[Drift]) -> Iterator[Elsewhere]:
-    """Root causes of drift rows, each once."""
+    """Root causes of drift rows, each once; of a line that fails its own row tells."""
     for root, behind in find_roots(rows).items():
+        if not root.is_import:
+            continue
         yield Elsewhere(
             touch=IMPORTS,
             target=root.name,
@@ -22,8 +24,13 @@ def find_failing_imports(rows: Iterable[Drift]) -> Iterator[Elsewhere]:
             severity=Severity.BREAKS,
             detail=say(_tell_behind(behind)),
             new_target=root.new_home,
-            culprit=next((row.culprit.hash for row in behind if row.culprit and explain(row) == root), None),
+            culprit=next((row.culprit.hash for row in behind if row.culprit and _is_alone(root, row)), None),
         )
+
+
+def _is_alone(root: Root, row: Drift) -> bool:
+    """Whether nothing else is wrong with the row, so that its culprit is that of the root."""
+    return explain(row) == root and len(find_roots([row])) == 1
 
 
 def _tell_behind(rows: list[Drift]) -> Why:

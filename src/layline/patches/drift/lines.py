@@ -140,7 +140,7 @@ def _group_causes(rows: list[Drift]) -> Iterator[Group]:
 def _group_behind(rows: list[Drift]) -> Group:
     """Rows whose only trouble is one import of ours: told once, with what waits behind it."""
     root = explain(rows[0])
-    cause = f"the import of {root.name} at {root.location} fails" if root is not None else ""
+    cause = f"{root.tell} fails" if root is not None else ""
     return Group(
         title=f"{rows[0].severity.word}: {count(len(rows), 'effect')} not installed because {cause}",
         items=tuple(tell_row(row, together=True) for row in rows),
