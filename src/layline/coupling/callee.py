@@ -133,7 +133,32 @@ def find_doubtful(comparer: Comparer, places: Iterable[Place]) -> Iterator[str]:
             yield found.after.home or place.target
 
 
-def find_outgrown(
+def find_misplaced(
+    comparer: Comparer, found: Comparison, call: CallShape, *, bound: tuple[bool, bool]
+) -> tuple[Problem, ...]:
+    """Arguments of a call that binds which land in another parameter (but for those that upstream's body had put there
+    all along), or are of a class that is gone.
+    """
+    callees = [find_callee(comparer.pin, found.before), find_callee(comparer.tip, found.after)]
+    old, new = (one[0].parameters or () if one is not None else () for one in callees)
+    shifted = find_shifted(call, old, new, bound=bound)
+    landed = tuple(one for one in shifted if not _hands_on(comparer.pin, found.before, one))
+    return landed or _find_outgrown(comparer, found, call, bound=bound)
+
+
+def _hands_on(pin: Resolver, callee: Symbol, problem: Problem) -> bool:
+    if callee.module is None or callee.definition is None:
+        return False
+    node = pin.index.read_node(callee.module, callee.definition)
+    for item in walk(node) if node is not None else ():
+        match item:
+            case ast.Assign(targets=[ast.Name(id=set_)], value=ast.Name(id=given)):
+                if (given, set_) == (problem.why.name, problem.why.other):
+                    return True
+    return False
+
+
+def _find_outgrown(
     comparer: Comparer, found: Comparison, call: CallShape, *, bound: tuple[bool, bool]
 ) -> tuple[Problem, ...]:
     """Arguments made for a class that the tip no longer has, where the parameter names another class now: who built

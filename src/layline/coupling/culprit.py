@@ -25,7 +25,7 @@ from layline.coupling.row_parts import Passed
 from layline.git import Repository
 from layline.history.commits import read_commits
 from layline.history.timeline import Timeline, read_timeline
-from layline.source import DefinitionKind, Module, parse_module
+from layline.source import Definition, DefinitionKind, Module, parse_module
 from layline.source.names import parents
 from layline.source.seen import Read
 from layline.source.slices import read_definition, read_node, read_signature, slice_definition
@@ -193,10 +193,10 @@ def _find_change(row: Drift, sides: Sides) -> str | None:
     pin, qualname = symbol.definition, symbol.definition.qualname
     base = tracer.read_base(path)
     if not wants_signature:
-        origin = read_definition(base, qualname)
-        if origin is not None and origin.fingerprint == pin.fingerprint:
+        if _has_body(base, qualname, pin):
             return tracer.find_first_change(path, qualname, pin)
-        return _find_rewriting(row, tracer, path, qualname)
+        changed = tracer.find_first_text(path, lambda text: not _has_body(text, qualname, pin))
+        return changed or _find_rewriting(row, tracer, path, qualname)
 
     def find_changes(text: str) -> frozenset[object] | None:
         now = read_signature(text, qualname)
@@ -205,14 +205,19 @@ def _find_change(row: Drift, sides: Sides) -> str | None:
         returned = {now.returns} if returns_another(pin.returns, now.returns) else ()
         return frozenset((*compare_signatures(pin, now), *returned))
 
-    already = find_changes(base) or frozenset()
-
-    def differs(text: str) -> bool:
+    def differs(already: frozenset[object], text: str) -> bool:
         now = find_changes(text)
         return now is None or not now <= already
 
-    changed = tracer.find_first_text(path, differs)
+    # where no version of the line is as at the pin: who added to what its base has already
+    changed = tracer.find_first_text(path, partial(differs, frozenset()))
+    changed = changed or tracer.find_first_text(path, partial(differs, find_changes(base) or frozenset()))
     return _later(tracer, changed, _find_passing(tracer, row.passed)) if row.passed is not None else changed
+
+
+def _has_body(text: str, qualname: str, pin: Definition) -> bool:
+    found = read_definition(text, qualname)
+    return found is not None and (found.fingerprint, found.bases) == (pin.fingerprint, pin.bases)
 
 
 def _find_rewriting(row: Drift, tracer: Tracer, path: str, qualname: str) -> str | None:

@@ -95,6 +95,15 @@ class Drift:
         return tuple(part for one in self.findings if one.why.reason in PROBLEMS for part in one.why.parts)
 
     @property
+    def fails_by_itself(self) -> bool:
+        """It breaks, and only because of what our replacement reads, returns or is reached through: the target takes
+        and gets what it did.
+        """
+        broken = {one.why.reason for one in self.findings if one.severity is Severity.BREAKS}
+        stays = self.kind.facts.fate is Fate.STAYS and self.severity is Severity.BREAKS
+        return stays and broken <= {Reason.MISREADS, Reason.MISRETURNS}
+
+    @property
     def risks(self) -> tuple[Why, ...]:
         """Why the write may not be seen by the code it is meant for."""
         return tuple(one.why for one in self.findings if one.why.reason in RISKS)

@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, replace
 
-from layline.change.binding import CallShape, CallSite, Problem, check_call, find_shifted
+from layline.change.binding import CallShape, CallSite, Problem, check_call
 from layline.change.call_sites import CallSites
 from layline.change.compare import Comparer, Comparison
 from layline.change.signatures import returns_another
@@ -20,7 +20,7 @@ from layline.coupling.callee import (
     find_callee,
     find_doubtful,
     find_misfits,
-    find_outgrown,
+    find_misplaced,
     find_refusal,
     find_refused,
     follow_apply,
@@ -243,8 +243,7 @@ class Judge:
             why = Why(Reason.MUST_AWAIT if after[0].is_async else Reason.CANNOT_AWAIT)
             consequence = Consequence.MAY_BREAK if place.guarded else Consequence.WILL_BREAK
             return Verdict(state=State.SIGNATURE, consequence=consequence, why=(why,))
-        problems = check_call(call, new, bound=bound[1]) or find_shifted(call, old, new, bound=bound)
-        problems = problems or find_outgrown(self._comparer, found, call, bound=bound)
+        problems = check_call(call, new, bound=bound[1]) or find_misplaced(self._comparer, found, call, bound=bound)
         if not problems:
             return self._judge_result(place, call, found)
         certain = any(problem.certain for problem in problems) and not place.guarded
@@ -382,8 +381,8 @@ class Judge:
         found = self._comparer.compare(place.target)
         if verdict.state in _GONE:
             return self._comparer.find_loss(found)
-        refuses = {State.NO_LONGER_BINDS, State.CANNOT_ACCEPT}
-        if verdict.state in refuses and verdict.consequence is Consequence.WILL_BREAK:
+        refuses = verdict.state in {State.NO_LONGER_BINDS, State.CANNOT_ACCEPT}
+        if refuses and verdict.consequence is Consequence.WILL_BREAK:
             return find_refusal(self._comparer, place, found)
         return None
 

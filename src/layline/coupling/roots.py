@@ -15,7 +15,7 @@ from layline.coupling.model import Consequence, Coupling
 from layline.source.names import is_within
 
 _FAILING = frozenset({Reason.NEEDS_GONE, Reason.NOT_REACHED, Reason.LINE_FAILS})
-_STAYS = frozenset({DriftKind.UNCHANGED, DriftKind.BODY_CHANGED})
+_STAYS = frozenset({DriftKind.UNCHANGED, DriftKind.BODY_CHANGED, DriftKind.SIGNATURE_CHANGED})
 
 
 @dataclass(frozen=True, slots=True)

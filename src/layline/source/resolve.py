@@ -26,6 +26,7 @@ from layline.source.symbols import (
     bind_outside,
     bind_unknown,
     define,
+    wins,
 )
 
 _OBJECT_MEMBERS = frozenset(dir(object)) | {
@@ -178,7 +179,7 @@ class Resolver:
             return self._submodule(module, name) or self._unreadable(module, name)
         best = holder.best(name)
         imports = self._replaced.find_imports(module, holder, name)
-        if best is not None and _wins(best, imports):
+        if best is not None and wins(best, imports):
             return self._defined(module, best)
         if imports:
             return self._best_import(module, imports)
@@ -277,6 +278,9 @@ class Resolver:
         if name in _MODULE_MEMBERS:
             return bind_outside(f"types.ModuleType.{name}", None)
         if holder.has_getattr:
+            typed = [item for item in holder.bound_imports.get(name, ()) if item.type_checking]
+            if typed:  # type checkers are told what the function gives
+                return self._best_import(module, typed)
             return bind_unknown(f"{module} has a __getattr__, which may make it")
         if not self._starring and self._replaced.is_replaced(module):
             found = self._collected(module, name)  # a star hands on what is bound; searching every folder costs
@@ -391,10 +395,3 @@ class Resolver:
 def is_taken(item: Import) -> bool:
     """True of an import that copies a name when its module is loaded."""
     return bool(item.name) and not item.scope and not item.type_checking
-
-
-def _wins(best: Definition, imports: list[Import]) -> bool:
-    """A def beats an import (its fallback); an assignment only one that it plainly overrides."""
-    if not imports or best.kind is not DefinitionKind.ASSIGNMENT:
-        return True
-    return best.group == 0 and all(item.group == 0 and item.line < best.line for item in imports)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from layline.core.evidence import Location
-from layline.source.definitions import Definition
+from layline.source.definitions import Definition, DefinitionKind, Import
 
 
 class SymbolKind(StrEnum):
@@ -123,3 +123,10 @@ def bind_absent(reason: str) -> Binding:
 
 def bind_unknown(reason: str) -> Binding:
     return Binding(SymbolKind.UNKNOWN, Thing(None, reason=reason))
+
+
+def wins(best: Definition, imports: list[Import]) -> bool:
+    """A def beats an import (its fallback); an assignment only one that it plainly overrides."""
+    if not imports or best.kind is not DefinitionKind.ASSIGNMENT:
+        return True
+    return best.group == 0 and all(item.group == 0 and item.line < best.line for item in imports)

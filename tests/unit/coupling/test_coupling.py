@@ -290,6 +290,25 @@ CASES = [
             ),
         )
     ),
+    *(
+        (
+            shows,
+            "from keel.table import register\nregister(1, 2)\n",
+            {
+                "keel/table.py": f"def register(key, old=None, new=None):\n    if old:\n        {body}\n    return key, new\n"
+            },
+            {"keel/table.py": "def register(key, new=None):\n    return key, new\n"},
+            expected,
+        )
+        for shows, body, expected in (
+            ("the old body handed it on to where it lands now", "new = old", []),
+            (
+                "it lands in another parameter",
+                "print(old)",
+                [("calls", "keel.table.register", "no longer binds", "will break")],
+            ),
+        )
+    ),
     (
         "never bound",
         "from keel.run import run\nrun(1, wrong=2)\n",

@@ -246,6 +246,15 @@ DIVERGED = [
         slim("b", head="x, old=1"),
         None,
     ),
+    (
+        "the signature of the pin came to the line of the tip, and went",
+        TAKES,
+        slim(head="x, old=1"),
+        slim(),
+        slim("a"),
+        slim("a", head="x, old=1"),
+        "tip",
+    ),
     ("the line of the tip never had what we read", READS, slim(), slim("speed"), slim("a"), slim("b"), None),
     (
         "it went after it had come back",

@@ -57,3 +57,23 @@ def test_what_is_as_it_was_is_named(alias: str | None, why: Why, said: str) -> N
         effect=effect,
     )
     assert say_row(row) == said
+
+
+REASONS = [
+    (Reason.MISREADS, f"{TARGET} is still there, but our replacement no longer fits"),
+    (Reason.MISFITS_PASSED, f"the signature of {TARGET} changed"),
+]
+
+
+@pytest.mark.parametrize(("reason", "said"), REASONS)
+def test_the_first_line_names_what_breaks(reason: Reason, said: str) -> None:
+    changed = Finding(kind=DriftKind.SIGNATURE_CHANGED, severity=Severity.LOOK, why=Why(Reason.SIGNATURE))
+    row = Drift(
+        patch="paint",
+        active=True,
+        target=TARGET,
+        style=Style.BINDING_REPLACEMENT,
+        location=Location("harbor/hull.py", 3),
+        findings=(changed, Finding(severity=Severity.BREAKS, why=Why(reason))),
+    )
+    assert say_row(row) == said

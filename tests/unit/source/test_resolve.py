@@ -59,6 +59,9 @@ FILES = {
         "def note(made):\n    made.seen = True\n"
     ),
     "pkg/lazy.py": "def __getattr__(name): ...\n",
+    "pkg/late.py": (
+        "import typing\nif typing.TYPE_CHECKING:\n    from pkg.impl import f\nelse:\n    def __getattr__(name): ...\n"
+    ),
     "pkg/broken.py": "def f(:\n",
     "pkg/outer.py": "from torch import *\n",
     "pkg/relay.py": "from pkg.external import moved\n",
@@ -94,6 +97,8 @@ RESOLVED = [
     # asked, kind, home
     ("pkg.impl.f", "definition", "pkg.impl.f"),
     ("pkg.dozy.Thing", "imported-name", "pkg.dozy.real.Thing"),
+    ("pkg.late.f", "imported-name", "pkg.impl.f"),
+    ("pkg.late.g", "unknown", None),
     ("pkg.scan.Found", "imported-name", "pkg.scan.models.first.Found"),
     ("pkg.scan.Listed", "imported-name", "pkg.scan.tools.kinds.Listed"),
     ("pkg.scan.Nowhere", "unknown", None),

@@ -161,19 +161,21 @@ def tell_row(row: Drift, *, together: bool = False) -> Diagnostic:
 def _name_kind(row: Drift) -> str:
     """The kind; where the target is as it was, what that means for us: the code never contradicts the severity."""
     unlike = row.kind is DriftKind.UNCHANGED and row.severity is not Severity.OK
-    return DOES_NOT_FIT if unlike else row.kind.value
+    return DOES_NOT_FIT if unlike or row.fails_by_itself else row.kind.value
 
 
 def say_row(row: Drift) -> str:
     """One sentence about the target; the reason stands below it."""
     target = row.target or row.patch
     said = _say_kept(row, target) or row.kind.facts.message.format(target=target)
+    if row.fails_by_itself and row.kind is not DriftKind.UNCHANGED:
+        said = f"{target} is still there"  # another signature or body is not what breaks it
     if row.kind in {DriftKind.MOVED, DriftKind.RENAMED} and row.suggestion is not None:
         said += f" to {row.suggestion.target}"
     meant = row.suggestion.target if row.suggestion is not None else row.effect and row.effect.suggestion
     if row.kind is DriftKind.DEAD_AT_PIN and meant and meant != target:
         said += f". Did you mean {meant}?"
-    if row.severity is Severity.BREAKS and row.kind is DriftKind.UNCHANGED:
+    if row.fails_by_itself or (row.severity is Severity.BREAKS and row.kind is DriftKind.UNCHANGED):
         said += ", but our replacement no longer fits"
     return said
 
