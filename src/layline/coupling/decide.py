@@ -109,6 +109,8 @@ def decide(condition: Condition, ground: RefKnowledge, side: int) -> Decision:
             return _decide_many(condition, ground, side)
         case ConditionKind.NOT:
             inner = decide(condition.parts[0], ground, side)
+            if condition.parts[0].kind is ConditionKind.NAME and condition.parts[0].text in ground.packages:
+                return Decision(None)  # written for those who do not install it, whatever a commit of it has
             return Decision(None if inner.holds is None else not inner.holds, inner.why)
         case ConditionKind.NAME:
             return _decide_name(condition.text, ground, side)

@@ -71,6 +71,9 @@ class Scope:
     depth: int = 0
 
 
+_BODIES = ("body", "orelse", "finalbody")
+
+
 class ReleaseReader:
     """Reads tests in the modules of one downstream."""
 
@@ -88,12 +91,16 @@ class ReleaseReader:
         for function in chain:
             if isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef):
                 scope.names.update(dict.fromkeys(_find_parameters(function)))
-                self._remember([one for one in function.body if one.lineno < line], scope)
+                self._remember(function.body, scope, line)
         return scope
 
-    def _remember(self, body: list[ast.stmt], scope: Scope) -> None:
-        for statement in body:
+    def _remember(self, body: list[ast.stmt], scope: Scope, line: int) -> None:
+        for statement in (one for one in body if one.lineno < line):
             match statement:
+                case ast.If() | ast.With() | ast.Try() | ast.For() | ast.While():
+                    for inner in _find_bodies(statement):
+                        if inner[0].lineno <= line <= (inner[-1].end_lineno or 0):
+                            self._remember(inner, scope, line)
                 case ast.Assign(targets=[target], value=value):
                     self._assign(target, self._evaluate(value, scope), scope)
                 case ast.Import() | ast.ImportFrom():
@@ -206,7 +213,7 @@ class ReleaseReader:
                 case ast.If(test=test, body=inner, orelse=orelse):
                     return self._branch(self.read_test(test, scope), inner, orelse, body[number + 1 :], scope)
                 case _:
-                    self._remember([statement], scope)
+                    self._remember([statement], scope, statement.lineno + 1)
         return None
 
     def _branch(
@@ -293,6 +300,12 @@ class ReleaseReader:
             module.name, package=module.is_package, level=statement.level, name=statement.module or ""
         )
         return {item.asname or item.name: (source or "", item.name) for item in statement.names}
+
+
+def _find_bodies(statement: ast.If | ast.With | ast.Try | ast.For | ast.While) -> Iterator[list[ast.stmt]]:
+    """The blocks of a compound statement that are not empty."""
+    handlers = [handler.body for handler in getattr(statement, "handlers", ())]
+    yield from (body for body in (*(getattr(statement, name, []) for name in _BODIES), *handlers) if body)
 
 
 def _find_parameters(function: ast.FunctionDef | ast.AsyncFunctionDef) -> list[str]:

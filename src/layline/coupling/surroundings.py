@@ -193,6 +193,8 @@ def _walk_scope(scope: ast.AST, *, deep: bool) -> Iterator[tuple[ast.AST, bool]]
 
 
 def _catches(handler: ast.ExceptHandler) -> bool:
+    if isinstance(handler.body[-1], ast.Raise):
+        return False
     names = [item.id for item in walk(handler.type) if isinstance(item, ast.Name)] if handler.type else ["Exception"]
     return not _CATCHING.isdisjoint(names)
 

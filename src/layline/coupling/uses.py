@@ -15,7 +15,7 @@ from layline.source import parse_tree
 from layline.source.fingerprint import text_of
 from layline.source.walking import find_children, walk
 
-ANALYSER = f"uses-9-py{sys.version_info[0]}.{sys.version_info[1]}"
+ANALYSER = f"uses-10-py{sys.version_info[0]}.{sys.version_info[1]}"
 """Part of the cache key: raise the number whenever the rows change."""
 _LAUNCH = frozenset({"num_warps", "num_stages", "num_ctas", "maxnreg", "warmup", "grid", "stream"})
 """What a kernel's launcher takes itself: `kernel[grid](x, num_warps=4)`."""
@@ -292,6 +292,8 @@ def _find_claims(tree: ast.Module) -> Iterator[tuple[str, str]]:
 
 
 def _catches(handler: ast.ExceptHandler) -> bool:
+    if isinstance(handler.body[-1], ast.Raise):
+        return False  # it says in other words what failed
     names = handler.type.elts if isinstance(handler.type, ast.Tuple) else [handler.type]
     return any(name is None or text_of(name).rpartition(".")[2] in _CATCHES for name in names)
 

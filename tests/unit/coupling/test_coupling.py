@@ -63,6 +63,7 @@ def couple(
 
 RUN = "def run(x, y=1):\n    total = x + y\n    for step in range(total):\n        total += step\n    return total\n"
 START = "class Job:\n    def name(self):\n        return [1, 2, 3]\n\n\ndef start(job: Job):\n    return job.name\n"
+OLDER = "        if Version(keel.__version__) < Version('0.5'):\n            from keel.run import run\n"
 CASES = [
     # (what it shows, our code, pin, tip, [(touch, target, state, consequence)] beyond "ok")
     ("unchanged", "from keel.run import run\nrun(1)\n", {"keel/run.py": RUN}, {"x.py": ""}, []),
@@ -308,6 +309,20 @@ CASES = [
                 [("calls", "keel.table.register", "no longer binds", "will break")],
             ),
         )
+    ),
+    (
+        "a handler that raises again is no guard",
+        "try:\n    from keel.run import run\nexcept ImportError as e:\n    raise ImportError('no run') from e\n",
+        {"keel/run.py": RUN},
+        {"keel/run.py": "z = 1\n"},
+        [("imports the name", "keel.run.run", "removed", "will break")],
+    ),
+    (
+        "not run at the version of the tip, which a block before it imports",
+        f"def go(x):\n    if x:\n        import keel\n        from packaging.version import Version\n{OLDER}",
+        {"keel/run.py": RUN},
+        {"keel/run.py": "z = 1\n"},
+        [],
     ),
     (
         "never bound",

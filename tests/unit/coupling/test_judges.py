@@ -116,6 +116,7 @@ GUARDED = [
     ("no guard", None, "removed", "breaks", False),
     ("asks for the name first", HAS_RUN, "removed", "look", True),
     ("a branch for old versions", OLD, "removed", "look", False),
+    ("for those who do not install it", negate(need_name("keel")), "removed", "breaks", False),
     ("asks for what the tip has", Condition(kind=ConditionKind.NAME, text="keel.run"), "removed", "breaks", False),
 ]
 
