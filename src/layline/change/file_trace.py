@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable
-from functools import lru_cache
+from functools import cached_property, lru_cache
 
 from layline.change.similarity import compare_lines, compare_names
 from layline.core.weak import weakly
 from layline.git import Repository
-from layline.history.timeline import BlobChange, read_timeline
+from layline.history.timeline import BlobChange, follows, read_timeline
 from layline.source.definitions import Module
 from layline.source.parsing import parse_module
 from layline.source.seen import Asked, Seen
@@ -26,10 +26,17 @@ class FileTracer:
     def __init__(self, repository: Repository, pin: str, tip: str, versions: Versions | None = None) -> None:
         self.repository = repository
         self.seen = Seen()
+        self._commits = pin, tip
         self._versions = versions or Versions(repository)
         self.timeline = read_timeline(repository, pin, tip)
         self._data = lru_cache(maxsize=_VERSIONS)(repository.read_blob)
         self._module = lru_cache(maxsize=2048)(weakly(self._parse))
+
+    @cached_property
+    def diverges(self) -> bool:
+        """True of a pin on another line than the tip, as on a release branch."""
+        pin, tip = self._commits
+        return pin != tip and not follows(self.repository, tip, pin)
 
     def _changes(self, path: str) -> tuple[tuple[int, BlobChange], ...]:
         self.seen.add(Asked.HISTORY, path)
@@ -92,7 +99,7 @@ class FileTracer:
             if not holds(self.read_text(change.after)):
                 return culprit
             culprit = self.timeline.steps[number].commit
-        return None if culprit is None or holds(self.read_base(path)) else culprit
+        return None if self.diverges and culprit and holds(self.read_base(path)) else culprit
 
     def read_base(self, path: str) -> str:
         """The file as it was where the line of the tip leaves that of the pin; empty where no commit changed it."""

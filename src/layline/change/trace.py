@@ -155,7 +155,7 @@ class Tracer(FileTracer):
         without a break, wherever it stands by then; None where it held before the first of them.
         """
         culprit: str | None = None
-        held = holds(self.read_base(path), qualname)
+        held = self.diverges and holds(self.read_base(path), qualname)
         for commit, text, name in self.find_versions(path, qualname):
             if not holds(text, name):
                 culprit, held = None, False

@@ -199,7 +199,23 @@ def find_refusal(comparer: Comparer, place: Place, found: Comparison) -> str | N
         now = read_signature(text, name)
         return now is None or _refuses(place, pin, now, bound=bound)
 
-    return tracer.find_since(comparer.pin.index.entries[module].path, pin.qualname, refuses)
+    def takes_another(text: str, name: str) -> bool:
+        now = read_signature(text, name)
+        return now is None or _takes_another(place, pin, now, bound=bound)
+
+    path = comparer.pin.index.entries[module].path
+    since = tracer.find_since(path, pin.qualname, refuses)
+    return since or tracer.find_since(path, pin.qualname, takes_another)
+
+
+def _takes_another(place: Place, pin: Definition, now: Definition, *, bound: bool) -> bool:
+    """Whether a parameter that our call fills names another class than at the pin."""
+    given = place.bound or bound
+    if place.call is None:
+        return False
+    pairs = pair_given(place.call, pin.parameters or (), now.parameters or (), bound=(given, given))
+    named = ([bare_annotation(one.annotation) for one in pair] for pair in pairs)
+    return any(was and new and was.rpartition(".")[2] != new.rpartition(".")[2] for was, new in named)
 
 
 def _refuses(place: Place, pin: Definition, now: Definition, *, bound: bool) -> bool:

@@ -193,7 +193,7 @@ def _find_change(row: Drift, sides: Sides) -> str | None:
     pin, qualname = symbol.definition, symbol.definition.qualname
     base = tracer.read_base(path)
     if not wants_signature:
-        if _has_body(base, qualname, pin):
+        if not tracer.diverges or _has_body(base, qualname, pin):
             return tracer.find_first_change(path, qualname, pin)
         changed = tracer.find_first_text(path, lambda text: not _has_body(text, qualname, pin))
         return changed or _find_rewriting(row, tracer, path, qualname)

@@ -207,8 +207,10 @@ class Reader:
             found = self._comparer.compare(name) if name is not None else None
             if name is None or found is None or found.kind.facts.fate is not Fate.GONE or found.after.exists:
                 continue
-            if name == imported.name or is_within(comparison.name, name):
-                continue  # of an import the import itself tells, of the target its row
+            if is_within(comparison.name, name) or found.before.kind is SymbolKind.SUBMODULE:
+                continue  # the row of the target tells, or the import of the module
+            if not self._comparer.tip.resolve(imported.name).exists:
+                continue  # the import fails before
             why = Why(Reason.LINE_FAILS, name, found.new_home or "", counts=(statement.lineno,))
             yield LostRead(line=at.line, why=why, certain=True, name=name)
             return

@@ -77,10 +77,15 @@ def read_touched(repository: Repository, one: str, two: str) -> frozenset[str] |
     where neither follows the other.
     """
     for old, new in ((one, two), (two, one)):
-        chain = repository.git("rev-list", "--first-parent", "--parents", f"{old}..{new}").decode().splitlines()
-        if one == two or (chain and chain[-1].split()[1:2] == [old]):
+        if one == two or follows(repository, new, old):
             return frozenset(read_timeline(repository, old, new).by_path)
     return None
+
+
+def follows(repository: Repository, new: str, old: str) -> bool:
+    """Whether first parents lead from one commit to the other."""
+    chain = repository.git("rev-list", "--first-parent", "--parents", f"{old}..{new}").decode().splitlines()
+    return bool(chain) and chain[-1].split()[1:2] == [old]
 
 
 def _parse(out: str) -> Iterator[TimelineCommit]:
