@@ -15,11 +15,13 @@ from layline.coupling.drift_model import find_breaking
 from layline.coupling.model import Consequence, State
 from layline.gap.causes import find_culprit
 from layline.gap.overview import find_broken_places
+from layline.gap.successors import say_instead
 
 if TYPE_CHECKING:
     from layline.coupling.drift_model import Drift
     from layline.coupling.model import Coupling
     from layline.gap.model import Gap
+    from layline.gap.successors import Successor
 
 
 def find_places(gap: Gap) -> tuple[str, ...]:
@@ -94,6 +96,8 @@ def count_touched(gap: Gap) -> int:
     return len(find_standings(gap))
 
 
+_BARE = 2
+"""Of the words about a name: they tell its state alone."""
 _STATES = {
     State.NO_LONGER_BINDS: "our call no longer fits",
     State.CANNOT_ACCEPT: "ours does not take what upstream passes",
@@ -115,55 +119,78 @@ class BrokenName:
     culprits: tuple[str, ...]
     """The commits that break its places."""
     places: tuple[str, ...]
+    removed: str | None = None
+    """The commit that removed it, where others had moved it before."""
 
 
 def group_broken(gap: Gap) -> list[BrokenName]:
     """Every place that breaks, under the name it uses; names with most places first."""
+    left = {one.target: one for one in gap.successors}
     rows = [
-        (one.target, str(one.location), _say_coupling(one), one.culprit)
+        (one.target, str(one.location), _say_coupling(one, left.get(one.target)), one.culprit)
         for one in gap.couplings
         if one.consequence is Consequence.WILL_BREAK
     ]
     rows += [
-        (row.target or row.patch, str(row.location), _say_patch(row), find_culprit(gap.couplings, row))
+        (
+            row.target or row.patch,
+            str(row.location),
+            _say_patch(row, left.get(row.target or "")),
+            find_culprit(gap.couplings, row),
+        )
         for row in find_further_patches(gap)
     ]
+    removed = {one.target: one.later[-1] for one in gap.couplings if one.state is State.REMOVED and one.later}
     groups: dict[str, list[tuple[str, tuple[int, str], str | None]]] = {}
     for target, place, said, culprit in rows:
         groups.setdefault(target, []).append((place, said, culprit))
     found = [
         BrokenName(
             target=target,
-            said=min(said for _, said, _ in inside)[1],
+            said=_tell_module(gap, target, min(said for _, said, _ in inside)),
             culprits=tuple(dict.fromkeys(culprit for _, _, culprit in inside if culprit)),
             places=tuple(dict.fromkeys(place for place, _, _ in inside)),
+            removed=removed.get(target),
         )
         for target, inside in groups.items()
     ]
     return sorted(found, key=lambda row: (-len(row.places), row.target))
 
 
-def _say_coupling(one: Coupling) -> tuple[int, str]:
+def _tell_module(gap: Gap, target: str, said: tuple[int, str]) -> str:
+    """What is told of a name, and where nothing is, whether the package it stood in is a module now."""
+    weight, text = said
+    folders = (one.path.replace("/", ".") for one in gap.packages if one.is_module)
+    home = next((folder for folder in folders if target.startswith(f"{folder}.")), None)
+    return f"{text}; its package is a module now" if weight == _BARE and home else text
+
+
+def _say_coupling(one: Coupling, left: Successor | None) -> tuple[int, str]:
     """What became of the name, with how much the words tell: an address first, then a reason, then the state alone."""
     state = say_state(one.state.value)
     if one.new_target:
-        return 0, f"{state}, now {one.new_target}"
+        differs = f"; {left.short}" if left is not None and left.short else ""
+        return 0, f"{state}, now {one.new_target}{differs}"
     if one.near:
         return 1, f"{state}; {one.near} may take its place"
+    if left is not None and left.instead:
+        return 1, f"{state}; {say_instead(left)}"
     if one.state in {State.REMOVED, State.UNBOUND} or not one.detail:
-        return 2, state
+        return _BARE, state
     return 1, f"{state}: {say(one.why[0]) if one.why else one.detail}"
 
 
-def _say_patch(row: Drift) -> tuple[int, str]:
+def _say_patch(row: Drift, left: Successor | None) -> tuple[int, str]:
     kind = say_kind(row)
     breaking = [one.why for one in row.findings if one.severity is Severity.BREAKS]
     reasons = [why for why in row.reasons if why in breaking] or row.reasons
     near = row.suggestion
     if row.kind is DriftKind.REMOVED and near is not None and may_replace(near, row.target or ""):
         return 1, f"{kind}; {near.target} may take its place"
+    if row.kind is DriftKind.REMOVED and left is not None and left.instead:
+        return 1, f"{kind}; {say_instead(left)}"
     alone = row.kind is DriftKind.REMOVED or not reasons
-    return (2, kind) if alone else (1, f"{kind}: {say(reasons[0])}")
+    return (_BARE, kind) if alone else (1, f"{kind}: {say(reasons[0])}")
 
 
 def say_kind(row: Drift) -> str:

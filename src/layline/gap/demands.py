@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from typing import TYPE_CHECKING
 
 from layline.gap.dependencies import Kind
@@ -14,11 +14,15 @@ if TYPE_CHECKING:
 
     from layline.change.surface import StaleKey
     from layline.gap.dependencies import Difference
+    from layline.gap.follow import Follow
     from layline.gap.model import Dependencies
 
 
 def find_demands(
-    deleted: Mapping[str, Iterable[str]], dependencies: Dependencies, stale: Iterable[StaleKey]
+    deleted: Mapping[str, Iterable[str]],
+    dependencies: Dependencies,
+    stale: Iterable[StaleKey],
+    follows: Iterable[Follow] = (),
 ) -> dict[str, Demand]:
     """Commit → what it asks for; only what can be dated."""
     keys: dict[str, list[StaleKey]] = defaultdict(list)
@@ -33,7 +37,9 @@ def find_demands(
     for change in dependencies.platform:
         if change.is_switched_off and change.by is not None and change.what.endswith(IN_CI):
             off[change.by.hash].append(change.what.removesuffix(IN_CI))
-    commits = dict.fromkeys((*deleted, *keys, *(commit for commit, told in needs.items() if told), *off))
+    methods = Counter(change.commit for one in follows for change in one.changes)
+    needed = (commit for commit, told in needs.items() if told)
+    commits = dict.fromkeys((*deleted, *keys, *needed, *off, *methods))
     return {
         commit: Demand(
             deletes=tuple(deleted.get(commit, ())),
@@ -41,6 +47,7 @@ def find_demands(
             lines=sum(one.lines for one in keys[commit]),
             needs=tuple(needs[commit]),
             off=tuple(off[commit]),
+            methods=methods[commit],
         )
         for commit in commits
     }

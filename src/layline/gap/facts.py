@@ -62,6 +62,7 @@ def _find_plan(gap: Gap) -> Iterator[Fact[Any]]:
             "lines": step.asks.lines,
             "needs": list(step.asks.needs),
             "off": list(step.asks.off),
+            "methods": step.asks.methods,
             "ahead": step.ahead,
             "next": step.next,
             "number": step.number,
@@ -105,10 +106,14 @@ def _find_frame(gap: Gap) -> Iterator[Fact[Any]]:
     if gap.release is not None:
         newest = {"name": gap.release.name, "lacks": gap.release.lacks, "past": gap.release.past}
         yield _told(gap, "newest_release", newest, say_count(pin.hash, gap.release.name))
+    if gap.branch is not None:
+        made = {"name": gap.branch.name, "version": gap.branch.version, "lacks": gap.branch.lacks}
+        yield _told(gap, "release_branch", made, say_count(pin.hash, gap.branch.commit))
     if gap.last_move is not None:
         move = gap.last_move
         moved = Evidence(repo=gap.downstream, commit=move.commit.hash)
         size = {"files": move.files, "insertions": move.insertions, "deletions": move.deletions}
+        size |= {"new_files": move.new_files, "new_lines": move.new_lines}
         yield Fact(name="last_move", value=size, evidence=(moved,))
     yield _told(gap, "files", len(gap.diff.files), diff)
     yield _told(gap, "insertions", gap.diff.insertions, diff)
@@ -206,6 +211,7 @@ def _find_couplings(gap: Gap) -> Iterator[Fact[Any]]:
         evidence = tuple(item for item in (own, stale.pin_evidence) if item is not None)
         yield Fact(name=f"stale-key.{stale.key}", value=[stale.others, stale.suggestion], evidence=evidence)
 
+    yield from _find_rest(gap)
     for package, files in gap.mentions:
         evidence = tuple(_place(gap.downstream, gap.downstream_commit.hash, path, 1) for path in files)
         yield Fact(name=f"mention.{package}", value=list(files), evidence=evidence)
@@ -216,6 +222,33 @@ def _find_couplings(gap: Gap) -> Iterator[Fact[Any]]:
         if change.by is not None:
             by = Evidence(repo=gap.upstream, commit=change.by.hash)
             yield Fact(name=f"switched-off.{change.what}", value=change.by.hash, evidence=(by,))
+
+
+def _find_rest(gap: Gap) -> Iterator[Fact[Any]]:
+    """What a new address leaves to do, what lost names left, and texts of ours that name what is gone."""
+    commit = gap.downstream_commit.hash
+    for one in gap.follows:
+        value = {
+            "target": one.target,
+            "now": one.arrival,
+            "takes": [list(side) for side in one.takes],
+            "changes": [[change.commit, *change.parameters, *change.unset] for change in one.changes],
+        }
+        own = _place(gap.downstream, commit, one.location.path, one.location.line)
+        by = tuple(Evidence(repo=gap.upstream, commit=change.commit) for change in one.changes)
+        yield Fact(name=f"override.{one.location}", value=value, evidence=(own, *by))
+    for left in gap.successors:
+        instead = [list(pair) for pair in left.instead]
+        kept: dict[str, Any] = {"instead": instead, "users": left.users, "differs": [*left.differs, left.holds]}
+        here = Evidence(repo=gap.upstream, commit=gap.tip.commit.hash)
+        yield Fact(name=f"successor.{left.target}", value=kept, evidence=(here,))
+    for place, words in gap.done:
+        path, _, line = place.rpartition(":")
+        yield Fact(name=f"done.{place}", value=list(words), evidence=(_place(gap.downstream, commit, path, int(line)),))
+    for kind, named in (("asked-key", gap.asked), ("read-file", gap.read_files)):
+        for text, places in named:
+            evidence = tuple(_place(gap.downstream, commit, place.path, place.line) for place in places)
+            yield Fact(name=f"{kind}.{text}", value=[str(place) for place in places], evidence=evidence)
 
 
 def _find_surface(gap: Gap) -> Iterator[Fact[Any]]:

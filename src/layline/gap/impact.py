@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import posixpath
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -18,9 +18,12 @@ from layline.change.trace import Tracer
 from layline.core.evidence import Location, Skipped, locate_skipped
 from layline.core.ours import is_test
 from layline.coupling.agree import agree_on_patches, find_owned
-from layline.coupling.model import Coupling
-from layline.gap.own_files import find_lost_imports, list_yaml
+from layline.coupling.model import Consequence, Coupling, is_flag
+from layline.coupling.own_code import read_ours
+from layline.gap.follow import Follow, find_follows
+from layline.gap.own_files import find_lost_imports, find_texts, list_lost_files, list_yaml
 from layline.gap.reach import list_beyond
+from layline.gap.successors import Successor, find_successors
 from layline.gap.surface.compare import compare_surface
 from layline.gap.surface.key_losses import name_losses
 from layline.gap.surface.known_keys import find_sections, find_told, read_known
@@ -51,6 +54,14 @@ class Impact:
     shims: tuple[tuple[str, int], ...] = ()
     tests: tuple[Location, ...] = ()
     """Imports in our tests of names that the tip no longer has."""
+    follows: tuple[Follow, ...] = ()
+    """Methods of ours that override classes with a new address, and what changed in these."""
+    successors: tuple[Successor, ...] = ()
+    """What is known of the place that lost names left."""
+    asked: tuple[tuple[str, tuple[Location, ...]], ...] = ()
+    """Stale keys that our code asks for by name, with its lines."""
+    read_files: tuple[tuple[str, tuple[Location, ...]], ...] = ()
+    """Files of upstream that our code names and the tip no longer has, with its lines."""
     skipped: tuple[Skipped, ...] = ()
 
 
@@ -108,22 +119,43 @@ def measure_impact(pair: Pair) -> Impact:
     then, now = (read_known(one, resolver, sections) for one, resolver in zip(options, resolvers, strict=True))
     gone = find_stale_keys(keys, then.names, replace(now, top=now.top - then.top))
     stale = spell_out(ours, gone, keys, then.names.keys())
+    gone_keys = tuple(_name_losses(list(stale), (pin, tip), pair.settings, sections, now.near))
+    lost_files = list_lost_files(pair.settings.path or "", pin.entries, tip.entries)
     unread = (one for one in pair.places.skipped if one.path is None or not is_test(one.path))
     pair.save()
     return Impact(
         surface=surface,
         couplings=couplings,
-        stale_keys=tuple(_name_losses(list(stale), (pin, tip), pair.settings, sections, now.near)),
+        stale_keys=gone_keys,
         used_files=tuple(
             sorted({one.pin_evidence.path for one in couplings if one.pin_evidence and one.pin_evidence.path})
         ),
         shims=tuple(find_shims(indexes[1])),
         tests=tuple(find_lost_imports(workspace.tree, packages, *resolvers)),
+        follows=tuple(_read_follows(pair, couplings)),
+        successors=tuple(find_successors(pair.comparer, _list_lost(couplings, pair.owned))),
+        asked=tuple(find_texts(workspace.tree, {one.key for one in gone_keys if "." in one.key})),
+        read_files=tuple((lost_files[text], places) for text, places in find_texts(workspace.tree, lost_files.keys())),
         skipped=(
             *locate_skipped((*unread, *unreadable, *unread_beyond), workspace.downstream.name, workspace.commit),
             *locate_skipped((*options[1].skipped, *indexes[1].skipped()), tip.repository.name, tip.commit),
         ),
     )
+
+
+def _list_lost(couplings: Iterable[Coupling], owned: Iterable[tuple[Location, str]]) -> list[str]:
+    """Names that break, those that only our patches use included."""
+    broken = [one.target for one in couplings if one.consequence is Consequence.WILL_BREAK and not is_flag(one.target)]
+    return list(dict.fromkeys([*broken, *sorted(target for _, target in owned)]))
+
+
+def _read_follows(pair: Pair, couplings: Iterable[Coupling]) -> Iterator[Follow]:
+    """Of files of ours that import a class by an address that breaks, and whose new address is known."""
+    broken = (one for one in couplings if one.consequence is Consequence.WILL_BREAK and one.new_target)
+    paths = frozenset(one.location.path for one in broken)
+    if paths:
+        finder, _ = read_ours(pair.workspace, pair.part, pair.sight.see(list(paths)))
+        yield from find_follows(pair.comparer, finder.find_places(paths), pair.workspace.tree.read_text)
 
 
 def _name_losses(

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, TypeAlias
 from layline.core.evidence import Skipped, locate_skipped
 from layline.core.policy import recommend
 from layline.core.progress import Progress, silent
+from layline.coupling.own_code import find_version
 from layline.coupling.pair import Pair
 from layline.gap.areas import area_classes, find_package_changes, measure_areas, name_deletions, name_origins
 from layline.gap.causes import find_causes
@@ -19,6 +20,7 @@ from layline.gap.changes import Changes, build_changes, mark_lost
 from layline.gap.churn import measure_churn
 from layline.gap.demands import find_demands
 from layline.gap.dependencies import compare_declarations, find_conflicts, read_declarations
+from layline.gap.done import find_done
 from layline.gap.effort import measure_effort
 from layline.gap.impact import Impact, list_named, read_impact
 from layline.gap.model import Dependencies, Gap, LastMove
@@ -38,7 +40,7 @@ from layline.gap.switched_off import name_switches, open_reader
 from layline.history.changes import read_diff
 from layline.history.commits import compare_commits, read_commit, read_log
 from layline.history.pins import find_pin_moves
-from layline.history.tags import find_other_tags, find_release, find_releases
+from layline.history.tags import find_other_tags, find_release, find_release_branch, find_releases
 from layline.history.touched import read_touched_files
 from layline.source.tree import Tree
 
@@ -54,7 +56,7 @@ if TYPE_CHECKING:
     from layline.git import Repository
     from layline.history.changes import Diff
     from layline.history.commits import Distance
-    from layline.history.tags import Release
+    from layline.history.tags import Release, ReleaseBranch
     from layline.workspace.open import Workspace
 
 
@@ -90,7 +92,8 @@ def measure_between(
     places = find_broken_places(impact.couplings, patches or ())
     packages = tuple(_find_packages(pin, tip, history))
     mentions = _find_mentions(pair, packages, tip)
-    demands = find_demands(_find_deletions(packages, mentions), dependencies, impact.stale_keys)
+    deleted = _find_deletions(packages, mentions)
+    demands = find_demands(deleted, dependencies, impact.stale_keys, impact.follows)
     causes = tuple(_size_causes(workspace, find_causes(history.log, impact.couplings, patches or (), demands)))
     return Gap(
         key=key,
@@ -110,6 +113,7 @@ def measure_between(
         releases=history.releases,
         other_tags=history.other_tags,
         release=history.release,
+        branch=history.branch,
         last_move=_read_last_move(workspace, key),
         footprint=measure_footprint(workspace.downstream, workspace.commit, backend, key),
         churn=measure_churn(history.diff, backend.churn),
@@ -127,6 +131,11 @@ def measure_between(
         effort=measure_effort(workspace.tree.read_text, places) if impact.surface is not None else None,
         patches=patches,
         tests=impact.tests,
+        follows=impact.follows,
+        successors=impact.successors,
+        done=tuple(find_done(workspace.tree, pin, tip, patches or ())),
+        asked=impact.asked,
+        read_files=impact.read_files,
         mentions=mentions,
         skipped=(*skipped, *impact.skipped, *unread),
     )
@@ -202,6 +211,7 @@ class History:
     releases: tuple[tuple[str, str], ...]
     other_tags: tuple[str, ...]
     release: Release | None
+    branch: ReleaseBranch | None
 
     @property
     def age_days(self) -> int:
@@ -227,6 +237,9 @@ def _read_history(upstream: Repository, backend: Backend, ends: Endpoints) -> Hi
         releases=find_releases(upstream, ends.pin, ends.tip),
         other_tags=find_other_tags(upstream, ends.pin, ends.tip),
         release=find_release(upstream, ends.pin, ends.tip),
+        branch=find_release_branch(
+            upstream, ends.pin, ends.tip, lambda commit: find_version(upstream, commit, backend.packages)
+        ),
     )
 
 
@@ -243,8 +256,15 @@ def _read_last_move(workspace: Workspace, key: str) -> LastMove | None:
         if before is None or after is None:
             return None
         diff = read_diff(downstream, commit.parents[0], commit.hash)
-        lines = diff.insertions, diff.deletions
-        return LastMove(commit=commit, files=len(diff.files), insertions=lines[0], deletions=lines[1])
+        new = [one for one in diff.files if one.status == "A"]
+        return LastMove(
+            commit=commit,
+            files=len(diff.files),
+            insertions=diff.insertions,
+            deletions=diff.deletions,
+            new_files=len(new),
+            new_lines=sum(one.insertions for one in new),
+        )
     return None
 
 

@@ -18,10 +18,12 @@ if TYPE_CHECKING:
     from layline.gap.churn import Churn
     from layline.gap.dependencies import Conflict, Difference, LockedSet
     from layline.gap.effort import Effort
+    from layline.gap.follow import Follow
     from layline.gap.platform import PlatformChange
+    from layline.gap.successors import Successor
     from layline.history.changes import Diff
     from layline.history.commits import Distance
-    from layline.history.tags import Release
+    from layline.history.tags import Release, ReleaseBranch
     from layline.source.declared_version import Version
 
 
@@ -55,6 +57,9 @@ class LastMove:
     files: int
     insertions: int
     deletions: int
+    new_files: int = 0
+    """Of these files: those that it added, which may be a feature of their own."""
+    new_lines: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -81,6 +86,8 @@ class Demand:
     """Lines of ours that set them."""
     needs: tuple[str, ...] = ()
     """What a run needs after it: `Python >=3.11`, `grain==0.2.18`."""
+    methods: int = 0
+    """Methods of ours that override one which it changes, in a class that has a new address."""
     off: tuple[str, ...] = ()
     """Platforms that upstream's CI does not run on after it."""
 
@@ -163,6 +170,8 @@ class Gap:
     """Tags dated between pin and tip that the tip does not hold, oldest first."""
     release: Release | None
     """The newest one, wherever it was cut."""
+    branch: ReleaseBranch | None
+    """A release in the making: cut on a branch, not tagged yet."""
     last_move: LastMove | None
     """How the pin moved last; None where its history has no move."""
     footprint: Footprint
@@ -186,6 +195,16 @@ class Gap:
     """None: the patch explorer was not asked."""
     tests: tuple[Location, ...] = ()
     """Imports in our tests of names that the tip no longer has; they are no places of the code that ships."""
+    follows: tuple[Follow, ...] = ()
+    """Methods of ours that override classes with a new address, and what changed in these."""
+    successors: tuple[Successor, ...] = ()
+    """What is known of the place that lost names left."""
+    done: tuple[tuple[str, tuple[str, ...]], ...] = ()
+    """Patched places whose target at the tip reads the same new names as our replacement."""
+    asked: tuple[tuple[str, tuple[Location, ...]], ...] = ()
+    """Stale keys that our code asks for by name, with its lines."""
+    read_files: tuple[tuple[str, tuple[Location, ...]], ...] = ()
+    """Files of upstream that our code names and the tip no longer has, with its lines."""
     mentions: tuple[tuple[str, tuple[str, ...]], ...] = ()
     """Packages that upstream deleted, each with our YAML files that name it."""
     skipped: tuple[Skipped, ...] = field(default=())

@@ -40,8 +40,6 @@ def build_novelties(gap: Gap) -> tuple[Inline, ...]:
     if packages:
         beside = " beside models" if models else ""
         items.append(f"New packages{beside}: {listed(packages, most=3)}.")
-    taken = tell_origins(gap, most=2)
-    items += [taken] if taken else []
     areas = [(area, changes) for area, changes in find_novelties(gap) if area not in _UNTOLD]
     areas.sort(key=lambda pair: pair[0] in _ASIDE)
     items += [_area_item(gap, area, changes) for area, changes in areas[:_MOST_AREAS]]
@@ -72,7 +70,7 @@ def tell_gone(gap: Gap) -> tuple[Inline, ...]:
                 )
             )
     rest = [text for _, text in sorted(dissolved, key=_most_first)]
-    gone = f"{'Also gone' if deleted else 'Gone'} although we use them: {listed(rest, most=4)}."
+    gone = f"{'Other packages' if deleted else 'Packages'} that we use and upstream removed: {listed(rest, most=4)}."
     return (*(text for _, _, text in sorted(deleted, key=lambda one: one[:2])), *((gone,) if rest else ()))
 
 

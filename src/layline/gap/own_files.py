@@ -1,18 +1,17 @@
-"""Files of ours beside the code that ships: tests that import what is gone, configuration that names what was
-deleted.
-"""
+"""What of ours names something of upstream's without importing it: tests, configuration, texts in our code."""
 
 from __future__ import annotations
 
+import ast
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from typing import TYPE_CHECKING
 
 import yaml
 
 from layline.core.evidence import Location
-from layline.core.ours import is_test
-from layline.source import Tree, is_within, open_cache
+from layline.core.ours import is_own, is_test
+from layline.source import Tree, is_within, open_cache, parse_tree
 from layline.source.facts import ANALYSER, read_facts
 from layline.yaml_text import NotYaml, compose_yaml
 
@@ -83,3 +82,26 @@ def _find_values(tree: Tree, path: str) -> Iterator[str]:
             waiting += node.value
         elif isinstance(node, yaml.MappingNode):
             waiting += [value for _, value in node.value]
+
+
+def find_texts(tree: Tree, wanted: Collection[str]) -> Iterator[tuple[str, tuple[Location, ...]]]:
+    """These texts, each with the lines of our code that hold it as a whole string: a key that is asked for by name, a
+    file of upstream's that is read.
+    """
+    asked = re.compile("|".join(map(re.escape, sorted(wanted, key=len, reverse=True)))) if wanted else None
+    found: dict[str, list[Location]] = {}
+    for path in tree.paths(suffix=".py") if asked is not None else ():
+        text = tree.read_text(path) if is_own(path) else None
+        if not isinstance(text, str) or asked is None or not asked.search(text):
+            continue
+        parsed = parse_tree(path, text.encode("utf-8", "surrogatepass"))
+        for node in ast.walk(parsed) if isinstance(parsed, ast.Module) else ():
+            if isinstance(node, ast.Constant) and isinstance(node.value, str) and node.value in wanted:
+                found.setdefault(node.value, []).append(Location(path, node.lineno))
+    for text, places in sorted(found.items()):
+        yield text, tuple(sorted(set(places), key=lambda place: (place.path, place.line)))
+
+
+def list_lost_files(source: str, pin: Iterable[str], tip: Collection[str]) -> dict[str, str]:
+    """Files of upstream that only the pin has, as our code names them below the submodule."""
+    return {f"{source.rstrip('/')}/{path}": path for path in pin if path not in tip} if source else {}

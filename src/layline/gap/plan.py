@@ -15,6 +15,10 @@ if TYPE_CHECKING:
     from layline.gap.model import Demand
 
 
+_METHOD = 20
+"""A method to write anew weighs as much as so many lines of settings."""
+
+
 def build_plan(
     pin: Commit,
     log: Iterable[Commit],
@@ -49,7 +53,12 @@ def weigh(step: PlanStep) -> tuple[int, bool, int, int]:
     """
     asks = step.asks
     python = any(need.startswith("Python ") for need in asks.needs)
-    return -step.places, not (asks.deletes or asks.off or python), -step.again - asks.lines, -len(asks.needs)
+    return (
+        -step.places,
+        not (asks.deletes or asks.off or python),
+        -step.again - asks.lines - asks.methods,
+        -len(asks.needs),
+    )
 
 
 def say_breaks(step: PlanStep) -> str:
@@ -71,6 +80,7 @@ def say_asks(asks: Demand, files: int | None = None) -> list[str]:
     """What a commit asks of us beside our code, in clauses; `files` of ours name what it deletes."""
     named = f", named in {count(files, 'YAML file')} of ours" if files else ""
     return [
+        *([f"changes upstream's side of {count(asks.methods, 'override')} of ours"] if asks.methods else []),
         *([f"deletes {listed(list(asks.deletes))}{named}"] if asks.deletes else []),
         *(
             [f"drops {count(len(asks.keys), 'key')} that {count(asks.lines, 'YAML line')} of ours set"]

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from layline.core.prose import count, listed, shorten, verb
 from layline.core.report import Bullets, Paragraph, Report, Section, Table
 from layline.gap import need_statements, statements
+from layline.gap.beside import tell_asked, tell_follows
 from layline.gap.breaks import BrokenName, count_touched, find_places, find_silent, group_broken
 from layline.gap.cells import change_cell, commit_cell, join_text, listed_text, own_place
 from layline.gap.novelty import build_novelties, tell_gone
@@ -142,8 +143,8 @@ def _recommendation(gap: Gap) -> Section:
     text = join_text(f"{advice[:1].upper()}{advice[1:]}. ", why_sentence(gap))
     stops = _list_stops(gap)
     total = len(find_stops(gap.plan))
-    tests = f" Then move the pin in steps: {count(total, 'stop')}, and a run of the tests at each."
-    shown = f" The {len(stops) - 1} weightiest:" if total > MOST_STOPS else ""
+    tests = f" Then move the pin in {count(total, 'step')} and run the tests at each."
+    shown = f" The {len(stops) - 1} with most work:" if total > MOST_STOPS else ""
     blocks = (Paragraph(join_text(text, tests, shown)), Bullets(tuple(stops))) if stops else (Paragraph(text),)
     return Section(title="Recommendation", blocks=blocks)
 
@@ -196,8 +197,10 @@ def _integration(gap: Gap) -> Section:
         names = listed(list(dict.fromkeys(row.patch for row in silent)), most=2)
         places = f"{count(len(silent), 'patched place')} {verb(len(silent), 'stops')}"
         lines.append(f"{places} applying without an error: {names}.")
-    risks = tuple(_risk(gap, row) for row in rows[:MOST_RISKS])
-    left = len(find_places(gap)) - len({place for row in rows[:MOST_RISKS] for place in row.places})
+    lines += [told for told in (tell_follows(gap, whole=False), tell_asked(gap, most=2)) if told]
+    shown = rows[: MOST_RISKS - len(gap.follows[:1])]
+    risks = tuple(_risk(gap, row) for row in shown)
+    left = len(find_places(gap)) - len({place for row in shown for place in row.places})
     more = (f"The other {count(left, 'place')} that break: see the detailed report.",) if left > 0 else ()
     items = (*lines, *risks, *more)
     return Section(title="Integration layer", blocks=(Bullets(items),))
@@ -216,5 +219,5 @@ def _tell_keys(gap: Gap) -> Inline:
 
 def _risk(gap: Gap, row: BrokenName) -> Inline:
     """One upstream name with how many places of ours stand on it."""
-    text = f"{count(len(row.places), 'place')}: {row.target}, {shorten(row.said, 90)} (first: "
+    text = f"{count(len(row.places), 'place')}: {row.target}, {shorten(row.said, 160)} (first: "
     return text, own_place(gap, row.places[0], text=row.places[0].rpartition("/")[2]), ")."

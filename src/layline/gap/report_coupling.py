@@ -9,11 +9,13 @@ from typing import TYPE_CHECKING
 
 from layline.change.surface import SurfaceChange
 from layline.core.evidence import Evidence
-from layline.core.prose import count, listed, verb
+from layline.core.prose import count, listed, shorten, verb
 from layline.core.report import Cell, Paragraph, Section, Table
+from layline.core.why import Reason, say
 from layline.coupling.drift_model import Drift
 from layline.coupling.model import Consequence
 from layline.gap import statements
+from layline.gap.beside import tell_asked
 from layline.gap.breaks import (
     BrokenName,
     Standing,
@@ -28,7 +30,18 @@ from layline.gap.breaks import (
     say_kind,
     say_state,
 )
-from layline.gap.cells import change_cell, diff_command, evidence_cell, own_place, place_cell, span
+from layline.gap.cells import (
+    change_cell,
+    diff_command,
+    evidence_cell,
+    join_text,
+    listed_text,
+    own_place,
+    place_cell,
+    plain_text,
+    span,
+)
+from layline.gap.follow import say_change
 from layline.history.commits import say_count
 
 if TYPE_CHECKING:
@@ -41,6 +54,10 @@ if TYPE_CHECKING:
 _DATED = re.compile(r"-(\d{4}-\d{2}-\d{2})\.json\Z")
 MOST_COUPLINGS = 8
 MOST_FOLDED = 40
+_LONGEST = 160
+"""Characters of a reason in the main part; the appendix has it whole."""
+_GUARDS = frozenset({Reason.GUARD_OVER, Reason.GUARD_OVER_UNLESS, Reason.GUARD_FOLLOWS, Reason.GATE_OVER})
+"""Why a write is skipped."""
 _COLUMNS = ("our place", "upstream name", "how; state", "detail", "pin", "tip")
 
 
@@ -49,7 +66,7 @@ def build_integration(gap: Gap) -> Section:
     if gap.surface is None:
         text = "Not compared: the backend configures no `packages` or no `integration` folder."
         return Section(title="Integration and coupling", blocks=(Paragraph(text), *_footprint(gap)))
-    inner = [_broken(gap), *_silent(gap), _doubtful(gap), _stale(gap, MOST_COUPLINGS)]
+    inner = [_broken(gap), *_follows(gap), *_silent(gap), _doubtful(gap), _stale(gap, MOST_COUPLINGS)]
     intro = Paragraph(next(iter(statements.find_reasons(gap))))
     return Section(title="Integration and coupling", blocks=(intro, *_footprint(gap)), sections=tuple(inner))
 
@@ -58,8 +75,8 @@ def build_folded_integration(gap: Gap) -> list[Section]:
     """Every row with its evidence."""
     if gap.surface is None:
         return []
-    found = [_rows(gap), _files(gap), _definitions(gap)]
-    if len(find_doubtful_rows(gap)) > MOST_COUPLINGS:
+    found = [_rows(gap), _files(gap), _fitting(gap), _definitions(gap)]
+    if find_doubtful_rows(gap):
         found.append(_doubtful(gap, MOST_FOLDED))
     if len(gap.stale_keys) > MOST_COUPLINGS:
         found.append(_stale(gap, len(gap.stale_keys)))
@@ -87,9 +104,8 @@ def _broken(gap: Gap) -> Section:
     table = Table(
         columns=("upstream name", "what became of it", "since", "our places"),
         rows=tuple(_broken_row(gap, row, base) for row in rows),
-        caption=f"{below}A place that uses several names stands under each, and counts once, under the first "
-        f"change that "
-        "breaks it. Every row with its lines at pin and tip is in the appendix.",
+        caption=f"{below}A place that uses several names is listed under each and counted once. The appendix has every "
+        "row with its lines at pin and tip.",
     )
     return Section(title=title, blocks=(table,))
 
@@ -99,23 +115,73 @@ def _broken_row(gap: Gap, row: BrokenName, base: str) -> tuple[Inline, ...]:
     for place in row.places:
         cell = own_place(gap, place, text=place.removeprefix(base))
         pieces += [", ", cell] if pieces else [cell]
-    numbers = {cause.commit: cause.name for cause in gap.causes}
+    numbers = {commit: f"#{number}" for commit, number in gap.numbers.items() if number}
     since: list[str | Cell] = []
     for culprit in row.culprits:
         cell = Cell(numbers.get(culprit, culprit[:8]), evidence=Evidence(repo=gap.upstream, commit=culprit))
         since += [", ", cell] if since else [cell]
+    if row.removed is not None and row.removed not in row.culprits:
+        since += [", removed by ", change_cell(gap, row.removed, gap.numbers.get(row.removed))]
     return Cell(row.target, code=True), row.said, tuple(since) or "—", tuple(pieces)
 
 
 def _rows(gap: Gap) -> Section:
     found = [one for one in gap.couplings if one.consequence is Consequence.WILL_BREAK]
-    further = find_further_patches(gap)
+    silent = find_silent(gap)
+    more = f", then {len(silent)} of patches that stop applying" if silent else ""
+    further = [*find_further_patches(gap), *silent]
     base = common_folder([*(str(one.location) for one in found), *(str(row.location) for row in further)])
     rows = [_coupling_row(gap, one, base) for one in found] + [_patch_row(gap, row, base) for row in further]
     table = Table(columns=_COLUMNS, rows=tuple(rows), caption=_tell_base(base))
     return Section(
-        title=f"Errors, row by row: {count(len(rows), 'row')} at {count(len(find_places(gap)), 'place')}",
+        title=f"Errors, row by row: {count(len(rows) - len(silent), 'row')}{more}",
         blocks=(table,) if rows else (),
+    )
+
+
+def _follows(gap: Gap) -> list[Section]:
+    """Methods of ours for which the new address of their class is not enough."""
+    if not gap.follows:
+        return []
+    base = common_folder([str(one.location) for one in gap.follows])
+    rows: list[tuple[Inline, ...]] = []
+    for one in gap.follows[:MOST_FOLDED]:
+        by = listed_text([change_cell(gap, step.commit, gap.numbers.get(step.commit)) for step in one.changes])
+        place = own_place(gap, str(one.location), text=str(one.location).removeprefix(base))
+        rows.append((place, Cell(one.arrival, code=True), say_change(one), by))
+    table = Table(
+        columns=("our method", "upstream's at the tip", "what it does there", "changed by"),
+        rows=tuple(rows),
+        caption=f"{_tell_base(base)} The classes have new addresses (above); these methods of ours override theirs.",
+        more=max(0, len(gap.follows) - MOST_FOLDED),
+        more_where="the evidence file",
+    )
+    number = len(gap.follows)
+    title = f"After the move: {count(number, 'override')} of ours {verb(number, 'needs')} more than the new address"
+    return [Section(title=title, blocks=(table,))]
+
+
+def _fitting(gap: Gap) -> Section:
+    """Places that need nothing, by file."""
+    files: dict[str, list[str]] = {}
+    for place, standing in find_standings(gap).items():
+        if standing is Standing.FITS:
+            files.setdefault(place.rpartition(":")[0], []).append(place)
+    rows = []
+    for path, places in sorted(files.items())[:MOST_FOLDED]:
+        lines = sorted(places, key=lambda place: int(place.rpartition(":")[2]))[:MOST_FOLDED]
+        cells = listed_text([own_place(gap, place, text=place.rpartition(":")[2]) for place in lines])
+        rest = len(places) - len(lines)
+        rows.append((Cell(path, code=True), join_text(cells, f" and {rest} more" if rest else "")))
+    table = Table(
+        columns=("file", "lines"),
+        rows=tuple(rows),
+        more=max(0, len(files) - MOST_FOLDED),
+        more_where="the evidence file",
+    )
+    total = sum(map(len, files.values()))
+    return Section(
+        title=f"{count(total, 'place')} that {'fits' if total == 1 else 'fit'}", blocks=(table,) if rows else ()
     )
 
 
@@ -125,9 +191,22 @@ def _silent(gap: Gap) -> list[Section]:
     if not rows:
         return []
     base = common_folder([str(row.location) for row in rows])
-    table = Table(columns=_COLUMNS, rows=tuple(_patch_row(gap, row, base) for row in rows), caption=_tell_base(base))
+    table = Table(
+        columns=("our place", "upstream name", "why", "tip"),
+        rows=tuple(_silent_row(gap, row, base) for row in rows),
+        caption=_tell_base(base),
+    )
     title = f"Warnings: {count(len(rows), 'patched place')} {verb(len(rows), 'stops')} applying without an error"
     return [Section(title=title, blocks=(table,))]
+
+
+def _silent_row(gap: Gap, row: Drift, base: str) -> tuple[Inline, ...]:
+    """Why our code skips the write, and what upstream does itself; all else of the target is in the appendix."""
+    place, name, *_, tip = _patch_row(gap, row, base)
+    words = dict(gap.done).get(str(row.location))
+    own = [f"upstream's target reads {listed(list(words))} itself at the tip, as our replacement does"] if words else []
+    guards = [say(one) for one in row.reasons if one.reason in _GUARDS]
+    return place, name, "; ".join([*own, *guards]) or row.detail, tip
 
 
 def _doubtful(gap: Gap, most: int = MOST_COUPLINGS) -> Section:
@@ -139,7 +218,7 @@ def _doubtful(gap: Gap, most: int = MOST_COUPLINGS) -> Section:
     base = common_folder([str(one.location) for one in found[:most]])
     table = Table(
         columns=_COLUMNS,
-        rows=tuple(_row(gap, one, base) for one in found[:most]),
+        rows=tuple(_row(gap, one, base, whole=most != MOST_COUPLINGS) for one in found[:most]),
         caption=_tell_base(base),
         more=max(0, len(found) - most),
         more_where=_where(most, len(found)),
@@ -158,8 +237,9 @@ def _tell_base(base: str) -> str:
     return f"Places are below {base}." if base else ""
 
 
-def _row(gap: Gap, one: Coupling | Drift, base: str) -> tuple[Inline, ...]:
-    return _patch_row(gap, one, base) if isinstance(one, Drift) else _coupling_row(gap, one, base)
+def _row(gap: Gap, one: Coupling | Drift, base: str, *, whole: bool) -> tuple[Inline, ...]:
+    row = _patch_row(gap, one, base) if isinstance(one, Drift) else _coupling_row(gap, one, base)
+    return row if whole else (*row[:3], shorten(plain_text(row[3]), _LONGEST), *row[4:])
 
 
 def _patch_row(gap: Gap, row: Drift, base: str) -> tuple[Inline, ...]:
@@ -242,13 +322,21 @@ def _stale(gap: Gap, most: int) -> Section:
         for stale in gap.stale_keys[:most]
     )
     table = Table(
-        columns=("key", "first line", "lines", "unknown since", "known at the pin", "near name at the tip"),
+        columns=(
+            "key",
+            "first line",
+            "lines",
+            "unknown since",
+            "known at the pin",
+            "near name at the tip",
+        ),
         rows=rows,
         numeric=frozenset({2}),
         more=max(0, len(gap.stale_keys) - most),
         more_where="the appendix",
     )
-    return Section(title=title, blocks=(table,))
+    told = tell_asked(gap)
+    return Section(title=title, blocks=(*([Paragraph(told)] if told else []), table))
 
 
 def build_sources(evidence_path: str, day: date, *, whole: bool = True) -> Section:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from layline.gap.model import Gap, PlanStep, Side
 
 DATE_RULE = "Dates are committer dates in the committer's own time zone."
-MOST_STEPS = 12
+MOST_STEPS = 9
 
 
 def build_overview(gap: Gap) -> Section:
@@ -122,7 +122,7 @@ def _plan(gap: Gap) -> Section:
     stops = len(find_stops(gap.plan))
     here = len(find_stops([gap.plan[index] for index in shown]))
     text = statements.plan_sentence(
-        gap, f"the {here} weightiest stand here, all in the appendix" if here < stops else ""
+        gap, f"here are the {here} with most work, all are in the appendix" if here < stops else ""
     )
     return Section(title="Upgrade plan", blocks=(Paragraph(text), Bullets(_steps(gap, shown))))
 
@@ -146,9 +146,9 @@ def _steps(gap: Gap, shown: list[int]) -> tuple[Inline, ...]:
         else:
             text.append(f"{step.reason}.")
         if step.breaks_next:
-            text.append(f" To go past it, fix: {listed(list(step.breaks_next), most=3)}.")
+            text.append(f" To go past it, fix: {listed(list(step.breaks_next), most=2)}.")
         if step.asks.keys:
-            text.append(f" Keys to replace: {listed(list(step.asks.keys), most=3)}.")
+            text.append(f" Keys to replace: {listed(list(step.asks.keys), most=2)}.")
         items.append(tuple(text))
     return tuple(items)
 

@@ -214,8 +214,8 @@ def _packages(gap: Gap) -> Section:
             continue
         named.sort(key=lambda one: (-one.files, one.path))
         shown = [f"{one.old_path} → {one.path}" if one.old_path else f"{one.path} ({one.files})" for one in named]
-        items.append(f"{verb}: {listed(shown, most=10)}.")
-    taken = tell_origins(gap, most=10)
+        items.append(f"{verb}: {listed(shown, most=6)}.")
+    taken = tell_origins(gap, most=4)
     items += [taken] if taken else []
     text = "Folders of Python files that only one side has, with the number of files."
     classes = tell_classes(gap)

@@ -13,6 +13,7 @@ from layline.core.report import Bullets, Cell, Paragraph, Section
 from layline.coupling.drift_model import find_breaking
 from layline.coupling.model import Touch
 from layline.gap import need_statements, statements
+from layline.gap.beside import tell_beside, tell_follows
 from layline.gap.breaks import find_places
 from layline.gap.cells import change_cell, join_text, listed_text
 from layline.gap.novelty import build_novelties, tell_gone
@@ -44,13 +45,14 @@ def build_short(gap: Gap, before: Before | None) -> Section:
     blocks += [Paragraph(since)] if since else []
     blocks += [Paragraph(cost_sentence(gap))] if gap.surface is not None else []
     blocks += [Paragraph(root) for root in _root_cause(gap)]
+    blocks += [Paragraph(told) for told in (tell_follows(gap),) if told]
     blocks += [Paragraph(gone) for gone in tell_gone(gap)]
     blocks += [Paragraph(text) for text in tell_switched_off(gap)]
     blocks += [Paragraph(join_text(f"Recommendation: {gap.recommendation}. ", why_sentence(gap)))]
     found = build_novelties(gap)
     if found:
         blocks += [Paragraph("What became possible upstream:"), Bullets(found)]
-    blocks += [Paragraph("What its dependencies ask:"), Bullets(need_statements.dependency_items(gap, most=7))]
+    blocks += [Paragraph("What its dependencies ask:"), Bullets(need_statements.dependency_items(gap, most=4))]
     return Section(title="In short", blocks=tuple(blocks))
 
 
@@ -99,7 +101,7 @@ def cost_sentence(gap: Gap, *, whole: bool = True) -> Inline:
     files = len({place.rpartition(":")[0] for place in places})
     fix = f"Work: fix {count(len(places), 'place')} in {count(files, 'file')} ({_how(gap, places)})."
     lines = f" {_tell_lines(gap.effort, whole)}" if gap.effort else ""
-    end = f"{_beside(gap, whole)} {statements.place_sentence(gap)}"
+    end = f"{tell_beside(gap, whole=whole)} {statements.place_sentence(gap)}"
     return join_text(f"{fix}{lines}", _causes(gap, len(places)), end, _last_move(gap))
 
 
@@ -115,23 +117,10 @@ def _last_move(gap: Gap) -> Inline:
         return ""
     name = f"#{move.commit.pull_request}" if move.commit.pull_request else move.commit.hash[:8]
     cell = Cell(name, evidence=Evidence(repo=gap.downstream, commit=move.commit.hash))
-    changed = f"{count(move.files, 'file')} of ours, +{move.insertions} −{move.deletions} lines"
-    return " The last move of this pin (", cell, f", {move.commit.date}) changed {changed}."
-
-
-def _beside(gap: Gap, whole: bool) -> str:
-    """What has to be changed beside the code that ships: settings and tests."""
-    lines = sum(stale.lines for stale in gap.stale_keys)
-    parts = []
-    if lines:
-        keys = count(len(gap.stale_keys), "key")
-        parts.append(f"{count(lines, 'YAML line')} {verb(lines, 'sets')} {keys} that the tip does not know")
-    if gap.tests:
-        files = len({place.path for place in gap.tests})
-        names = listed(list(dict.fromkeys(place.path.rpartition("/")[2] for place in gap.tests)), most=3)
-        told = f" ({names})" if whole else ""
-        parts.append(f"{count(files, 'test file')} {verb(files, 'imports')} names that are gone{told}")
-    return f" Beside the code, {listed(parts)}." if parts else ""
+    old, grown = move.files - move.new_files, move.insertions - move.new_lines
+    changed = f"{count(old, 'file')} of ours, +{grown} −{move.deletions} lines"
+    new = f", and added {count(move.new_files, 'new one')}, +{move.new_lines} lines" if move.new_files else ""
+    return " The last move of this pin (", cell, f", {move.commit.date}) changed {changed}{new}."
 
 
 def _how(gap: Gap, places: tuple[str, ...]) -> str:
@@ -170,7 +159,8 @@ def _tell_again(gap: Gap) -> str:
     if not again:
         return ""
     return (
-        f" {count(again, 'later change')} {verb(again, 'breaks')} some of them again, so each step has its own fixes."
+        f" {count(again, 'later change')} {verb(again, 'breaks')} some of these places again: a stop at each needs its "
+        "own fixes."
     )
 
 
@@ -206,7 +196,9 @@ def why_sentence(gap: Gap) -> Inline:
     if step.behind == 0:
         where = "the first commit after the pin" if step.ahead == 1 else f"commit {step.ahead} after the pin"
         left = count(gap.distance.behind - step.ahead + 1, "commit")
-        until = f", {where}, breaks {places}. Until they are fixed, none of the {left} from there on can be taken,"
-        return cell, f"{until} upstream's own fixes included. {reason}"
+        until = (
+            f", {where}, breaks {places}. Without these fixes the pin cannot move past it: {left} stay out of reach,"
+        )
+        return cell, f"{until} upstream's own fixes among them. {reason}"
     here = f"{step.commit[:12]} ({step.date}, {count(step.behind, 'commit')} after the pin)"
     return f"The pin can move to {here} before anything breaks; the next commit (", cell, f") breaks {places}. {reason}"

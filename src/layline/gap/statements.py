@@ -108,16 +108,22 @@ def version_sentence(gap: Gap) -> str:
 
 def release_phrase(gap: Gap, *, whole: bool = True) -> str:
     """`the pin is the newest release, v0.2.2`; how far the newest one is where the pin lacks it."""
-    one = gap.release
+    one, making = gap.release, _tell_branch(gap)
     if one is None:
-        return "no release is tagged"
+        return f"no release is tagged{making}"
     if one.lacks:
         where = "" if one.is_merged else f", cut on another branch than {gap.ref}"
         lacks = f"{where}; the pin lacks {count(one.lacks, 'commit')} of it" if whole else ""
-        return f"the newest release is {one.name} of {one.date}{lacks}"
+        return f"the newest release is {one.name} of {one.date}{lacks}{making}"
     if one.past:
-        return f"the pin is {count(one.past, 'commit')} past the newest release, {one.name}"
-    return f"the pin is the newest release, {one.name}"
+        return f"the pin is {count(one.past, 'commit')} past the newest release, {one.name}{making}"
+    return f"the pin is the newest release, {one.name}{making}"
+
+
+def _tell_branch(gap: Gap) -> str:
+    """A release in the making, on a branch."""
+    one = gap.branch
+    return f"; the branch {one.name} declares {one.version} ({one.date}, no tag yet)" if one is not None else ""
 
 
 def churn_sentence(gap: Gap) -> str:
@@ -141,7 +147,8 @@ def beyond_sentence(gap: Gap) -> str | None:
     if not found or not gap.footprint.folders:
         return None
     files = sum(number for _, number in gap.footprint.beyond)
-    return f"Named after it elsewhere: {count(files, 'file')}, in {listed(found, most=5)}."
+    are = "is" if files == 1 else "are"
+    return f"{count(files, 'further file')} of ours {are} named after it: {listed(found, most=5)}."
 
 
 def outside_sentence(gap: Gap) -> str | None:
@@ -172,7 +179,7 @@ def plan_sentence(gap: Gap, shown: str = "") -> str:
         f"breaks places of ours or asks for other settings, requirements or platforms. {JUDGED}"
     )
     if any(step.again for step in gap.plan):
-        text += " “Again” means that an earlier change breaks the place first."
+        text += " “Again”: an earlier change has broken the same place."
     rest = total - told
     return f"{text} For {rest} of the {count(total, 'place')} the change was not found." if total and rest > 0 else text
 

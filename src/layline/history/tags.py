@@ -7,9 +7,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 
     from layline.git import Repository
+
+
+_MOST_BRANCHES = 8
+"""Of so many branches the version is read, the newest first."""
 
 
 def nearest_tag(repository: Repository, commit: str) -> tuple[str, int] | None:
@@ -96,6 +100,45 @@ def find_release(repository: Repository, pin: str, tip: str) -> Release | None:
     )
     date = repository.git("log", "-1", "--format=%cs", commit).decode("ascii").strip()
     return Release(name=newest, date=date, lacks=lacks, past=past, is_merged=off == 0)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReleaseBranch:
+    """A branch on which a version is being made that no tag names yet."""
+
+    name: str
+    commit: str
+    date: str
+    version: str
+    """What its tree declares."""
+    lacks: int
+    """Commits of it that the pin has not."""
+
+
+def find_release_branch(
+    repository: Repository, pin: str, tip: str, read_version: Callable[[str], str | None]
+) -> ReleaseBranch | None:
+    """The newest branch between pin and tip that is called after the version which its own tree declares, and the tip
+    does not.
+    """
+    heads = repository.refs("refs/heads", "refs/remotes")
+    names = [name for name in heads if is_version(name)]
+    dates = _read_dates(repository, [pin, tip, *(heads[name] for name in names)])
+    within = [name for name in names if dates.get(pin, 0) < dates.get(heads[name], 0) <= dates.get(tip, 0)]
+    tags = [name.removeprefix("refs/tags/") for name in repository.refs("refs/tags")]
+    for name in sorted(within, key=lambda name: (-dates[heads[name]], name))[:_MOST_BRANCHES]:
+        commit, series = heads[name], re.findall(r"\d+\.\d+(?:\.\d+)*", name.rpartition("/")[2])
+        version = read_version(commit) if series else None
+        if version is None or not f"{version}.".startswith((f"{series[-1]}.", f"{series[-1]}rc")):
+            continue
+        if version == read_version(tip) or any(tag.endswith(version) for tag in tags):
+            continue
+        lacks, off = (int(repository.git("rev-list", "--count", f"{base}..{commit}")) for base in (pin, tip))
+        if lacks and off:
+            day = repository.git("log", "-1", "--format=%cs", commit).decode("ascii").strip()
+            short = name.removeprefix("refs/heads/").removeprefix("refs/remotes/").removeprefix("origin/")
+            return ReleaseBranch(name=short, commit=commit, date=day, version=version, lacks=lacks)
+    return None
 
 
 def find_other_tags(repository: Repository, base: str, tip: str) -> tuple[str, ...]:

@@ -1,0 +1,72 @@
+"""What has to be changed beside the places that break: settings, tests, texts in our code, overrides of moved classes."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING
+
+from layline.core.prose import count, listed, verb
+from layline.gap.cells import change_cell, join_text, listed_text, own_place
+
+if TYPE_CHECKING:
+    from layline.core.report import Inline
+    from layline.gap.model import Gap
+
+
+def tell_beside(gap: Gap, *, whole: bool) -> str:
+    """Settings, tests, and files of upstream that our code reads; empty where there are none. `whole`: with names."""
+    lines = sum(stale.lines for stale in gap.stale_keys)
+    parts = []
+    if lines:
+        keys = count(len(gap.stale_keys), "key")
+        parts.append(f"{count(lines, 'YAML line')} {verb(lines, 'sets')} {keys} that the tip does not know")
+    if gap.tests:
+        files = len({place.path for place in gap.tests})
+        names = listed(list(dict.fromkeys(place.path.rpartition("/")[2] for place in gap.tests)), most=3)
+        told = f" ({names})" if whole else ""
+        parts.append(f"{count(files, 'test file')} {verb(files, 'imports')} names that are gone{told}")
+    for path, places in gap.read_files[:1]:
+        more = f" and {len(gap.read_files) - 1} more that are gone" if len(gap.read_files) > 1 else ", which is gone"
+        parts.append(f"{places[0].path}:{places[0].line} reads {path}{more}")
+    return f" Beside the code, {listed(parts)}." if parts else ""
+
+
+def tell_asked(gap: Gap, most: int = 3) -> Inline:
+    """Lines of our code that ask for keys which the tip does not know; empty where none does."""
+    if not gap.asked:
+        return ""
+    lines = [place for _, places in gap.asked for place in places]
+    shown: list[Inline] = [
+        join_text(
+            own_place(gap, str(places[0]), text=f"{places[0].path.rpartition('/')[2]}:{places[0].line}"), f" ({key})"
+        )
+        for key, places in gap.asked[:most]
+    ]
+    rest = len(gap.asked) - len(shown)
+    names = listed_text([*shown, *([f"{count(rest, 'further key')}"] if rest else [])])
+    asks = "asks" if len(lines) == 1 else "ask"
+    told = f"{count(len(lines), 'line')} of our code {asks} for {count(len(gap.asked), 'key')} that the tip does not know: "
+    return join_text(told, names, ". A patch behind such a key stops applying.")
+
+
+def tell_follows(gap: Gap, most: int = 3, *, whole: bool = True) -> Inline:
+    """Overrides of ours for which a new address is not enough, by the upstream changes behind them; empty where there
+    are none. `whole`: with the titles.
+    """
+    if not gap.follows:
+        return ""
+    steps = [step for one in gap.follows for step in one.changes]
+    counted, weight = Counter(step.commit for step in steps), Counter[str]()
+    for step in steps:
+        weight[step.commit] += 1 if step.is_rename and not (step.unset or step.sizes) else 2
+    root = gap.causes[0].commit if gap.causes else None  # the first page tells it by itself
+    ranked = sorted(counted, key=lambda commit: (commit == root, -weight[commit], commit))
+    titles = {commit: change.title for change in gap.changes.kept for commit in change.commits}
+    named: list[Inline] = []
+    for commit in ranked[:most]:
+        title = f": “{titles[commit]}”" if whole and commit in titles else ""
+        cell = change_cell(gap, commit, gap.numbers.get(commit))
+        named.append(join_text(cell, f" ({counted[commit]}{title})"))
+    total = count(len(gap.follows), "method")
+    told = f"For {total} of ours the new address of a class is not enough: what they override takes other arguments or "
+    return join_text(told, "sets other attributes at the tip, by ", listed_text(named), ".")

@@ -1,0 +1,186 @@
+"""What a new address leaves to do, what lost names left, and texts of ours that name what is gone."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from drift_rows import drift_row
+from histories import History
+from layline.change.compare import Comparer
+from layline.change.trace import Tracer
+from layline.core.evidence import Evidence, Location
+from layline.core.patch import Effect, Style
+from layline.coupling.own_uses import read_uses
+from layline.coupling.reading import Finder
+from layline.gap.done import find_done
+from layline.gap.follow import find_follows, say_change
+from layline.gap.own_files import find_texts, list_lost_files
+from layline.gap.successors import Successor, find_successors, say_instead
+from layline.git import open_repository
+from layline.history.tags import find_release_branch
+from layline.source import Part, Tree, build_index
+from layline.source.resolve import Resolver
+
+PACKAGES = ("up",)
+CLASS = """\
+class Attention:
+    def __init__(self, width):
+        self.wq = width
+        self.wo = width
+        self.scale = 1.0 / width
+
+    def forward(self, x, rope, masks=None):
+        bs, length, _ = x.shape
+        y = self.wq * x + rope * self.scale
+        return (self.wo * y).view(bs, length, -1)
+"""
+MOVED = CLASS.replace("Attention", "WideAttention")
+BARE = MOVED.replace("x, rope,", "x,").replace(" + rope", "")
+FUSED = (
+    BARE.replace("self.wq", "self.wqkv").replace("bs, length, _ = x.shape", "bs = x.shape[0]").replace(", length", "")
+)
+OURS = """\
+from up.a import Attention
+
+
+class Ours(Attention):
+    def forward(self, x, rope, masks=None):
+        bs, length, _ = x.shape
+        return self.wq * x + self.wo * rope
+"""
+
+
+def test_an_override_is_told_what_its_class_became_on_the_way(tmp_path: Path) -> None:
+    upstream = History.start(tmp_path / "up")
+    pin = upstream.commit("pin", {"up/__init__.py": "", "up/a.py": CLASS})
+    upstream.commit("move", {"up/a.py": None, "up/b.py": MOVED})
+    bare = upstream.commit("no rope", {"up/b.py": BARE})
+    fused = upstream.commit("fuse", {"up/b.py": FUSED})
+    tip = upstream.commit("later", {"up/c.py": ""})
+    downstream = History.start(tmp_path / "down")
+    ours = Tree(open_repository(downstream.path), downstream.commit("ours", {"ours/a.py": OURS}))
+    repository = open_repository(upstream.path)
+    parts = [Part(tree=Tree(repository, one), packages=PACKAGES) for one in (pin, tip)]
+    before, after = (Resolver(build_index([part])) for part in parts)
+    comparer = Comparer(before, after, [Tracer(repository, pin, tip)])
+    both = build_index([Part(tree=ours), parts[0]])
+    places = Finder(index=both, packages=PACKAGES, uses=read_uses(both, PACKAGES, None)[0]).find_places()
+    (found,) = find_follows(comparer, places, ours.read_text)
+    assert (str(found.location), found.arrival) == ("ours/a.py:5", "up.b.WideAttention.forward")
+    told = [(one.commit, one.parameters, one.unset, one.sizes) for one in found.changes]
+    assert told == [(bare, ("parameter rope removed",), (), ()), (fused, (), ("wq",), (("x", 3),))]
+    assert say_change(found) == (
+        "takes (x, masks); no longer sets self.wq, which ours reads; no longer unpacks x into 3 sizes, as ours does"
+    )
+
+
+USER = "from up.old import turn\n\n\ndef use{0}():\n    return turn({0})\n"
+NOW = "from up.old import Turner\n\n\ndef use{0}():\n    return Turner({0})\n"
+OTHER = "from up.far import Turner\n\n\ndef use{0}():\n    return Turner({0})\n"
+
+
+@pytest.mark.parametrize(
+    ("now", "old", "far", "told"),
+    [
+        (NOW, "class Turner:\n    pass\n", "", "upstream's users import up.old.Turner (2 of 2) instead"),
+        (OTHER, "", "class Turner:\n    pass\n", "upstream's users import up.far.Turner (2 of 2) instead"),
+        ("def use{0}():\n    return 0\n", "class Turner:\n    pass\n", "", None),
+    ],
+)
+def test_a_removed_name_is_told_with_what_its_users_import_since(
+    tmp_path: Path, now: str, old: str, far: str, told: str | None
+) -> None:
+    upstream = History.start(tmp_path / "up")
+    body = "def turn(x):\n    total = x\n    for y in range(x):\n        total += y\n    return total\n"
+    users = {f"up/u{number}.py": USER.format(number) for number in range(2)}
+    pin = upstream.commit("pin", {"up/__init__.py": "", "up/old.py": body, "up/far.py": "", **users})
+    users = {f"up/u{number}.py": now.format(number) for number in range(2)}
+    tip = upstream.commit("turner", {"up/old.py": old, "up/far.py": far, **users})
+    assert [say_instead(one) for one in successors(upstream, pin, tip, "up.old.turn")] == ([told] if told else [])
+
+
+def successors(upstream: History, pin: str, tip: str, name: str) -> list[Successor]:
+    repository = open_repository(upstream.path)
+    parts = (Part(tree=Tree(repository, one), packages=PACKAGES) for one in (pin, tip))
+    before, after = (Resolver(build_index([part])) for part in parts)
+    return list(find_successors(Comparer(before, after, [Tracer(repository, pin, tip)]), [name]))
+
+
+def test_a_table_that_was_renamed_is_told_with_what_it_holds_now(tmp_path: Path) -> None:
+    upstream = History.start(tmp_path / "up")
+    head = "class Args:\n    pass\n\n\ndef small():\n    return 1\n\n\ndef big():\n    return 2\n\n\n"
+    pin = upstream.commit("pin", {"up/__init__.py": "", "up/t.py": f"{head}keel_args = {{'s': Args(), 'b': Args()}}\n"})
+    tip = upstream.commit("tip", {"up/t.py": f"{head}keel_configs = {{'s': small, 'b': big}}\n"})
+    found = [one.short for one in successors(upstream, pin, tip, "up.t.keel_args")]
+    assert found == ["it held Args objects and holds functions"]
+
+
+def test_keys_and_files_that_our_code_names_are_found(tmp_path: Path) -> None:
+    code = "ON = ask('job.name') or ask('job.other')\nPATH = Path('third/up/up/config.py')  # job.name\n"
+    down = History.start(tmp_path / "down")
+    commit = down.commit("ours", {"ours/a.py": code, "tests/test_a.py": code, "ours/b.py": "x = 'job.names'\n"})
+    tree = Tree(open_repository(down.path), commit)
+    lost = list_lost_files("third/up", ["up/config.py", "up/stays.py"], {"up/stays.py"})
+    assert lost == {"third/up/up/config.py": "up/config.py"}
+    assert list(find_texts(tree, {"job.name", *lost})) == [
+        ("job.name", (Location("ours/a.py", 1),)),
+        ("third/up/up/config.py", (Location("ours/a.py", 2),)),
+    ]
+    assert list(find_texts(tree, ())) == []
+
+
+@pytest.mark.parametrize(
+    ("pin", "tip", "words"),
+    [("pass", "return model.tie_weights", ("tie_weights",)), ("model.tie_weights", "model.tie_weights", None)],
+)
+def test_what_upstream_does_itself_by_now_is_told(tmp_path: Path, pin: str, tip: str, words: tuple[str, ...]) -> None:
+    upstream = History.start(tmp_path / "up")
+    sides = [
+        upstream.commit(body, {"up/a.py": f"def shard(model):\n    {body}\n    return 0\n"}) for body in (pin, tip)
+    ]
+    down = History.start(tmp_path / "down")
+    ours = down.commit("ours", {"o.py": "def shard(model):\n    return getattr(model, 'tie_weights', 0)\n"})
+    repository = open_repository(upstream.path)
+    before, after = (Tree(repository, side) for side in sides)
+    then, now = (Evidence(repo="up", commit=side, path="up/a.py", lines=(1, 3)) for side in sides)
+    effect = Effect(
+        style=Style.BINDING_REPLACEMENT,
+        target="up.a.shard",
+        location=Location("o.py", 9),
+        replacement_at=Location("o.py", 1),
+    )
+    row = replace(
+        drift_row("look", "moved", "o.py:9", "up.a.shard"), effect=effect, pin_evidence=then, tip_evidence=now
+    )
+    found = list(find_done(Tree(open_repository(down.path), ours), before, after, [row]))
+    assert found == ([("o.py:9", words)] if words else [])
+
+
+@pytest.mark.parametrize(
+    ("branch", "version", "told"),
+    [
+        ("release/0.3", "0.3.0rc1", ("release/0.3", "0.3.0rc1", 2)),
+        ("ci/bump-0.4", "0.4", None),  # what the tip declares
+        ("try/0.5", "0.3.0", None),  # called after another version
+        ("release/0.2", "0.2", None),  # tagged
+    ],
+)
+def test_a_release_in_the_making_is_found_on_its_branch(
+    tmp_path: Path, branch: str, version: str, told: tuple[str, str, int] | None
+) -> None:
+    upstream = History.start(tmp_path / "up")
+    pin = upstream.commit("pin", {"version.txt": "0.2"})
+    upstream.git("tag", "v0.2")
+    upstream.commit("next", {"version.txt": "0.4"})
+    upstream.git("checkout", "-q", "-b", branch)
+    upstream.commit("cut", {"version.txt": version})
+    upstream.git("checkout", "-q", "main")
+    tip = upstream.commit("tip", {"a.py": ""})
+    repository = open_repository(upstream.path)
+    found = find_release_branch(
+        repository, pin, tip, lambda commit: repository.git("show", f"{commit}:version.txt").decode()
+    )
+    assert (found and (found.name, found.version, found.lacks)) == told
