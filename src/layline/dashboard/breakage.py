@@ -232,7 +232,7 @@ def _read_plan(facts: Iterable[Mapping[str, Any]]) -> Iterator[Step]:
         if fact["name"].startswith("plan.") and isinstance(value, Mapping):
             counts = {
                 name: found if isinstance(found := value.get(name), int) else 0
-                for name in ("behind", "places", "again", "ahead", "number", "lines")
+                for name in ("behind", "places", "again", "ahead", "number", "lines", "methods")
             }
             yield Step(
                 commit=str(value.get("commit") or ""),
@@ -241,16 +241,20 @@ def _read_plan(facts: Iterable[Mapping[str, Any]]) -> Iterator[Step]:
                 behind=counts["behind"],
                 places=counts["places"],
                 again=counts["again"],
-                asks=listed(asks) if (asks := say_asks(_read_demand(value, counts["lines"]))) else "",
+                asks=listed(asks)
+                if (asks := say_asks(_read_demand(value, counts["lines"], counts["methods"])))
+                else "",
                 next=str(value.get("next") or ""),
                 pull=f"#{counts['number']}" if counts["number"] else "",
                 ahead=counts["ahead"],
             )
 
 
-def _read_demand(value: Mapping[str, Any], lines: int) -> Demand:
-    parts = {name: tuple(map(str, _list(value.get(name)))) for name in ("deletes", "keys", "needs", "off")}
-    return Demand(**parts, lines=lines)
+def _read_demand(value: Mapping[str, Any], lines: int, methods: int) -> Demand:
+    deletes, keys, needs, off = (
+        tuple(map(str, _list(value.get(name)))) for name in ("deletes", "keys", "needs", "off")
+    )
+    return Demand(deletes=deletes, keys=keys, needs=needs, off=off, lines=lines, methods=methods)
 
 
 def read_evidence(item: Any, commits: list[Mapping[str, Any]]) -> Evidence | None:
