@@ -173,6 +173,9 @@ OURS: dict[str, str | bytes | None] = {
 }
 
 
+BARE: dict[str, str | bytes | None] = {"pyproject.toml": '[project]\nname = "deck"\n'}
+
+
 @pytest.mark.parametrize(
     ("files", "pin"),
     [
@@ -181,6 +184,13 @@ OURS: dict[str, str | bytes | None] = {
         ({"requirements.txt": "keel==1.0\n"}, Pin(file="requirements.txt", requirement="keel", tag="v{version}")),
         ({"examples/requirements.txt": "keel==0.5\n"}, Pin(revision="v1.0")),
         ({"pyproject.toml": '[project]\nname = "deck"\n'}, Pin(revision="v1.0")),
+        ({"Dockerfile": "RUN pip install keel==1.0\n", **BARE}, Pin(revision="v1.0")),
+        (
+            {"docker/Dockerfile.a": "RUN pip install keel==0.9\nRUN pip install keel==1.0\n", **BARE},
+            Pin(revision="v1.0"),
+        ),
+        ({"pyproject.toml": '[project]\nname = "deck"\ndependencies = ["keel>=0.5,<=1.0"]\n'}, Pin(revision="v1.0")),
+        ({"Dockerfile": "RUN pip install git+https://example.org/keel.git@v1.0\n", **BARE}, Pin(revision="v1.0")),
     ],
 )
 def test_a_named_clone_becomes_a_block_that_answers_at_once(
@@ -244,3 +254,27 @@ def test_a_package_that_is_patched_is_found_beside_a_submodule(tmp_path: Path) -
         "Our code also writes to names of hull. With a clone of one: `layline init --force --upstream CLONE`."
         in told.out
     )
+
+
+def test_a_submodule_that_nothing_imports_is_no_backend_and_several_versions_are_told(tmp_path: Path) -> None:
+    """As in projects that keep recipes in a submodule, and a Dockerfile for each version of an upstream."""
+    layered = make_layered(tmp_path)
+    address = "git+https://github.com/loft/Rope-Core.git"
+    files: dict[str, str | bytes | None] = {
+        "pyproject.toml": '[project]\nname = "deck"\ndependencies = ["rope"]\n',
+        "harbour/backends/keel/__init__.py": None,
+        "deck/__init__.py": "import rope.knots\nrope.knots.knot = print\n",
+        "docker/Dockerfile.one": f"RUN pip install {address}@core_v0.9.0\nRUN pip install {address}@core_v0.15.0rc4\n",
+        "docker/Dockerfile.two": f"RUN pip install {address}@core_v0.15.0\n",
+    }
+    layered.downstream.commit("Patch", files)
+    assert layline("init", cwd=layered.downstream.path).code == 0
+    text = (layered.downstream.path / "layline.toml").read_text()
+    ((key, backend),) = parse_settings(text).backends.items()
+    assert (key, backend.pin, backend.upstream) == (
+        "rope",
+        Pin(revision="core_v0.15.0"),
+        "https://github.com/loft/Rope-Core",
+    )
+    assert "# the highest of 3 versions that files of the project install; write the one you use" in text
+    assert "lowest" not in text

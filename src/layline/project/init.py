@@ -48,9 +48,13 @@ def propose_settings(tree: Tree, folder: Path, place: Path, upstreams: tuple[Pat
     """Survey the downstream at `place` for a file in `folder`; `upstreams` are clones that the user named."""
     project = _survey_project(tree, tree.repository, folder, place)
     imported = survey.find_imported_packages(tree)
-    drafts = tuple(_survey_backends(tree, place)) or tuple(_draft_checkouts(tree, imported, project))
-    known = {package for draft in drafts for package in (draft.key, *draft.backend.packages)}
     proposed = propose_upstreams(tree, imported, place.resolve().parent, upstreams)
+    drafts = tuple(_survey_backends(tree, place))
+    if not drafts and not upstreams:
+        told = tuple(_draft_checkouts(tree, imported, project))
+        patched = {one.package for one in proposed if one.writes}
+        drafts = tuple(draft for draft in told if draft.key in patched) if patched else told
+    known = {package for draft in drafts for package in (draft.key, *draft.backend.packages)}
     drafts = tuple(_use_clone(draft, proposed, folder) for draft in drafts)
     proposals = [one for one in proposed if one.package not in known]
     chosen = choose(proposals, upstreams, alone=not drafts)
@@ -98,10 +102,21 @@ def _survey_backends(tree: Tree, place: Path) -> Iterator[Draft]:
     folders = survey.match_integration(tree, [posixpath.basename(item.path) for item in submodules])
     for submodule in submodules:
         entry = tree.entries.get(submodule.path)
-        if entry is not None and entry.is_gitlink:
+        if entry is not None and entry.is_gitlink and _is_used(place, tree, submodule, folders, imported):
             yield _draft_submodule(tree, place, submodule, folders, imported)
     yield from _draft_written_pins(
         tree, imported, {survey.normalise(posixpath.basename(item.path)) for item in submodules}
+    )
+
+
+def _is_used(place: Path, tree: Tree, submodule: Submodule, folders: dict[str, str], imported: Counter[str]) -> bool:
+    """A folder of ours has its name, or we import a package of it; recipes and data in a submodule are no upstream."""
+    name = posixpath.basename(submodule.path)
+    offered = {one.partition(".")[0] for one in _find_upstream_packages(place, tree, submodule, imported)}
+    return (
+        name in folders
+        or bool(offered & imported.keys())
+        or _find_package(survey.normalise(name), imported) is not None
     )
 
 
@@ -242,9 +257,10 @@ def _draft_proposal(tree: Tree, one: Proposal, folder: Path) -> Draft:
             "no file of the project names its version: this pin is a guess, the newest release; write the one you use"
         )
     else:
-        remarks.append(version.said + ("" if one.tag or version.file else "; the tag is assumed: check it"))
-        if version.lowest:
-            remarks.append("the pin is the lowest version that this allows; write the one you use")
+        known = one.tag or version.file or version.is_tag
+        remarks.append(version.said + ("" if known else "; the tag is assumed: check it"))
+        if version.choice:
+            remarks.append(version.choice)
     folders = _find_importing_folders(tree, one.package)
     backend = Backend(
         label=one.package,
@@ -275,7 +291,9 @@ def _choose_pin(one: Proposal) -> Pin | None:
         return Pin(file=version.file, requirement=one.distribution, tag=tag)
     if one.tag is not None:
         return Pin(revision=one.tag)
-    return Pin(revision=f"v{version.text}") if version is not None else None
+    if version is None:
+        return None
+    return Pin(revision=version.text if version.is_tag else f"v{version.text}")
 
 
 def _pin_line(pin: WrittenPin) -> str:

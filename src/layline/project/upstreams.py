@@ -15,6 +15,9 @@ from importlib import metadata
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from packaging.version import InvalidVersion
+from packaging.version import Version as Number
+
 from layline.core.ours import is_own
 from layline.errors import ConfigError
 from layline.gap.dependencies import Kind, Rank, read_declarations
@@ -35,6 +38,10 @@ _OFTEN = 3
 """So many writes make an upstream of a package beside submodules."""
 _BOUND = re.compile(r"(===|==|~=|>=)\s*(\d[\w.]*)")
 _EXACT = frozenset({"==", "==="})
+_HIGHEST = re.compile(r"<=\s*(\d[\w.]*)")
+_ADDRESS = re.compile(r"git\+(https://[\w.-]+/[\w./-]+?)(?:\.git)?@([\w./-]*\d\.\d[\w./-]*)")
+_LOWEST_ALLOWED = "the pin is the lowest version that this allows; write the one you use"
+_HIGHEST_ALLOWED = "the pin is the highest version that this allows; write the one you use"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,8 +53,10 @@ class Version:
     """Where, and in which words."""
     file: str | None = None
     """The file that pins exactly this version, from which the pin can be read at any commit."""
-    lowest: bool = False
-    """It is the lower end of a range."""
+    choice: str = ""
+    """Which of several it is, where files allow or name more than one."""
+    is_tag: bool = False
+    """The text is a tag or a branch of upstream, as an address names it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -112,7 +121,8 @@ def choose(proposals: list[Proposal], clones: tuple[Path, ...], *, alone: bool) 
 def _propose(
     name: str, files: int, writes: int, version: Version | None, addresses: dict[str, str], clone: Path | None
 ) -> Proposal:
-    address = addresses.get(survey.normalise(name)) or _read_installed_address(name)
+    beside = _ADDRESS.search(version.said) if version is not None and version.is_tag else None
+    address = beside[1] if beside else addresses.get(survey.normalise(name)) or _read_installed_address(name)
     if clone is None:
         return Proposal(package=name, files=files, writes=writes, version=version, address=address)
     repository = open_repository(clone)
@@ -130,8 +140,8 @@ def _propose(
 
 
 def _find_others(repository: Repository, version: Version | None) -> Iterator[tuple[str, str]]:
-    """Where only a lower bound is known: the newest release."""
-    newest = _find_tag(repository, None) if version is not None and version.lowest else None
+    """Where more than one version may be meant: the newest release."""
+    newest = _find_tag(repository, None) if version is not None and version.choice else None
     if newest is not None and version is not None and newest != _find_tag(repository, version.text):
         yield newest, "its newest release"
 
@@ -172,13 +182,17 @@ def _find_version(tree: Tree, declared: Declarations, package: str) -> Version |
     demand = find_demand(tree, package) if found is None else None  # metadata that are computed
     if demand is not None:
         return Version(
-            text=demand.version, said=f"{demand.location} asks for {demand.text}", lowest="==" not in demand.text
+            text=demand.version,
+            said=f"{demand.location} asks for {demand.text}",
+            choice="" if "==" in demand.text else _LOWEST_ALLOWED,
         )
-    return found or _read_version(needs, declared, wanted)
+    return found or _read_version(needs, declared, wanted) or _read_address(declared, package)
 
 
 def _read_version(needs: list[Declaration], declared: Declarations, wanted: str) -> Version | None:
-    """Exactly pinned in metadata or requirement files, else locked, else the lower bound; metadata come first."""
+    """Exactly pinned in metadata or requirement files, else locked, else the highest that these allow, or that
+    commands and docs install, else the lower bound.
+    """
     ordered = sorted(needs, key=lambda item: (item.rank, item.scope != "runtime"))
     bounds = [(item, found) for item in ordered if (found := _BOUND.search(item.spec)) is not None]
     for item, bound in bounds:
@@ -188,12 +202,55 @@ def _read_version(needs: list[Declaration], declared: Declarations, wanted: str)
         locked = dict(lock.versions).get(wanted)
         if locked:
             return Version(text=locked, said=f"{lock.path} locks {locked}")
-    return _name_version(bounds[0][0], bounds[0][1][2]) if bounds else None
+    for item in ordered:
+        highest = _HIGHEST.search(item.spec) if item.rank <= Rank.REQUIREMENTS else None
+        if highest is not None:
+            return _name_version(item, highest[1], choice=_HIGHEST_ALLOWED)
+    exact = [(item, bound[2]) for item, bound in bounds if bound[1] in _EXACT]
+    if exact:
+        return _name_highest([one for one in exact if one[0].rank == exact[0][0].rank])
+    return _name_version(bounds[0][0], bounds[0][1][2], choice=_LOWEST_ALLOWED) if bounds else None
 
 
-def _name_version(item: Declaration, version: str, *, follow: bool = False) -> Version:
-    said = f"{item.place} asks for {item.name}{item.spec}"
-    return Version(text=version.rstrip("."), said=said, file=item.place.path if follow else None, lowest=not follow)
+def _name_highest(named: list[tuple[Declaration, str]], *, is_tag: bool = False) -> Version:
+    item, text = max(named, key=lambda one: _order(one[1]))
+    number = len({text for _, text in named})
+    choice = "" if number == 1 else f"the highest of {number} versions that files of the project install"
+    return _name_version(item, text, choice=f"{choice}; write the one you use" if choice else "", is_tag=is_tag)
+
+
+def _order(text: str) -> tuple[bool, object]:
+    """Versions by number, a candidate before its release; what is no version comes first."""
+    found = re.search(r"\d+(?:\.\d+)+[\w.]*", text)
+    try:
+        return True, Number(found[0] if found else text)
+    except InvalidVersion:
+        return False, text
+
+
+def _read_address(declared: Declarations, package: str) -> Version | None:
+    """`pip install git+https://…/Keel-Core@v1.2`: the repository that is named after the package, most often named."""
+    found: dict[str, list[tuple[Declaration, str]]] = {}
+    for item in declared.items:
+        address = _ADDRESS.search(item.spec) if is_own(item.place.path) else None
+        name = survey.normalise(address[1].rpartition("/")[2]) if address else ""
+        if address and (name == survey.normalise(package) or (len(package) > 3 and name.startswith(package.lower()))):
+            found.setdefault(name, []).append((item, address[2]))
+    most = max(found.values(), key=len, default=None)
+    return _name_highest(most, is_tag=True) if most else None
+
+
+def _name_version(
+    item: Declaration, version: str, *, follow: bool = False, choice: str = "", is_tag: bool = False
+) -> Version:
+    spaced = " " if item.spec.startswith("@") else ""
+    return Version(
+        text=version.rstrip("."),
+        said=f"{item.place} asks for {item.name}{spaced}{item.spec}",
+        file=item.place.path if follow else None,
+        choice=choice,
+        is_tag=is_tag,
+    )
 
 
 def _find_tag(repository: Repository, version: str | None) -> str | None:
@@ -201,6 +258,8 @@ def _find_tag(repository: Repository, version: str | None) -> str | None:
     if version is None:
         return find_newest_release(repository)
     tags = [name.removeprefix("refs/tags/") for name in repository.refs("refs/tags")]
+    if version in tags:
+        return version
     ending = re.compile(rf"(?:.*[^0-9.])?{re.escape(version)}(?:\.0)*\Z")
     return min((name for name in tags if ending.match(name)), key=len, default=None)
 
