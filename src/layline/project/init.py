@@ -111,13 +111,12 @@ def _survey_backends(tree: Tree, place: Path) -> Iterator[Draft]:
 
 def _is_used(place: Path, tree: Tree, submodule: Submodule, folders: dict[str, str], imported: Counter[str]) -> bool:
     """A folder of ours has its name, or we import a package of it; recipes and data in a submodule are no upstream."""
-    name = posixpath.basename(submodule.path)
+    name = survey.normalise(posixpath.basename(submodule.path))
     offered = {one.partition(".")[0] for one in _find_upstream_packages(place, tree, submodule, imported)}
-    return (
-        name in folders
-        or bool(offered & imported.keys())
-        or _find_package(survey.normalise(name), imported) is not None
-    )
+    if posixpath.basename(submodule.path) in folders or offered & imported.keys():
+        return True
+    longer = any(survey.normalise(one).startswith(name) for one in imported) if len(name) > 3 else False
+    return longer or _find_package(name, imported) is not None
 
 
 def _draft_submodule(

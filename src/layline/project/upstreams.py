@@ -113,7 +113,7 @@ def choose(proposals: list[Proposal], clones: tuple[Path, ...], *, alone: bool) 
     """
     if clones:
         return [one for one in proposals if one.clone in clones]
-    working = [one for one in proposals if one.works]
+    working = [one for one in proposals if one.works and (alone or one.version is None or not one.version.is_tag)]
     patched = [one for one in working if one.writes >= (1 if alone else _OFTEN)]
     return patched[:_MOST] or (working[:1] if alone else [])
 
