@@ -256,7 +256,7 @@ def _draft_proposal(tree: Tree, one: Proposal, folder: Path) -> Draft:
             "no file of the project names its version: this pin is a guess, the newest release; write the one you use"
         )
     else:
-        known = one.tag or version.file or version.is_tag
+        known = one.tag or version.file or version.address
         remarks.append(version.said + ("" if known else "; the tag is assumed: check it"))
         if version.choice:
             remarks.append(version.choice)
@@ -292,7 +292,7 @@ def _choose_pin(one: Proposal) -> Pin | None:
         return Pin(revision=one.tag)
     if version is None:
         return None
-    return Pin(revision=version.text if version.is_tag else f"v{version.text}")
+    return Pin(revision=version.text if version.address else f"v{version.text}")
 
 
 def _pin_line(pin: WrittenPin) -> str:

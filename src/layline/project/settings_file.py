@@ -76,7 +76,7 @@ def render_others(others: list[tuple[Proposal, Pin | None, tuple[str, ...]]], *,
     else:
         yield "# Other packages that may be upstreams:"
     for one, pin, folders in others:
-        asked = "" if one.tag or (one.version is not None and one.version.is_tag) else "; is this a tag there?"
+        asked = "" if one.tag or (one.version is not None and one.version.address) else "; is this a tag there?"
         said = f"  # {one.version.said}{asked}" if one.version is not None else ""
         revision = f'"{pin.revision}"' if pin is not None and pin.revision else '"…"'
         yield f"# [backends.{one.package}]  # {say_use(one)}"

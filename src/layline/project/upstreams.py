@@ -55,8 +55,8 @@ class Version:
     """The file that pins exactly this version, from which the pin can be read at any commit."""
     choice: str = ""
     """Which of several it is, where files allow or name more than one."""
-    is_tag: bool = False
-    """The text is a tag or a branch of upstream, as an address names it."""
+    address: str | None = None
+    """Of a repository: then the text is a tag or a branch there."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -113,7 +113,7 @@ def choose(proposals: list[Proposal], clones: tuple[Path, ...], *, alone: bool) 
     """
     if clones:
         return [one for one in proposals if one.clone in clones]
-    working = [one for one in proposals if one.works and (alone or one.version is None or not one.version.is_tag)]
+    working = [one for one in proposals if one.works and (alone or one.version is None or not one.version.address)]
     patched = [one for one in working if one.writes >= (1 if alone else _OFTEN)]
     return patched[:_MOST] or (working[:1] if alone else [])
 
@@ -121,8 +121,8 @@ def choose(proposals: list[Proposal], clones: tuple[Path, ...], *, alone: bool) 
 def _propose(
     name: str, files: int, writes: int, version: Version | None, addresses: dict[str, str], clone: Path | None
 ) -> Proposal:
-    beside = _ADDRESS.search(version.said) if version is not None and version.is_tag else None
-    address = beside[1] if beside else addresses.get(survey.normalise(name)) or _read_installed_address(name)
+    beside = version.address if version is not None else None
+    address = beside or addresses.get(survey.normalise(name)) or _read_installed_address(name)
     if clone is None:
         return Proposal(package=name, files=files, writes=writes, version=version, address=address)
     repository = open_repository(clone)
@@ -212,11 +212,11 @@ def _read_version(needs: list[Declaration], declared: Declarations, wanted: str)
     return _name_version(bounds[0][0], bounds[0][1][2], choice=_LOWEST_ALLOWED) if bounds else None
 
 
-def _name_highest(named: list[tuple[Declaration, str]], *, is_tag: bool = False) -> Version:
+def _name_highest(named: list[tuple[Declaration, str]], address: str | None = None) -> Version:
     item, text = max(named, key=lambda one: _order(one[1]))
     number = len({text for _, text in named})
     choice = "" if number == 1 else f"the highest of {number} versions that files of the project install"
-    return _name_version(item, text, choice=f"{choice}; write the one you use" if choice else "", is_tag=is_tag)
+    return _name_version(item, text, choice=f"{choice}; write the one you use" if choice else "", address=address)
 
 
 def _order(text: str) -> tuple[bool, object]:
@@ -235,13 +235,13 @@ def _read_address(declared: Declarations, package: str) -> Version | None:
         address = _ADDRESS.search(item.spec) if is_own(item.place.path) else None
         name = survey.normalise(address[1].rpartition("/")[2]) if address else ""
         if address and (name == survey.normalise(package) or (len(package) > 3 and name.startswith(package.lower()))):
-            found.setdefault(name, []).append((item, address[2]))
-    most = max(found.values(), key=len, default=None)
-    return _name_highest(most, is_tag=True) if most else None
+            found.setdefault(address[1], []).append((item, address[2]))
+    most = max(found, key=lambda one: len(found[one]), default=None)
+    return _name_highest(found[most], most) if most else None
 
 
 def _name_version(
-    item: Declaration, version: str, *, follow: bool = False, choice: str = "", is_tag: bool = False
+    item: Declaration, version: str, *, follow: bool = False, choice: str = "", address: str | None = None
 ) -> Version:
     spaced = " " if item.spec.startswith("@") else ""
     return Version(
@@ -249,7 +249,7 @@ def _name_version(
         said=f"{item.place} asks for {item.name}{spaced}{item.spec}",
         file=item.place.path if follow else None,
         choice=choice,
-        is_tag=is_tag,
+        address=address,
     )
 
 
