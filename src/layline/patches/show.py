@@ -43,6 +43,15 @@ if TYPE_CHECKING:
 
 _MOST_COMMITS = 15
 _UNKNOWN_KEY = "and upstream has no flag or field of that name (it may come from the command line or another layer)"
+_NEEDS = {
+    "env": "an environment variable",
+    "version": "a version",
+    "package": "a package",
+    "platform": "the platform",
+    "context": "the run's context",
+    "attr": "a name being there",
+    "no attr": "a name not being there",
+}
 _A_KIND = {
     TargetKind.DEFINITION: "a definition",
     TargetKind.IMPORTED_NAME: "an imported name",
@@ -101,11 +110,16 @@ def _build_summary(inventory: Inventory, patch: Patch) -> Section:
         f"Applies when: {describe_enabling(patch)}.",
         f"{'Active' if patch.active else 'Never active'}: {patch.active_reason}.",
     ]
-    items += [f"Needs {need}." for need in patch.guard.other]
+    items += [say_need(need) for need in patch.guard.other]
     switch = None if is_effect_id(patch.id) else describe_switch(inventory.engine)
     items += [f"Allow-list: {switch}"] if switch else []
     items += [f"Note: {note}." for note in patch.notes]
     return Section(title="What it does and when", blocks=(Bullets(tuple(items)),))
+
+
+def say_need(need: str) -> str:
+    kind, _, rest = need.partition(":")
+    return f"It depends on {_NEEDS[kind]}: {rest}." if kind in _NEEDS else f"It depends on {need}."
 
 
 def _build_logic(patch: Patch) -> Section:

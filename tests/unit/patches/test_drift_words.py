@@ -10,7 +10,8 @@ from layline.core.finding import Finding
 from layline.core.patch import Effect, Style
 from layline.core.why import Reason, Why
 from layline.coupling.drift_model import Drift
-from layline.patches.drift.lines import Places, say_broken, say_row
+from layline.patches.drift.lines import Places, say_broken, say_others, say_row
+from layline.patches.show import say_need
 
 BROKEN = [
     (Places(0, 0, 0, 0), "no patched place can be judged"),
@@ -25,6 +26,33 @@ BROKEN = [
 @pytest.mark.parametrize(("places", "said"), BROKEN)
 def test_the_count_reads_like_a_sentence(places: Places, said: str) -> None:
     assert say_broken(places) == said
+
+
+OTHERS = [
+    (Places(41, 9, 0, 19), ["19 more need a look", "13 fit"]),
+    (Places(5, 2, 1, 1), ["1 does nothing even at the pin", "1 more needs a look", "1 fits"]),
+    (Places(5, 5, 0, 0), []),
+    (Places(5, 1, 0, 0), []),
+    (Places(3, 0, 0, 3), ["3 need a look"]),
+]
+
+
+@pytest.mark.parametrize(("places", "said"), OTHERS)
+def test_the_other_places_add_up(places: Places, said: list[str]) -> None:
+    assert say_others(places) == said
+
+
+NEEDS = [
+    ("version:packaging >= 2", "It depends on a version: packaging >= 2."),
+    ("env:KEEL_FAST", "It depends on an environment variable: KEEL_FAST."),
+    ("no attr:keel.run", "It depends on a name not being there: keel.run."),
+    ("the weather", "It depends on the weather."),
+]
+
+
+@pytest.mark.parametrize(("need", "said"), NEEDS)
+def test_what_a_patch_depends_on_is_a_sentence(need: str, said: str) -> None:
+    assert say_need(need) == said
 
 
 CALLED = Why(Reason.CALLS_ORIGINAL)

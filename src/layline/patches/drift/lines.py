@@ -93,13 +93,21 @@ def _title(drift: DriftReport, rows: Iterable[Drift]) -> str:
     """One number and one unit first: places of ours that break, each counted once."""
     listed = list(rows)
     places = count_places(listed)
-    more = [f"{places.dead} {'does' if places.dead == 1 else 'do'} nothing even at the pin"] if places.dead else []
-    further = "more " if places.broken or places.dead else ""
-    more += [f"{places.look} {further}{verb(places.look, 'needs')} a look"] if places.look else []
+    more = say_others(places)
     counted = {row.location for row in listed if row.severity is Severity.BREAKS and not row.dead_today}
     other = len({item.location for item in drift.elsewhere if item.severity is Severity.BREAKS} - counted)
     more += [f"{count(other, 'place')} outside patches {verb(other, 'breaks')}"] if other else []
     return f"{drift.label}: {say_broken(places)} at {drift.tip.hash[:8]}" + "".join(f"; {part}" for part in more) + "."
+
+
+def say_others(places: Places) -> list[str]:
+    """The places that do not break, so that all add up."""
+    more = [f"{places.dead} {'does' if places.dead == 1 else 'do'} nothing even at the pin"] if places.dead else []
+    further = "more " if places.broken or places.dead else ""
+    more += [f"{places.look} {further}{verb(places.look, 'needs')} a look"] if places.look else []
+    fit = places.total - places.broken - places.dead - places.look
+    more += [f"{fit} {'fits' if fit == 1 else 'fit'}"] if fit and more else []
+    return more
 
 
 def say_broken(places: Places) -> str:
@@ -271,6 +279,13 @@ def _close(drift: DriftReport, *, listed: bool) -> Iterator[str]:
     if fits:
         how = "." if listed else ": list only these with `--severity note`."
         yield f"{count(fits, 'effect')} still {'fits' if fits == 1 else 'fit'}{how}"
+    worth = [row for row in drift.rows if row.severity is not Severity.OK and not row.dead_today]
+    named = sum(row.culprit is not None for row in worth)
+    if not drift.culprits and 0 < named < len(worth):
+        yield "`since` is known for some rows without a search; `--culprits` searches for all of them."
+    effects, places = sum(row.effect is not None for row in drift.rows), count_places(drift.rows).total
+    if effects > places and Uncompared.FILTERED not in drift.uncompared:
+        yield f"The {effects} compared effects stand on {places} lines of ours, which are the places counted above."
     if drift.read_keys:
         what = f"{count(drift.read_keys, 'config key')} that a patch reads"
         yield f"Beside the {count(drift.listed, 'listed effect')}, {what} {verb(drift.read_keys, 'has')} a row."
