@@ -251,8 +251,7 @@ def test_a_package_that_is_patched_is_found_beside_a_submodule(tmp_path: Path) -
     assert list(parse_settings((layered.downstream.path / "layline.toml").read_text()).backends) == ["keel", "rope"]
     assert "`layline gap show rope --fetch`" in told.out, "the submodule's objects are not here"
     assert (
-        "Our code also writes to names of hull. With a clone of one: `layline init --force --upstream CLONE`."
-        in told.out
+        "Our code also patches hull. To add one, clone it and run `layline init --force --upstream CLONE`." in told.out
     )
 
 

@@ -108,7 +108,7 @@ def find_place(about: Plain) -> Path:
     """Where a repository that a question is about lies on this machine."""
     found = _look_up(about)
     if found is None:
-        raise ConfigError(f"{about['place']} is not on this machine.", hint="Give the same command again.")
+        raise ConfigError(f"{about['place']} is not on this machine.", hint="Run the same command again.")
     return found
 
 

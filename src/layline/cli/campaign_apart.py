@@ -87,7 +87,10 @@ def judge(candidate: Path, save: Path | None, format_: str, output: Path | None,
 @click.option("--metric", default=None, help="Primary metric, e.g. `Combined Step TFLOPS`.")
 @click.option("--lang", default=None, help="Implementation language.")
 @click.option(
-    "--mode", default=None, type=click.Choice(["repo", "workspace"]), help="execution_mode, against the recommendation."
+    "--mode",
+    default=None,
+    type=click.Choice(["repo", "workspace"]),
+    help="Choose execution_mode yourself; default: as recommended.",
 )
 @click.option("--rebuild", default=None, help="Rebuild command after a change.")
 @click.option("--target", default=None, help="Performance target.")

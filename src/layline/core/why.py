@@ -71,7 +71,7 @@ class Reason(Enum):
     COMES_LATER = "upstream added it after the pin: our code is written for a newer upstream"
     TYPO = "upstream never had it: a typo of {name}?"
     HAD_UNTIL = "upstream removed it in {name} ({other}): {text}"
-    RESULT_UNKNOWN = "only a run knows what the function returns"
+    RESULT_UNKNOWN = "what the function returns cannot be decided without running the code"
     UNREADABLE = "the target cannot be read from the code"
     NOT_CERTAIN = "not certain: {text}"
     # keys of the configuration and of the environment

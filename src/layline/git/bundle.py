@@ -34,7 +34,7 @@ def write_bundle(repository: Repository, file: Path, commits: Iterable[str] = ()
     """All refs, HEAD, and these commits; its configuration, hooks and work tree stay where they are."""
     if repository.is_shallow:
         raise GitError(
-            f"{repository.name} is a shallow clone and cannot travel to other machines.",
+            f"{repository.name} is a shallow clone and cannot be sent to other machines.",
             hint="`git fetch --unshallow` there, or put it where every machine sees it.",
         )
     asked = {*commits} if repository.branch is not None else {*commits, read_head(repository)}
@@ -46,7 +46,9 @@ def write_bundle(repository: Repository, file: Path, commits: Iterable[str] = ()
         (shadow.directory / "packed-refs").write_text(listed, "utf-8")
         _write(file, listed, _pack(shadow.directory), sha256=sha256)
     except GitError as error:
-        raise GitError(f"{repository.name} cannot travel to other machines: {error.message}", hint=error.hint) from None
+        raise GitError(
+            f"{repository.name} cannot be sent to other machines: {error.message}", hint=error.hint
+        ) from None
     finally:
         shadow.close()
 

@@ -360,8 +360,8 @@ def build_answer(file: Path, proposed: ProposedSettings) -> Answer:
     patched = [one.package for one in others if one.writes]
     if patched:
         said = (
-            f"Our code also writes to names of {listed(patched)}. With a clone of one: `layline init --force "
-            "--upstream CLONE`."
+            f"Our code also patches {listed(patched)}. To add one, clone it and run `layline init --force --upstream "
+            "CLONE`."
         )
         blocks = (*blocks, Paragraph(said))
     report = Report(

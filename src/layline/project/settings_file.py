@@ -76,7 +76,9 @@ def render_others(others: list[tuple[Proposal, Pin | None, tuple[str, ...]]], *,
     else:
         yield "# Other packages that may be upstreams:"
     for one, pin, folders in others:
-        asked = "" if one.tag or (one.version is not None and one.version.address) else "; is this a tag there?"
+        asked = (
+            "" if one.tag or (one.version is not None and one.version.address) else "; check that upstream has this tag"
+        )
         said = f"  # {one.version.said}{asked}" if one.version is not None else ""
         revision = f'"{pin.revision}"' if pin is not None and pin.revision else '"…"'
         yield f"# [backends.{one.package}]  # {say_use(one)}"
@@ -89,7 +91,7 @@ def render_others(others: list[tuple[Proposal, Pin | None, tuple[str, ...]]], *,
 
 
 def say_use(one: Proposal) -> str:
-    patched = f"; {count(one.writes, 'line')} of our code may patch it" if one.writes else ""
+    patched = f"; patched by at least {count(one.writes, 'line')} of ours" if one.writes else ""
     return f"imported by {count(one.files, 'file')}{patched}"
 
 

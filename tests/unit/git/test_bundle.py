@@ -66,7 +66,7 @@ def test_a_shallow_clone_does_not_travel(tmp_path: Path) -> None:
     layered = make_layered(tmp_path)
     address = f"file://{layered.upstream.path}"
     subprocess.run(["git", "clone", "-q", "--depth=1", address, str(tmp_path / "here")], check=True)
-    with pytest.raises(GitError, match="is a shallow clone and cannot travel"):
+    with pytest.raises(GitError, match="is a shallow clone and cannot be sent"):
         write_bundle(open_repository(tmp_path / "here"), tmp_path / "bundle")
 
 

@@ -48,8 +48,8 @@ _DEAD = (
     " reads the name sees it. The tip does not break them."
 )
 _RISK = (
-    "Modules that imported the object by value before a patch rebinds it keep the old one; other risks are "
-    "told in words."
+    "Modules that imported the object by value before a patch rebinds it keep the old one; the table describes other "
+    "risks."
 )
 
 
