@@ -84,11 +84,15 @@ def measure_between(
     backend, pair = workspace.settings.backend(key), Pair(workspace, key, ends.pin, ends.tip)
     pin, tip = Tree(upstream, ends.pin), Tree(upstream, ends.tip)
     progress("Comparing our code with the tip", 0, 0)
-    with ThreadPoolExecutor(max_workers=1) as pool:
-        waiting = pool.submit(_judge_ours, pair, read_patches if backend.packages else None)
-        history = _read_history(upstream, backend, ends)
-        dependencies, skipped = _read_dependencies(upstream, history, backend, (pin, tip))
-        patches, unread, impact = waiting.result()
+    pool = ThreadPoolExecutor(max_workers=1)
+    try:
+        # the long part in front: an interrupt reaches the main thread alone, and waits for nobody
+        reading = pool.submit(_read_history, upstream, backend, ends)
+        patches, unread, impact = _judge_ours(pair, read_patches if backend.packages else None)
+        history = reading.result()
+    finally:
+        pool.shutdown(wait=False)
+    dependencies, skipped = _read_dependencies(upstream, history, backend, (pin, tip))
     places = find_broken_places(impact.couplings, patches or ())
     packages = tuple(_find_packages(pin, tip, history))
     mentions = _find_mentions(pair, packages, tip)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import subprocess
+import threading
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Never
@@ -10,11 +11,13 @@ from typing import Never
 import pytest
 
 from layline.app.gap_handed import read_patches
-from layline.core.evidence import Severity
+from layline.core.evidence import Severity, Skipped
 from layline.core.progress import Progress, silent
 from layline.coupling.agree import find_owned
+from layline.coupling.drift_model import Drift
 from layline.coupling.judge import Judge, Verdict
 from layline.coupling.model import Consequence, Touch
+from layline.coupling.pair import Pair
 from layline.coupling.reading import Place
 from layline.errors import Error
 from layline.gap.endpoints import find_endpoints
@@ -85,7 +88,14 @@ def test_a_gap_report_and_a_drift_judge_each_place_once(
     monkeypatch.setenv("LAYLINE_CACHE", str(tmp_path / "cache"))
     workspace = open_workspace(harbor / "layline.toml")
     upstream = workspace.open_backend("keel")
-    gap = measure_between(workspace, upstream, "keel", find_endpoints(workspace, upstream, "keel"), read_patches)
+    threads: list[threading.Thread] = []
+
+    def read_here(pair: Pair) -> tuple[tuple[Drift, ...] | None, tuple[Skipped, ...]]:
+        threads.append(threading.current_thread())
+        return read_patches(pair)
+
+    gap = measure_between(workspace, upstream, "keel", find_endpoints(workspace, upstream, "keel"), read_here)
+    assert threads == [threading.main_thread()], "an interrupt ends what takes long"
     drift = find_rows(harbor, "HEAD", lambda *step: told.append(step))
     assert [number == total for what, number, total in told if what == KEPT] == [True]
     broken = {one.location for one in gap.couplings if one.consequence is Consequence.WILL_BREAK}
