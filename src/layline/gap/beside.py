@@ -27,11 +27,12 @@ def tell_beside(gap: Gap, *, whole: bool) -> str:
         parts.append(f"{count(files, 'test file')} {verb(files, 'imports')} names that are gone{told}")
     for path, places in gap.read_files[:1]:
         more = f" and {len(gap.read_files) - 1} more that are gone" if len(gap.read_files) > 1 else ", which is gone"
-        parts.append(f"{places[0].path}:{places[0].line} reads {path}{more}")
+        where = places[0].path if whole else places[0].path.rpartition("/")[2]
+        parts.append(f"{where}:{places[0].line} reads {path if whole else path.rpartition('/')[2]}{more}")
     return f" Beside the code, {listed(parts)}." if parts else ""
 
 
-def tell_asked(gap: Gap, most: int = 3) -> Inline:
+def tell_asked(gap: Gap, most: int = 3, *, whole: bool = True) -> Inline:
     """Lines of our code that ask for keys which the tip does not know; empty where none does."""
     if not gap.asked:
         return ""
@@ -45,8 +46,10 @@ def tell_asked(gap: Gap, most: int = 3) -> Inline:
     rest = len(gap.asked) - len(shown)
     names = listed_text([*shown, *([f"{count(rest, 'further key')}"] if rest else [])])
     asks = "asks" if len(lines) == 1 else "ask"
-    told = f"{count(len(lines), 'line')} of our code {asks} for {count(len(gap.asked), 'key')} that the tip does not know: "
-    return join_text(told, names, ". A patch behind such a key stops applying.")
+    told = (
+        f"{count(len(lines), 'line')} of our code {asks} for {count(len(gap.asked), 'key')} that the tip does not know"
+    )
+    return join_text(told, ": " if whole else "", names if whole else "", ". A patch behind such a key stops applying.")
 
 
 def tell_follows(gap: Gap, most: int = 3, *, whole: bool = True) -> Inline:
@@ -68,5 +71,7 @@ def tell_follows(gap: Gap, most: int = 3, *, whole: bool = True) -> Inline:
         cell = change_cell(gap, commit, gap.numbers.get(commit))
         named.append(join_text(cell, f" ({counted[commit]}{title})"))
     total = count(len(gap.follows), "method")
+    if not whole:
+        return join_text(f"{total} of ours need more than the new address of a class, by ", listed_text(named), ".")
     told = f"For {total} of ours the new address of a class is not enough: what they override takes other arguments or "
     return join_text(told, "sets other attributes at the tip, by ", listed_text(named), ".")

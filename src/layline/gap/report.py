@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from layline.gap.model import Gap
 
 MOST_SKIPPED = 30
-MOST_STOPS = 4
+MOST_STOPS = 3
 MOST_RISKS = 2
 
 
@@ -197,11 +197,12 @@ def _integration(gap: Gap) -> Section:
         names = listed(list(dict.fromkeys(row.patch for row in silent)), most=2)
         places = f"{count(len(silent), 'patched place')} {verb(len(silent), 'stops')}"
         lines.append(f"{places} applying without an error: {names}.")
-    lines += [told for told in (tell_follows(gap, whole=False), tell_asked(gap, most=2)) if told]
-    shown = rows[: MOST_RISKS - len(gap.follows[:1])]
+    lines += [told for told in (tell_follows(gap, whole=False), tell_asked(gap, whole=False)) if told]
+    shown = rows[: 0 if gap.follows else MOST_RISKS]  # one page: what is left to do after them weighs more
     risks = tuple(_risk(gap, row) for row in shown)
     left = len(find_places(gap)) - len({place for row in shown for place in row.places})
-    more = (f"The other {count(left, 'place')} that break: see the detailed report.",) if left > 0 else ()
+    other = "other " if shown else ""
+    more = (f"The {other}{count(left, 'place')} that break: see the detailed report.",) if left > 0 else ()
     items = (*lines, *risks, *more)
     return Section(title="Integration layer", blocks=(Bullets(items),))
 
@@ -209,7 +210,7 @@ def _integration(gap: Gap) -> Section:
 def _tell_keys(gap: Gap) -> Inline:
     """The keys that most lines of ours set, each with the change that dropped it."""
     told: list[Inline] = []
-    for stale in gap.stale_keys[:MOST_RISKS]:
+    for stale in gap.stale_keys[:1]:
         since = stale.culprit and (", since ", change_cell(gap, stale.culprit, gap.numbers.get(stale.culprit)))
         told.append(join_text(f"{stale.key} ({count(stale.lines, 'line')}", since or "", ")"))
     rest = len(gap.stale_keys) - len(told)
@@ -219,5 +220,5 @@ def _tell_keys(gap: Gap) -> Inline:
 
 def _risk(gap: Gap, row: BrokenName) -> Inline:
     """One upstream name with how many places of ours stand on it."""
-    text = f"{count(len(row.places), 'place')}: {row.target}, {shorten(row.said, 160)} (first: "
+    text = f"{count(len(row.places), 'place')}: {row.target}, {shorten(row.said, 90)} (first: "
     return text, own_place(gap, row.places[0], text=row.places[0].rpartition("/")[2]), ")."

@@ -60,9 +60,7 @@ def breaks_phrase(gap: Gap) -> Inline:
 
 def place_sentence(gap: Gap) -> str:
     """What a place is, for who reads the word for the first time."""
-    return (
-        f"A place is one line of our code (file:line) that imports, calls, extends or patches something of {gap.label}."
-    )
+    return f"A place is one line of our code (file:line) that imports, calls, extends or patches {gap.label}."
 
 
 def find_reasons(gap: Gap) -> Iterator[str]:
@@ -108,7 +106,7 @@ def version_sentence(gap: Gap) -> str:
 
 def release_phrase(gap: Gap, *, whole: bool = True) -> str:
     """`the pin is the newest release, v0.2.2`; how far the newest one is where the pin lacks it."""
-    one, making = gap.release, _tell_branch(gap)
+    one, making = gap.release, _tell_branch(gap, whole=whole)
     if one is None:
         return f"no release is tagged{making}"
     if one.lacks:
@@ -120,10 +118,11 @@ def release_phrase(gap: Gap, *, whole: bool = True) -> str:
     return f"the pin is the newest release, {one.name}{making}"
 
 
-def _tell_branch(gap: Gap) -> str:
+def _tell_branch(gap: Gap, *, whole: bool) -> str:
     """A release in the making, on a branch."""
     one = gap.branch
-    return f"; the branch {one.name} declares {one.version} ({one.date}, no tag yet)" if one is not None else ""
+    when = f" ({one.date}, no tag yet)" if one is not None and whole else ""
+    return f"; branch {one.name}: {one.version}{when}" if one is not None else ""
 
 
 def churn_sentence(gap: Gap) -> str:
