@@ -46,10 +46,10 @@ def tell_asked(gap: Gap, most: int = 3, *, whole: bool = True) -> Inline:
     rest = len(gap.asked) - len(shown)
     names = listed_text([*shown, *([f"{count(rest, 'further key')}"] if rest else [])])
     asks = "asks" if len(lines) == 1 else "ask"
-    told = (
-        f"{count(len(lines), 'line')} of our code {asks} for {count(len(gap.asked), 'key')} that the tip does not know"
-    )
-    return join_text(told, ": " if whole else "", names if whole else "", ". A patch behind such a key stops applying.")
+    keys = count(len(gap.asked), "key")
+    told = f"At least {count(len(lines), 'line')} of our code {asks} for {keys} that the tip does not know"
+    stops = ". A patch behind such a key stops applying when the key leaves our YAML."
+    return join_text(told, ": " if whole else "", names if whole else "", stops)
 
 
 def tell_follows(gap: Gap, most: int = 3, *, whole: bool = True) -> Inline:

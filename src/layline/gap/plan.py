@@ -47,18 +47,14 @@ def build_plan(
     return tuple(steps)
 
 
-def weigh(step: PlanStep) -> tuple[int, bool, int, int]:
-    """Sort key: what breaks most for the first time first, then what takes a model, a platform or a version of Python
-    away, then what breaks again or drops our settings.
+def weigh(step: PlanStep) -> tuple[int, bool, int]:
+    """Sort key: most work first, in lines and methods of ours; then what takes a model, a platform or a version of
+    Python away.
     """
     asks = step.asks
     python = any(need.startswith("Python ") for need in asks.needs)
-    return (
-        -step.places,
-        not (asks.deletes or asks.off or python),
-        -step.again - asks.lines - asks.methods,
-        -len(asks.needs),
-    )
+    work = max(step.lines, step.places + step.again) + asks.lines + asks.methods
+    return -work, not (asks.deletes or asks.off or python), -len(asks.needs)
 
 
 def say_breaks(step: PlanStep) -> str:

@@ -143,7 +143,7 @@ def _recommendation(gap: Gap) -> Section:
     text = join_text(f"{advice[:1].upper()}{advice[1:]}. ", why_sentence(gap))
     stops = _list_stops(gap)
     total = len(find_stops(gap.plan))
-    tests = f" Then move the pin in {count(total, 'step')} and run the tests at each."
+    tests = f" Then move the pin with {count(total, 'stop')} on the way and run the tests at each."
     shown = f" The {len(stops) - 1} with most work:" if total > MOST_STOPS else ""
     blocks = (Paragraph(join_text(text, tests, shown)), Bullets(tuple(stops))) if stops else (Paragraph(text),)
     return Section(title="Recommendation", blocks=blocks)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import pytest
 
 from drift_rows import drift_row
@@ -11,8 +13,9 @@ from layline.core.revision import Commit
 from layline.coupling.drift_model import Drift
 from layline.coupling.model import Consequence, Coupling, State, Touch
 from layline.gap.causes import find_causes
+from layline.gap.model import Demand, PlanStep
 from layline.gap.overview import find_broken_places, slug_of
-from layline.gap.plan import build_plan
+from layline.gap.plan import build_plan, weigh
 
 
 @pytest.mark.parametrize(
@@ -131,6 +134,19 @@ def test_a_long_plan_keeps_the_stops_that_matter_most_and_the_tip() -> None:
     assert len(steps) == 3
     assert int(steps[-1].commit, 16) == 28
     assert any(int(step.commit, 16) == 19 for step in steps)
+
+
+def test_the_stops_with_most_work_come_first() -> None:
+    """In lines and methods of ours; a version of Python or a model that goes only decides between equals."""
+    step = partial(PlanStep, date="2026-01-01", reason="", behind=1)
+    steps = [
+        step(commit="python", asks=Demand(needs=("Python >=3.11",))),
+        step(commit="first", places=1, lines=2),
+        step(commit="model", places=1, lines=2, asks=Demand(deletes=("up.old",))),
+        step(commit="keys", asks=Demand(lines=76, methods=6)),
+        step(commit="again", again=5, lines=11, asks=Demand(methods=7)),
+    ]
+    assert [one.commit for one in sorted(steps, key=weigh)] == ["keys", "again", "model", "first", "python"]
 
 
 def test_a_break_by_the_first_commit_stops_at_the_pin() -> None:
