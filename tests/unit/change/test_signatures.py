@@ -58,7 +58,7 @@ CALLS = [
     ("f(1, 2)", "(a, b)", []),
     ("f(1)", "(a, b)", ["needs b, which is not passed"]),
     ("f(1, b=2)", "(a, *, b)", []),
-    ("f(1, 2, 3)", "(a, b)", ["takes 2 positional arguments, 3 are passed"]),
+    ("f(1, 2, 3)", "(a, b)", ["takes at most 2 by position, 3 are passed"]),
     ("f(1, 2, 3)", "(a, *rest)", []),
     ("f(c=1)", "(a=1)", ["does not take the keyword c"]),
     ("f(c=1)", "(**kw)", []),
@@ -96,7 +96,7 @@ REPLACEMENTS = [
     # the same parameter under another name: only a call that names it would notice
     ("(a, other)", "(a, b)", [("does not take b by name: that parameter of ours is called other", False)]),
     ("(a, b)", "(a, b, c)", [("does not take c", True)]),
-    ("(b, a)", "(a, b)", [("has the parameter b where upstream has a", False)]),
+    ("(b, a)", "(a, b)", [("has b at the position where upstream has a", False)]),
     ("(a, b=None)", "(a)", []),
 ]
 
