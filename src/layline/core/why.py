@@ -59,7 +59,7 @@ class Reason(Enum):
     OTHER_BACKEND = "it belongs to another backend"
     OWN_CODE = "it is our own code, not upstream's"
     MEMBER_OF_VALUE = "it belongs to the value {name}, which is assigned as before"
-    SET_BY_METHODS = "methods of its class set it on their objects, at the tip too"
+    SET_BY_METHODS = "the methods of its class give it to every object, at the tip too"
     FROM_OUTSIDE = "its class is still there; the name itself is inherited from another package, or an addition of ours"
     OF_A_FUNCTION = "an attribute of a function object"
     FUNCTION_STAYS = "the function is still there"
@@ -111,9 +111,7 @@ class Reason(Enum):
     MISFITS_PASSED = "our replacement {parts:4}; upstream passes it at {places:4}"
     MISFITS_LEFT_OUT = "our replacement {parts:4}; upstream leaves it out at {places:4}"
     MISFITS_MAYBE = "our replacement {parts:4}; it may be passed at {places:4}"
-    MISFITS_SLOT = (
-        "our replacement {parts:4}; upstream passes it where it builds the class that a field holds, as at {places:2}"
-    )
+    MISFITS_SLOT = "our replacement {parts:4}; upstream passes it to the class that is set in a field, as at {places:2}"
     MISFITS_TODAY = "today already our replacement {parts:4}; upstream passes it at {places:4}"
     MISREADS = "our replacement {parts:3+}"
     MISRETURNS = "our replacement {parts}"
@@ -168,7 +166,7 @@ class Reason(Enum):
     OVERRIDE_MISFITS = "our override {parts:4;}"
     PASSED_AT = "upstream passes it at {places:3}"
     ALREADY_SO = "already so at the pin"
-    PASSED_SLOT = "upstream passes it where it builds the class that a field holds, as at {places:2}"
+    PASSED_SLOT = "upstream passes it to the class that is set in a field, as at {places:2}"
     METHOD_RETURNS = "upstream's method returned {name} and returns {other} now"
     CLASS_NO_MORE = "the class is a function at the tip: isinstance and subclassing fail"
     OLD_ADDRESS = "the old name still leads to it"

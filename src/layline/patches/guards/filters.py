@@ -48,7 +48,7 @@ def weigh_imports(event: Event, effect: Effect, installer: Installer) -> Effect:
             case Test(operator="not", operands=(Test(operator="importable", operands=names),)):
                 there = [text for name in names if (text := text_of(name)) and _is_there(text, installer)]
                 if len(there) == len(names):
-                    return _doubt(effect, f"only where {there[0]} cannot be imported, and it is there")
+                    return _doubt(effect, f"only where {there[0]} cannot be imported, and the pin has it")
             case Test(operator="importable", operands=names):
                 gone = [text for name in names if (text := text_of(name)) and _is_gone(text, installer)]
                 if gone:
