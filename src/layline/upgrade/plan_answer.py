@@ -73,9 +73,9 @@ def say_counts(plan: Plan) -> Iterator[str]:
         yield f"`patches drift` counts {plan.in_drift} of these {places}; {told}."
     today = plan.before + plan.compared - places
     if plan.compared or today:
-        without = f"without {plan.compared} that only a comparison with the pin shows" if plan.compared else ""
-        more = f"and with {today} that {'does' if today == 1 else 'do'} not fit the pin either" if today else ""
-        told = ", ".join(part for part in (without, more) if part)
+        older = f"{today} of them {'does' if today == 1 else 'do'} not fit the pin either" if today else ""
+        without = f"it leaves out {plan.compared} that only a comparison with the pin shows" if plan.compared else ""
+        told = "; ".join(part for part in (older, without) if part)
         yield f"`upgrade check --pin {plan.to[:8]}` counts {plan.before}: {told}."
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 import pytest
 
@@ -430,7 +431,11 @@ def test_the_counts_of_drift_plan_and_check_are_reconciled(plan: Plan, project: 
     assert beside == "Beside these places, 2 settings of ours (requirements, configuration keys) must follow upstream."
     assert counted.partition(" counts ")[0] == "`patches drift`"
     assert "1 repeats a name that drift counts once for each file" in counted
-    assert checked.partition(" counts ")[2] == f"{plan.before}: without 1 that only a comparison with the pin shows."
+    assert (
+        checked.partition(" counts ")[2] == f"{plan.before}: it leaves out 1 that only a comparison with the pin shows."
+    )
+    *_, older = say_counts(replace(plan, compared=0, before=places + 2))
+    assert older.endswith(f" counts {places + 2}: 2 of them do not fit the pin either.")
 
 
 def test_a_step_counts_lines_as_the_plan_does() -> None:
