@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
@@ -12,7 +11,7 @@ from layline.change.signatures import ParameterChange, SignatureChange, compare_
 from layline.core.evidence import Location
 from layline.core.prose import listed
 from layline.source.instances import Instances
-from layline.source.slices import read_node, read_signature, slice_definition
+from layline.source.slices import read_node, read_signature
 
 if TYPE_CHECKING:
     from layline.change.compare import Comparer
@@ -148,11 +147,11 @@ class _Trail:
 
     def _find_unset(self, name: str) -> str | None:
         """The first commit since which the class does not set the attribute."""
-        pattern = re.compile(rf"self\.{re.escape(name)}[ \t]*(?::[^=\n]*)?=(?!=)")
-        culprit: str | None = None
-        for commit, text, owner in self.tracer.find_versions(self.path, self.pin.qualname.rpartition(".")[0]):
-            culprit = None if pattern.search(slice_definition(text, owner) or "") else culprit or commit
-        return culprit
+
+        def lacks(text: str, owner: str) -> bool:
+            return name not in _find_stored(read_node(text, owner))
+
+        return self.tracer.find_since(self.path, self.pin.qualname.rpartition(".")[0], lacks)
 
 
 def _find_resized(versions: Iterable[tuple[str, str, str]], name: str, number: int) -> str | None:
@@ -172,11 +171,20 @@ def _find_resized(versions: Iterable[tuple[str, str, str]], name: str, number: i
 
 def _find_read(node: ast.AST | None) -> list[str]:
     """Attributes of `self` that a method reads and does not set, in their order."""
-    uses = [one for one in ast.walk(node) if isinstance(one, ast.Attribute)] if node is not None else []
-    own = [one for one in uses if isinstance(one.value, ast.Name) and one.value.id == "self"]
-    stored = {one.attr for one in own if not isinstance(one.ctx, ast.Load)}
-    ordered = sorted(own, key=lambda one: (one.lineno, one.col_offset))
+    stored = _find_stored(node)
+    ordered = sorted(_find_own(node), key=lambda one: (one.lineno, one.col_offset))
     return list(dict.fromkeys(one.attr for one in ordered if one.attr not in stored))
+
+
+def _find_stored(node: ast.AST | None) -> set[str]:
+    """Attributes that a class or method gives `self`."""
+    return {one.attr for one in _find_own(node) if not isinstance(one.ctx, ast.Load)}
+
+
+def _find_own(node: ast.AST | None) -> Iterator[ast.Attribute]:
+    for one in ast.walk(node) if node is not None else ():
+        if isinstance(one, ast.Attribute) and isinstance(one.value, ast.Name) and one.value.id == "self":
+            yield one
 
 
 def _reads_sizes(node: ast.AST | None, name: str) -> bool:

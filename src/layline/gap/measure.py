@@ -60,6 +60,10 @@ if TYPE_CHECKING:
     from layline.workspace.open import Workspace
 
 
+Mentions: TypeAlias = tuple[tuple[str, tuple[str, ...]], ...]
+"""Packages of upstream, each with the files of ours that name it."""
+Ours: TypeAlias = "tuple[tuple[Drift, ...] | None, tuple[Skipped, ...], Impact]"
+"""The rows of our patches, why there are none, and every other place of ours."""
 ReadPatches: TypeAlias = "Callable[[Pair], tuple[tuple[Drift, ...] | None, tuple[Skipped, ...]]]"
 """The drift of our patches between two commits, and why there is none: analysers never import one another."""
 
@@ -81,27 +85,16 @@ def measure_between(
     progress: Progress = silent,
 ) -> Gap:
     """Everything between pin and tip; git reads the history while worker processes parse our code and theirs."""
-    backend, pair = workspace.settings.backend(key), Pair(workspace, key, ends.pin, ends.tip)
-    pin, tip = Tree(upstream, ends.pin), Tree(upstream, ends.tip)
-    progress("Comparing our code with the tip", 0, 0)
-    pool = ThreadPoolExecutor(max_workers=1)
-    try:
-        # the long part in front: an interrupt reaches the main thread alone, and waits for nobody
-        reading = pool.submit(_read_history, upstream, backend, ends)
-        patches, unread, impact = _judge_ours(pair, read_patches if backend.packages else None)
-        history = reading.result()
-    finally:
-        pool.shutdown(wait=False)
-    dependencies, skipped = _read_dependencies(upstream, history, backend, (pin, tip))
+    pair, sides = Pair(workspace, key, ends.pin, ends.tip), (Tree(upstream, ends.pin), Tree(upstream, ends.tip))
+    history, (patches, unread, impact) = _read_both(upstream, ends, pair, read_patches, progress)
+    dependencies, skipped = _read_dependencies(upstream, history, pair.settings, sides)
     places = find_broken_places(impact.couplings, patches or ())
-    packages = tuple(_find_packages(pin, tip, history))
-    mentions = _find_mentions(pair, packages, tip)
-    deleted = _find_deletions(packages, mentions)
-    demands = find_demands(deleted, dependencies, impact.stale_keys, impact.follows)
+    packages, mentions = _find_named(pair, sides, history)
+    demands = find_demands(_find_deletions(packages, mentions), dependencies, impact.stale_keys, impact.follows)
     causes = tuple(_size_causes(workspace, find_causes(history.log, impact.couplings, patches or (), demands)))
     return Gap(
         key=key,
-        label=backend.label or key,
+        label=pair.settings.label or key,
         ref=ends.ref,
         slug=slug_of(ends.ref),
         project=workspace.settings.project.name,
@@ -119,12 +112,12 @@ def measure_between(
         release=history.release,
         branch=history.branch,
         last_move=_read_last_move(workspace, key),
-        footprint=measure_footprint(workspace.downstream, workspace.commit, backend, key),
-        churn=measure_churn(history.diff, backend.churn),
-        areas=measure_areas(history.diff, history.touched, backend.areas),
+        footprint=measure_footprint(workspace.downstream, workspace.commit, pair.settings, key),
+        churn=measure_churn(history.diff, pair.settings.churn),
+        areas=measure_areas(history.diff, history.touched, pair.settings.areas),
         packages=packages,
         shims=impact.shims,
-        changes=_find_changes(history, backend, _find_used(impact, patches or ()), (pin, tip)),
+        changes=_find_changes(history, pair.settings, _find_used(impact, patches or ()), sides),
         dependencies=dependencies,
         surface=impact.surface,
         couplings=impact.couplings,
@@ -137,7 +130,7 @@ def measure_between(
         tests=impact.tests,
         follows=impact.follows,
         successors=impact.successors,
-        done=tuple(find_done(workspace.tree, pin, tip, patches or ())),
+        done=tuple(find_done(workspace.tree, *sides, patches or ())),
         asked=impact.asked,
         read_files=impact.read_files,
         mentions=mentions,
@@ -145,17 +138,32 @@ def measure_between(
     )
 
 
+def _read_both(
+    upstream: Repository, ends: Endpoints, pair: Pair, read_patches: ReadPatches | None, progress: Progress
+) -> tuple[History, Ours]:
+    """What git tells, read beside what our code says."""
+    backend = pair.settings
+    progress("Comparing our code with the tip", 0, 0)
+    pool = ThreadPoolExecutor(max_workers=1)
+    try:
+        # the long part in front: an interrupt reaches the main thread alone, and waits for nobody
+        reading = pool.submit(_read_history, upstream, backend, ends)
+        ours = _judge_ours(pair, read_patches if backend.packages else None)
+        return reading.result(), ours
+    finally:
+        pool.shutdown(wait=False)
+
+
 def _find_used(impact: Impact, patches: Iterable[Drift]) -> set[str]:
     """Files of upstream that our code touches."""
     return {*impact.used_files} | {one.path for row in patches for one in row.evidence if one.path}
 
 
-def _find_mentions(
-    pair: Pair, packages: tuple[PackageChange, ...], tip: Tree
-) -> tuple[tuple[str, tuple[str, ...]], ...]:
-    """Packages that upstream deleted and YAML files of ours still name."""
+def _find_named(pair: Pair, sides: tuple[Tree, Tree], history: History) -> tuple[tuple[PackageChange, ...], Mentions]:
+    """Packages that are new or gone, and those gone that YAML files of ours still name."""
     tree, folders = pair.workspace.tree, (*pair.settings.configs, *list_named(pair))
-    return tuple(find_mentions(tree, list_yaml(tree.entries, folders), packages, tip.entries))
+    packages = tuple(_find_packages(*sides, history))
+    return packages, tuple(find_mentions(tree, list_yaml(tree.entries, folders), packages, sides[1].entries))
 
 
 def _find_packages(pin: Tree, tip: Tree, history: History) -> Iterator[PackageChange]:
@@ -166,9 +174,7 @@ def _find_packages(pin: Tree, tip: Tree, history: History) -> Iterator[PackageCh
     return name_origins(gone, history.log, history.touched, read)
 
 
-def _find_deletions(
-    packages: tuple[PackageChange, ...], mentions: tuple[tuple[str, tuple[str, ...]], ...]
-) -> dict[str, list[str]]:
+def _find_deletions(packages: tuple[PackageChange, ...], mentions: Mentions) -> dict[str, list[str]]:
     """Commits that delete packages of which our configuration speaks, each with these packages."""
     named = {path for path, _ in mentions}
     found: dict[str, list[str]] = {}
@@ -194,9 +200,7 @@ def _read_dependencies(
     return replace(found, platform=tuple(name_switches(found.platform, *ground)), differences=tuple(needs)), skipped
 
 
-def _judge_ours(
-    pair: Pair, read_patches: ReadPatches | None
-) -> tuple[tuple[Drift, ...] | None, tuple[Skipped, ...], Impact]:
+def _judge_ours(pair: Pair, read_patches: ReadPatches | None) -> Ours:
     """The rows of our patches first: what they decide nobody else judges."""
     pair.begin()
     patches, unread = read_patches(pair) if read_patches is not None else (None, ())

@@ -13,7 +13,7 @@ from layline.core.ours import is_test
 from layline.core.prose import listed
 from layline.core.why import Reason, say
 from layline.source import DefinitionKind, Module, parse_module
-from layline.source.names import module_name
+from layline.source.names import absolute_name, is_package, module_name
 
 if TYPE_CHECKING:
     from layline.change.compare import Comparer, Comparison
@@ -153,20 +153,20 @@ def _find_taken(tracer: Tracer, change: BlobChange, word: str, roots: tuple[str,
         return None
     if word not in tracer.read_text(change.before):
         return None
-    module = module_name(change.path, roots) or ""
-    package = module if change.path.endswith("/__init__.py") else module.rpartition(".")[0]
-    before, after = (_find_imported(tracer.read_text(blob), package) for blob in (change.before, change.after))
+    before, after = (
+        _find_imported(tracer.read_text(blob), change.path, roots) for blob in (change.before, change.after)
+    )
     lost = {name for name in before - after if name.rpartition(".")[2] == word}
     return after - before if lost else None
 
 
-def _find_imported(text: str, package: str) -> set[str]:
+def _find_imported(text: str, path: str, roots: tuple[str, ...]) -> set[str]:
     """Dotted names that a file takes from modules."""
     found = parse_module("", text.encode("utf-8", "surrogatepass"))
+    module, package = module_name(path, roots) or "", is_package(path)
     names: set[str] = set()
     for one in found.imports if isinstance(found, Module) else ():
-        if one.name in {None, "*"}:
-            continue
-        above = package.split(".")[: len(package.split(".")) - one.level + 1] if one.level else []
-        names.add(".".join(filter(None, [*above, one.module, one.name or ""])))
+        source = absolute_name(module, package=package, level=one.level, name=one.module)
+        if source is not None and one.name not in {None, "*"}:
+            names.add(f"{source}.{one.name}")
     return names
