@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from layline.coupling.model import Touch
 from layline.upgrade.absolute import Judged, Standing
@@ -116,6 +116,8 @@ class Again:
     standing: Standing
     broken: frozenset[tuple[str, str]] | None = None
     """File and target of what breaks between the pin and there; None: that was not asked."""
+    circles: Mapping[str, str] = field(default_factory=dict)
+    """Edited files that can no longer be loaded, each with the import that fails."""
 
     @property
     def places(self) -> tuple[Judged, ...]:
@@ -153,6 +155,8 @@ def find_unproven(jobs: Iterable[Job], before: Iterable[Judged], after: Again) -
             found.append((job, "the edited file, read again, does not reach the new name"))
         elif worse[job.path]:
             found.append((job, f"the edit breaks {worse[job.path][0].target}"))
+        elif job.path in after.circles:
+            found.append((job, f"the edited file cannot be loaded: {after.circles[job.path]}"))
     return found
 
 

@@ -10,6 +10,7 @@ from layline import codec
 from layline.core.progress import Progress, silent, within
 from layline.coupling.drift_model import Drift
 from layline.history.commits import compare_commits, read_commits
+from layline.upgrade.circles import find_new_circles
 from layline.upgrade.edits import render_patch
 from layline.upgrade.gates import retire_gates
 from layline.upgrade.judging import Stops, edit_to, find_break, find_lines, judge_as_drift, judge_at, pin_of
@@ -94,13 +95,14 @@ def _judge_again(question: Question, files: dict[str, str], progress: Progress) 
     """The edited files at the end of the upgrade and, where a break shows only there, between the pin and the end."""
     edited = edit_to(question.workspace, files)
     after = judge_at(edited, question.key, question.to, progress)
+    circles = find_new_circles(question, edited, files)
     if not find_compared(question.breaks, question.then.places):
-        return Again(after)
+        return Again(after, circles=circles)
     between = judge_as_drift(edited, question.key, question.to, progress, culprits=False)
     # an edited file may not fit the pin any more: what is dead there is not judged, so it is not mended either
     dead = ((row.location.path, row.target or "") for row in between.rows if row.dead_today)
     broken = ((one.location.path, one.target) for one in between.find_breaks())
-    return Again(after, frozenset((*broken, *dead)))
+    return Again(after, frozenset((*broken, *dead)), circles)
 
 
 @dataclass(frozen=True, slots=True)

@@ -124,6 +124,8 @@ STEPS: list[tuple[str, Files]] = [
             "keel/state.py": long("depth_of_water", 7) + "\n\n" + function("keep", 8),
             "keel/twins.py": function("twin", 9),
             "keel/old.py": function("lift", 10) + "\n\n" + function("lower", 11),
+            "keel/wheel.py": cls("Wheel", 26),
+            "keel/tiller.py": cls("Tiller", 27) + "\n\nfrom keel.wheel import Wheel\n",
             "keel/table.py": "LIMIT = 3\n",
             "keel/talk.py": long("communicate", 12),
             "keel/user.py": "from keel.state import keep\n\n\ndef use(x):\n    return keep(x)\n",
@@ -178,6 +180,9 @@ STEPS: list[tuple[str, Files]] = [
             "keel/third/ops/index.py": function("chunk", 23) + "\n\n" + function("offset", 24),
             "keel/old.py": None,
             "keel/newer.py": function("lift", 10) + "\n\n" + function("lower", 11),
+            "keel/wheel.py": "",
+            "keel/helm.py": "from keel.tiller import Tiller\n\n\n" + cls("Wheel", 26),
+            "keel/tiller.py": cls("Tiller", 27) + "\n\nfrom keel.helm import Wheel\n",
         },
     ),
     (
@@ -293,6 +298,8 @@ OURS: Files = {
     "own/bound.py": BOUND,
     "own/behind.py": BEHIND,
     "own/dead.py": DEAD,
+    "own/wheel.py": "from keel.wheel import Wheel\n",
+    "own/steer.py": "from keel.tiller import Tiller\nfrom keel.wheel import Wheel\n",
     "own/short.py": "from keel.short import quick\n",
     "own/flag.py": "from keel.flags import Flag\n\nisinstance(1, Flag)\n",
     "own/sail.py": "from keel.flags import Flag\n\nFlag.sail\n",
@@ -314,6 +321,7 @@ MENDED = [
     ("own/moved.py", "# ours\nfrom keel.run import stop  # both\nfrom keel.engine import run\n\nrun(1)\n"),
     ("own/exported.py", "from keel.ship import Ship\n\n\nclass Own(Ship):\n    pass\n"),
     ("own/twice.py", "from keel.last import wander\n"),
+    ("own/steer.py", "from keel.tiller import Tiller\nfrom keel.helm import Wheel\n"),
     ("own/attribute.py", "from keel import state\n\nstate.draught_of_water(1)\nstate.keep(1)\n"),
     ("own/module.py", "import keel.newer as old\n\nold.lift(1)\n"),
     ("own/flag.py", "from keel.flags import Banner as Flag\n\nisinstance(1, Flag)\n"),
@@ -342,6 +350,7 @@ PROPOSED = [
     ("own/member.py", "another member of an enumeration, however alike"),
     ("own/short.py", "short bodies are alike by chance"),
     ("own/talk.py", "a function that became a method"),
+    ("own/wheel.py", "the module that it moved to cannot be the first of its circle to be loaded"),
     ("own/sail.py", "upstream's importers went to another name, which lacks what we use of it"),
     ("own/lamp.py", "upstream's importers let two names go and took up two"),
     ("own/oar.py", "a single importer, and a name that is not like it"),
@@ -412,7 +421,7 @@ def test_a_name_that_moves_twice_is_followed_when_its_last_home_is_there(plan: P
 
 def test_the_plan_counts_what_does_not_fit_before_and_after(plan: Plan) -> None:
     assert plan.today == 0
-    assert plan.before > plan.after == len(find_lines(plan.left)) - plan.compared == 18
+    assert plan.before > plan.after == len(find_lines(plan.left)) - plan.compared == 19
 
 
 def test_the_counts_of_drift_plan_and_check_are_reconciled(plan: Plan, project: Project) -> None:
