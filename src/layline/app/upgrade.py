@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from layline.core.progress import Progress, silent
 from layline.core.report import Answer
 from layline.upgrade.apply import ApplyOptions, apply_plan, refuse_project
-from layline.upgrade.check import build_check_answer
+from layline.upgrade.check import build_check_answer, leave_out_older
 from layline.upgrade.judging import judge_at, pin_of
 from layline.upgrade.pin_edit import find_pin_refusal
 from layline.upgrade.plan_answer import build_answer
@@ -53,4 +53,5 @@ def upgrade_check(workspace: Workspace, key: str, *, pin: str | None = None, pro
     commit = upstream.resolve_upstream(pin) if pin is not None else pinned
     there = judge_at(workspace, key, commit, progress)
     here = judge_at(workspace, key, pinned, progress) if commit != pinned else None
+    there = leave_out_older(there, here, upstream) if here is not None else there
     return tell_uncommitted(workspace, build_check_answer(workspace, key, there, here, promised=pin is None), [key])

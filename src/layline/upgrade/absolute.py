@@ -28,6 +28,14 @@ _IMPORTS = {Touch.IMPORT, Touch.MODULE, Touch.SCRIPT}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Removed:
+    """What upstream's history up to the commit says of a missing name."""
+
+    commit: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Judged:
     """One place of ours at one upstream commit."""
 
@@ -38,7 +46,13 @@ class Judged:
     fits: bool
     why: str = ""
     """Of a misfit the reason; of a place that fits, why a missing name does not matter."""
+    removed: Removed | None = None
     evidence: Evidence | None = None
+
+    @property
+    def told(self) -> str:
+        """The reason, with what the history says of it."""
+        return f"{self.why}; {self.removed.text}" if self.removed is not None else self.why
 
     @property
     def key(self) -> tuple[str, str, str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection
+from dataclasses import replace
 from typing import TYPE_CHECKING, Literal
 
 from layline.core.evidence import Severity
@@ -10,12 +11,13 @@ from layline.core.listing import Diagnostic, Group, Listing
 from layline.core.prose import count
 from layline.core.report import Annotation, Answer, Paragraph, Report, Rule, Section, Subject, Table
 from layline.coupling.drift_model import finding_id
-from layline.history.commits import read_commit
+from layline.history.commits import find_merge_base, read_commit
 from layline.upgrade.absolute import Judged, Standing
 from layline.upgrade.judging import find_lines, pin_of
 from layline.upgrade.trailers import Promise, parse_promise
 
 if TYPE_CHECKING:
+    from layline.git import Repository
     from layline.upgrade import answers
     from layline.workspace.open import Workspace
 
@@ -67,6 +69,19 @@ def find_today(then: Standing, now: Standing) -> frozenset[Judged]:
     return frozenset(one for one in then.misfits if one.key in known)
 
 
+def leave_out_older(then: Standing, now: Standing, upstream: Repository) -> Standing:
+    """The same without what the history says of names that the pin still has: they went later, and otherwise."""
+    fit = {one.key for one in now.places if one.fits}
+
+    def stands(one: Judged) -> bool:
+        if one.removed is None or one.key not in fit:
+            return True
+        commit = upstream.resolve(one.removed.commit)
+        return find_merge_base(upstream, commit, now.commit) != commit
+
+    return replace(then, places=tuple(one if stands(one) else replace(one, removed=None) for one in then.places))
+
+
 def read_promise(workspace: Workspace, key: str) -> Promise | None:
     """What the plan promised, where the commit looked at is a step of an upgrade, or follows one at the same pin."""
     words = ("log", "--first-parent", f"-{_RECENT}", "-z", "--format=%H%n%B", workspace.commit, "--")
@@ -86,7 +101,7 @@ def encode_judged(one: Judged, today: Collection[Judged] = ()) -> answers.Judged
         "target": one.target,
         "way": one.way,
         "fits": one.fits,
-        "why": one.why,
+        "why": one.told,
         "evidence": str(one.evidence) if one.evidence is not None else None,
         "misfit_today": one in today,
     }
@@ -112,7 +127,7 @@ def _group(standing: Standing, today: frozenset[Judged]) -> tuple[Group, ...]:
             severity=Severity.BREAKS,
             code="does-not-fit",
             message=f"{one.way} {one.target}",
-            details=(("why", one.why), *((("today", "it does not fit the pin either"),) if one in today else ())),
+            details=(("why", one.told), *((("today", "it does not fit the pin either"),) if one in today else ())),
         )
         for one in sorted(standing.misfits, key=lambda one: one in today)
     )
@@ -120,7 +135,7 @@ def _group(standing: Standing, today: frozenset[Judged]) -> tuple[Group, ...]:
 
 
 def _build_report(title: str, standing: Standing) -> Report:
-    rows = tuple((str(one.location), one.way, one.target, one.why) for one in standing.misfits)
+    rows = tuple((str(one.location), one.way, one.target, one.told) for one in standing.misfits)
     table = Table(columns=("place", "how", "target", "why"), rows=rows)
     section = Section(title="Does not fit", blocks=(table,) if rows else (Paragraph("Everything fits."),))
     return Report(title=title, sections=(section,), skipped=standing.skipped)
@@ -131,7 +146,7 @@ def _annotate(key: str, one: Judged) -> Annotation:
         id=finding_id("upgrade-check", key, *one.key),
         rule=_RULE,
         severity=Severity.BREAKS,
-        message=f"{one.way} {one.target}: {one.why}",
+        message=f"{one.way} {one.target}: {one.told}",
         path=one.location.path,
         line=one.location.line,
         upstream=one.evidence,

@@ -186,7 +186,7 @@ def find_break(opened: OpenedDrift, one: Judged, row: Drift | None = None, coupl
         target=one.target,
         way=one.way,
         # what stands at the pin has its own history: the commit alone knows only when such a name was last there
-        why=(row.detail if row is not None and row.severity is Severity.BREAKS else "") or one.why,
+        why=(row.detail if row is not None and row.severity is Severity.BREAKS else "") or one.told,
         new_target=found.new_home,
         culprit=culprit,
         idle=one.way == Touch.PATCH.value and row is not None and row.severity is not Severity.BREAKS,

@@ -11,13 +11,13 @@ from layline.change.compare import Comparison
 from layline.core.condition import Condition, ConditionKind, is_decidable
 from layline.core.drift import DriftKind
 from layline.core.patch import Patch, Style
-from layline.core.why import say_all
+from layline.core.why import Reason, say_all
 from layline.coupling.decide import decide, judge_patterns
 from layline.coupling.drift_model import Drift, Sides
 from layline.coupling.fit import Fitter, called_name, find_new_problems, may_refuse
 from layline.coupling.replacements import Replacement
 from layline.source import Symbol, SymbolKind
-from layline.upgrade.absolute import Judged
+from layline.upgrade.absolute import Judged, Removed
 
 WAY = "patches"
 _SHOWN = 3
@@ -44,6 +44,7 @@ def find_judged_effects(
             way=WAY,
             fits=off is not None or not why,
             why=why or "",
+            removed=_find_removed(row) if why and off is None else None,
             evidence=row.pin_evidence,
         )
 
@@ -78,7 +79,7 @@ def _asks_for(condition: Condition, target: str) -> bool:
 
 def _find_misfit(row: Drift, sides: Sides, fitter: Fitter) -> str:
     if row.dead_today:
-        return row.detail
+        return say_all(one for one in row.reasons if one.reason is not Reason.HAD_UNTIL)
     comparison, ours = _doubt(row, sides), _read_ours(row, sides)
     if comparison is None:
         return ""
@@ -88,6 +89,11 @@ def _find_misfit(row: Drift, sides: Sides, fitter: Fitter) -> str:
     refused = fitter.find_refused(comparison, ours, 1)
     told = [f"{one.problem.message} (upstream calls it at {one.places[0]})" for one in refused.values()]
     return f"our replacement {'; '.join(told[:_SHOWN])}" if told else ""
+
+
+def _find_removed(row: Drift) -> Removed | None:
+    last = next((one for one in row.reasons if one.reason is Reason.HAD_UNTIL), None)
+    return Removed(commit=last.name, text=say_all([last])) if last is not None else None
 
 
 def _doubt(row: Drift, sides: Sides) -> Comparison | None:

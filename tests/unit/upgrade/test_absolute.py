@@ -125,3 +125,25 @@ def test_what_does_not_fit_the_pin_either_is_marked(tmp_path: Path) -> None:
     assert data.listing is not None
     assert "2 of 2 places do not fit" in data.listing.title
     assert data.listing.title.endswith("; 1 of them does not fit the pin either.")
+
+
+def test_what_the_pin_has_was_not_removed_before_it(tmp_path: Path) -> None:
+    """A class lets a method go to its base before the pin, and the base loses it after: the class alone tells the
+    first.
+    """
+    sail, pass_ = "    def sail(self, wind):\n        return wind\n", "    pass\n"
+    ship = "class Base:\n{}\n\nclass Ship(Base):\n{}\n\nclass Raft:\n{}"
+    steps: list[tuple[str, Files]] = [
+        ("Start", {"keel/ship.py": ship.format(pass_, sail, sail)}),
+        ("Give it to the base (#2)", {"keel/ship.py": ship.format(sail, pass_, pass_)}),
+        ("Remove it (#3)", {"keel/ship.py": ship.format(pass_, pass_, pass_)}),
+    ]
+    mine = "import keel.ship\ndef mine(self, wind):\n    return 1\nkeel.ship.{}.sail = mine\n"
+    ours: Files = {f"own/{name.lower()}.py": mine.format(name) for name in ("Ship", "Raft")}
+    project = make_project(tmp_path, steps, ours)
+    project.downstream.gitlink("third_party/keel", project.upstream.commits[1])
+    project.downstream.commit("Pin the second")
+    data = upgrade_check(project.open(), "keel", pin="main").data
+    told = {one["file"]: one["why"] for one in data["places"] if not one["fits"]}
+    assert "Give it to the base" in told["own/raft.py"]  # at the pin it is gone already
+    assert "removed it in" not in told["own/ship.py"]
