@@ -39,7 +39,10 @@ OURS: Files = {
     "own/use0.py": "# kept\nfrom keel.m0 import f0\n",
     "own/use1.py": "from keel.m1 import f1\n",
     "own/use2.py": "from keel.m2 import f2  # kept, too\n",
-    "run_tests.sh": "grep -q keel.n0 own/use0.py && test -e third_party/keel/keel/n0.py && ! grep -rq 'keel.n2' own\n",
+    "run_tests.sh": (
+        "grep -q keel.n0 own/use0.py && test -e third_party/keel/keel/n0.py || exit 2\n"
+        "if grep -rq 'keel.n2' own; then echo 'n2 is too new'; exit 1; fi\n"
+    ),
 }
 
 
@@ -96,8 +99,12 @@ def test_each_culprit_is_a_commit_and_the_current_branch_stays(project: Project,
 
 
 def test_steps_one_at_a_time_end_at_the_same_commit(project: Project) -> None:
-    for step in ("1", "3"):
-        layline("upgrade", "apply", "keel", "--step", step, "--branch", "slow", cwd=project.root)
+    told = [
+        layline("upgrade", "apply", "keel", "--step", step, "--branch", "slow", cwd=project.root) for step in ("1", "3")
+    ]
+    assert "1 of 4 steps done; 1 place mended in these steps, 0 left for a person." in told[0].out
+    assert "3 of 4 steps done; 2 places mended in these steps, 1 left for a person." in told[1].out
+    assert [one.code for one in told] == [0, 1]
     assert branch(project, "slow") == ["1/4", "2/4", "3/4"]
     layline("upgrade", "apply", "keel", "--branch", "slow", cwd=project.root)
     layline("upgrade", "apply", "keel", "--branch", "fast", cwd=project.root)
@@ -111,6 +118,8 @@ def test_a_step_whose_tests_fail_is_kept_and_marked(project: Project) -> None:
         "log", "--reverse", "--format=%(trailers:key=Layline-Tests,valueonly,separator=)", "main..layline/upgrade-keel"
     )
     assert marks.splitlines() == ["passed", "passed", "failed (exit 1)", "failed (exit 1)"]
+    text = layline("upgrade", "apply", "keel", "--test", "sh run_tests.sh", "--branch", "again", cwd=project.root).out
+    assert text.count("tests failed (exit 1): n2 is too new") == 2
 
 
 BEFORE = 2

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import tempfile
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
 SCHEMA: Literal["layline.upgrade-apply/1"] = "layline.upgrade-apply/1"
 _TAIL = 2000
+_PASSED = "passed"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -211,7 +212,7 @@ class _Worker:
                 ["sh", "-c", test], cwd=place, capture_output=True, check=False, stdin=subprocess.DEVNULL
             )
         text = (done.stdout + done.stderr).decode("utf-8", "replace")[-_TAIL:]
-        return ("passed" if done.returncode == 0 else f"failed (exit {done.returncode})"), text
+        return (_PASSED if done.returncode == 0 else f"failed (exit {done.returncode})"), text
 
 
 def render_message(plan: Plan, number: int, label: str, tests: str | None) -> str:
@@ -241,16 +242,25 @@ def promised(plan: Plan, number: int) -> int:
     return plan.after if number == len(plan.steps) else plan.today + plan.steps[number - 1].left
 
 
+def _say_tests(one: Made) -> str:
+    """How they ended; of those that failed the last line that they wrote."""
+    if one.tests is None:
+        return ""
+    last = one.output.strip().rpartition("\n")[2].strip() if one.tests != _PASSED else ""
+    return f", tests {one.tests}{f': {last}' if last else ''}"
+
+
 def _answer(plan: Plan, label: str, name: str, done: int, made: list[Made]) -> Answer:
-    failed = [one for one in made if one.tests is not None and one.tests != "passed"]
-    places, left = count_places(plan)
-    mended = places - left
+    failed = [one for one in made if one.tests is not None and one.tests != _PASSED]
     at = done + len(made)
+    places, left = count_places(replace(plan, steps=plan.steps[:at]))
+    mended = places - left
     title = (
         f"{label}: {count(len(made), 'commit')} made on {name}, {at} of {len(plan.steps)} steps done; "
-        f"{count(mended, 'place')} mended in all, {left} left for a person."
+        f"{count(mended, 'place')} mended in {'all' if at == len(plan.steps) else 'these steps'}, "
+        f"{left} left for a person."
     )
-    lines = tuple(f"step {one.number}: {one.commit[:12]}{f', tests {one.tests}' if one.tests else ''}" for one in made)
+    lines = tuple(f"step {one.number}: {one.commit[:12]}{_say_tests(one)}" for one in made)
     blocks = (Bullets(lines),) if lines else (Paragraph("Every step was there already."),)
     hints = (
         Paragraph(
