@@ -37,7 +37,9 @@ class Circle:
 def find_circle(first: str, index: Index) -> Circle | None:
     """The circle that loading a module in a fresh interpreter surely runs into; None where there is none."""
     plain = next(_Loading(index, conditional=False).load(first), None)
-    return plain if plain in _Loading(index, conditional=True).load(first) else None
+    if plain is None or plain not in list(_Loading(index, conditional=True).load(first)):
+        return None
+    return plain
 
 
 def find_new_circles(question: Question, edited: Workspace, paths: Iterable[str]) -> dict[str, str]:
