@@ -5,8 +5,10 @@
 
 For each move: the downstream just before it, a plan from the old pin to the new one, and the maintainers' own diff of
 the files that they kept, hunk by hunk. A hunk is one of *names* when its old lines hold a name of upstream that the new
-pin no longer has, and the file takes up one that is new there or the same object elsewhere (*replaced*: only names
-that the old pin had beside it; *removed*: none); one of *words* when only words of it were exchanged. It is reproduced
+pin no longer has, and the file takes up one that is new there or the same object elsewhere: in the hunk's own new lines,
+or anywhere in the file under the same last word (*rewritten*: the file takes up new names, but none in the place of this
+one; *replaced*: only names that the old pin had beside it; *removed*: none); one of *words* when only words of it were
+exchanged. *Rewritten* ones are judged as those of names are. It is reproduced
 when our edited file lets go of the same names and every name that we took up is one of theirs (the same object at the
 new pin, however it is imported); proposed when the plan asks a person at that place; else missed. *Gated*: the
 maintainers kept the old name for another release.
@@ -176,10 +178,13 @@ class File:
         lost = {name for name in old.at(hunk.old) if pin.resolve(name).exists and not there.resolve(name).exists}
         same = {pin.resolve(name).home for name in lost}
         fresh = {one for one in gained if one in same or not pin.resolve(one).exists}
-        kind = "names" if lost and fresh else "replaced" if lost and gained else "removed" if lost else "other"
+        here = homes(then.at(hunk.new), there) | same
+        words = {name.rpartition(".")[2] for name in lost}
+        is_renamed = any(one in here or one.rpartition(".")[2] in words for one in fresh)
+        kind = ("names" if is_renamed else "rewritten") if lost and fresh else self._name_rest(lost, gained)
         places = [one for one in self.asked if touches(one.lines, hunk, old) or one.target in lost]
         state = "proposed" if places else "missed"
-        if kind == "names":
+        if kind in {"names", "rewritten"}:
             state = self._judge_names(lost, gained) or state
         elif kind == "other" and is_renaming(self.texts[0], self.texts[1], hunk):
             kind = "words"
@@ -198,6 +203,10 @@ class File:
             "told": [one.why for one in places][:4],
             "text": lines_of(self.texts[0], hunk.old)[:400] if kind == "words" else "",
         }
+
+    @staticmethod
+    def _name_rest(lost: set[str], gained: set[str]) -> str:
+        return "replaced" if lost and gained else "removed" if lost else "other"
 
     def _judge_names(self, lost: set[str], gained: set[str]) -> str | None:
         old, _, mine = self.names
