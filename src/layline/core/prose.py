@@ -9,6 +9,7 @@ _IRREGULAR = {
     "has": "have",
     "differs": "differ",
     "breaks": "break",
+    "fails": "fail",
     "touches": "touch",
     "installs": "install",
     "needs": "need",

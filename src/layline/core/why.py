@@ -153,6 +153,7 @@ class Reason(Enum):
     HOLDS_ANOTHER = "it held {name} and holds {other} now"
     NOT_SET = "no method of {name} sets self.{other} at the tip"
     ABSENT_ALREADY = "absent at the pin already"
+    FAILS_ALREADY = "neither the pin nor the tip has it: the import fails today, too"
     NOT_CALLED = "upstream no longer has this method, so our override is not called"
     PYTHON_CALLS = "upstream no longer has this method; Python still calls ours, check what is passed to it"
     NEVER_CALLED = "assigning to it raises nothing: what we install is never called"

@@ -116,7 +116,7 @@ class Judge:
 
     def _limit(self, place: Place, verdict: Verdict) -> Verdict:
         """What does not run at the tip's version cannot break there."""
-        if self._running is None or verdict.consequence not in _BREAKING:
+        if self._running is None or not (verdict.consequence in _BREAKING or verdict.state is State.MISSING):
             return verdict
         then, now = self._running.decide(place.location, place.target.rpartition(".")[2])
         if now.holds is not False:
@@ -210,8 +210,13 @@ class Judge:
     def _judge_unknown(place: Place, found: Comparison) -> Verdict | None:
         if place.touch not in {Touch.IMPORT, Touch.MODULE, Touch.SCRIPT} or found.kind is DriftKind.EXTERNAL:
             return None
-        why = (Why(Reason.ABSENT_ALREADY),) if found.kind is DriftKind.DEAD_AT_PIN else found.why
-        return Verdict(state=State.UNDECIDED, consequence=Consequence.OK, why=why)
+        if found.kind is not DriftKind.DEAD_AT_PIN:
+            return Verdict(state=State.UNDECIDED, consequence=Consequence.OK, why=found.why)
+        fails = not (found.after.exists or place.guarded or place.type_checking) and place.certain
+        if fails:
+            why = (Why(Reason.FAILS_ALREADY),)
+            return Verdict(state=State.MISSING, consequence=Consequence.LOOK, why=why)
+        return Verdict(state=State.UNDECIDED, consequence=Consequence.OK, why=(Why(Reason.ABSENT_ALREADY),))
 
     def _judge_gone(self, place: Place, found: Comparison) -> Verdict:
         state = find_gone_state(found)

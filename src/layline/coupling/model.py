@@ -41,8 +41,10 @@ class State(StrEnum):
     """Our override or replacement cannot take what upstream now passes."""
     MISFIT = "replacement fails"
     """The name we patch stays; what our replacement reads, returns or is reached through does not."""
+    MISSING = "missing already"
+    """Neither the pin nor the tip has it: our line fails today."""
     UNDECIDED = "undecided"
-    """Not readable from the source: made at run time, or already absent at the pin."""
+    """Not readable from the source: made at run time, or absent at the pin where it may not matter."""
 
 
 class Consequence(StrEnum):

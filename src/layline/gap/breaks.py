@@ -47,6 +47,8 @@ class Standing(StrEnum):
 
     BREAKS = "break"
     STOPS = "stop applying"
+    FAILS = "fail already"
+    """At the pin as at the tip."""
     LOOK = "need a look"
     FITS = "fit"
 
@@ -57,6 +59,7 @@ def find_standings(gap: Gap) -> dict[str, Standing]:
     patches = [row for row in gap.patches or () if _is_theirs(row)]
     look = {str(one.location) for one in gap.couplings if one.consequence in unsure}
     look |= {str(row.location) for row in patches if row.severity is Severity.LOOK}
+    fails = {str(one.location) for one in gap.couplings if one.state is State.MISSING and one.consequence in unsure}
     broken, stops = set(find_places(gap)), {str(row.location) for row in find_silent(gap)}
     places = {str(one.location) for one in gap.couplings} | {str(row.location) for row in patches} | broken | stops
     return {
@@ -64,6 +67,8 @@ def find_standings(gap: Gap) -> dict[str, Standing]:
         if place in broken
         else Standing.STOPS
         if place in stops
+        else Standing.FAILS
+        if place in fails
         else Standing.LOOK
         if place in look
         else Standing.FITS
@@ -77,18 +82,20 @@ def _is_theirs(row: Drift) -> bool:
 
 
 def find_doubtful(gap: Gap) -> frozenset[str]:
-    """Places that may break or need a look."""
-    return frozenset(place for place, standing in find_standings(gap).items() if standing is Standing.LOOK)
+    """Places that fail already, may break or need a look."""
+    unsure = {Standing.FAILS, Standing.LOOK}
+    return frozenset(place for place, standing in find_standings(gap).items() if standing in unsure)
 
 
 def find_doubtful_rows(gap: Gap) -> list[Coupling | Drift]:
-    """What is said of these places: what may break first, then what only changed, then patches alone."""
+    """What is said of these places: what fails already, then what may break, what only changed, and patches alone."""
     doubtful, order = find_doubtful(gap), (Consequence.MAY_BREAK, Consequence.LOOK)
     found = [one for one in gap.couplings if one.consequence in order and str(one.location) in doubtful]
     told = {str(one.location) for one in found}
     rows = {str(row.location): row for row in reversed(gap.patches or ()) if row.severity is Severity.LOOK}
     patches = [row for place, row in reversed(rows.items()) if place in doubtful - told]
-    return [*sorted(found, key=lambda one: order.index(one.consequence)), *patches]
+    found.sort(key=lambda one: (one.state is not State.MISSING, order.index(one.consequence)))
+    return [*found, *patches]
 
 
 def count_touched(gap: Gap) -> int:

@@ -20,7 +20,6 @@ from layline.gap.breaks import (
     BrokenName,
     Standing,
     common_folder,
-    find_doubtful,
     find_doubtful_rows,
     find_further_patches,
     find_places,
@@ -211,8 +210,10 @@ def _silent_row(gap: Gap, row: Drift, base: str) -> tuple[Inline, ...]:
 
 def _doubtful(gap: Gap, most: int = MOST_COUPLINGS) -> Section:
     found = find_doubtful_rows(gap)
-    places = len(find_doubtful(gap))
-    title = f"Warnings: {count(places, 'place')} {verb(places, 'needs')} a look"
+    standings = Counter(find_standings(gap).values())
+    fails, places = standings[Standing.FAILS], standings[Standing.LOOK]
+    already = f"{count(fails, 'place')} {verb(fails, 'fails')} already, " if fails else ""
+    title = f"Warnings: {already}{count(places, 'place')} {verb(places, 'needs')} a look"
     if not found:
         return Section(title=title, blocks=(Paragraph("None."),))
     base = common_folder([str(one.location) for one in found[:most]])
@@ -277,14 +278,15 @@ def _files(gap: Gap) -> Section:
         counted.setdefault(place.rpartition(":")[0], Counter())[standing] += 1
     fine = {path for path, kinds in counted.items() if not kinds.keys() - {Standing.FITS}}
     hurt = sorted(counted.keys() - fine, key=lambda path: (*(-counted[path][kind] for kind in Standing), path))
+    kinds = [kind for kind in Standing if kind is not Standing.FAILS or any(one[kind] for one in counted.values())]
     rows: tuple[tuple[Inline, ...], ...] = tuple(
-        (Cell(path, code=True), *(str(counted[path][kind]) for kind in Standing)) for path in hurt
+        (Cell(path, code=True), *(str(counted[path][kind]) for kind in kinds)) for path in hurt
     )
     rest = sum(counted[path].total() for path in fine)
     table = Table(
-        columns=("file", *(f"places that {kind.value}" for kind in Standing)),
+        columns=("file", *(f"places that {kind.value}" for kind in kinds)),
         rows=rows,
-        numeric=frozenset(range(1, 1 + len(Standing))),
+        numeric=frozenset(range(1, 1 + len(kinds))),
         caption=f"Every place of {count(len(fine), 'further file')} fits: {rest}." if rest else "",
     )
     errors = sum(1 for path in hurt if counted[path][Standing.BREAKS])

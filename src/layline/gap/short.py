@@ -97,7 +97,8 @@ def cost_sentence(gap: Gap, *, whole: bool = True) -> Inline:
         return ""
     places = find_places(gap)
     if not places:
-        return "Nothing of ours breaks at the tip; the upgrade is a move of the pin and a run of the tests."
+        failing = statements.tell_failing(gap)
+        return f"Nothing of ours breaks at the tip{failing}; the upgrade is a move of the pin and a run of the tests."
     files = len({place.rpartition(":")[0] for place in places})
     fix = f"Work: fix {count(len(places), 'place')} in {count(files, 'file')} ({_how(gap, places)})."
     lines = f" {_tell_lines(gap.effort, whole)}" if gap.effort else ""

@@ -44,11 +44,17 @@ def headline(gap: Gap) -> Inline:
     return join_text(f"{behind}, and ", breaks_phrase(gap), ".")
 
 
+def tell_failing(gap: Gap) -> str:
+    """` (2 places fail already, at the pin as at the tip)`; empty where none does."""
+    fails = sum(standing is Standing.FAILS for standing in find_standings(gap).values())
+    return f" ({count(fails, 'place')} {verb(fails, 'fails')} already, at the pin as at the tip)" if fails else ""
+
+
 def breaks_phrase(gap: Gap) -> Inline:
     """`20 of the 69 places where our code uses it break at the tip, 8 of them by one change (#58)`."""
     places, total = find_places(gap), count_touched(gap)
     if not places:
-        return "none of our code breaks at the tip"
+        return f"none of our code breaks at the tip{tell_failing(gap)}"
     some = f"{len(places)} of the {total} places" if total > 1 else "the only place"
     broken = f"{some} where our code uses it {verb(len(places), 'breaks')} at the tip"
     first = gap.causes[0] if gap.causes else None
@@ -222,7 +228,12 @@ def _coupling_sentences(gap: Gap) -> Iterator[str]:
 
 def _tell_rest(standings: Counter[Standing]) -> str:
     """`; 3 stop applying, 4 need a look, 39 fit`: the places that do not break, each once."""
-    ones = {Standing.STOPS: "stops applying", Standing.LOOK: "needs a look", Standing.FITS: "fits"}
+    ones = {
+        Standing.STOPS: "stops applying",
+        Standing.FAILS: "fails already",
+        Standing.LOOK: "needs a look",
+        Standing.FITS: "fits",
+    }
     told = [
         f"{standings[kind]} {one if standings[kind] == 1 else kind.value}"
         for kind, one in ones.items()

@@ -68,6 +68,29 @@ CASES = [
     # (what it shows, our code, pin, tip, [(touch, target, state, consequence)] beyond "ok")
     ("unchanged", "from keel.run import run\nrun(1)\n", {"keel/run.py": RUN}, {"x.py": ""}, []),
     (
+        "missing at both",
+        "from keel.run import walk\n",
+        {"keel/run.py": RUN},
+        {"x.py": ""},
+        [("imports the name", "keel.run.walk", "missing already", "look at")],
+    ),
+    (
+        "missing at both, and caught",
+        "try:\n    from keel.run import walk\nexcept ImportError:\n    walk = None\n",
+        {"keel/run.py": RUN},
+        {"x.py": ""},
+        [],
+    ),
+    ("missing until the tip", "from keel.run import walk\n", {"keel/run.py": RUN}, {"keel/run.py": "walk = 1\n"}, []),
+    (
+        "missing at both, behind a version that neither has",
+        "import keel\nfrom packaging.version import Version\n\n\ndef f():\n    if True:\n"
+        + OLDER.replace("keel.run import run", "keel.run import walk"),
+        {"keel/run.py": RUN},
+        {"x.py": ""},
+        [],
+    ),
+    (
         "removed",
         "from keel.run import run\nrun(1)\n",
         {"keel/run.py": RUN},
