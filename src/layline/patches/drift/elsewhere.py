@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from layline.core.evidence import Evidence, Location, Severity
 from layline.core.report import Annotation
 from layline.coupling.drift_model import finding_id
-from layline.coupling.model import Consequence, Coupling, Touch
+from layline.coupling.model import Consequence, Coupling, State, Touch
 from layline.patches.drift.rules import RULES
 
 if TYPE_CHECKING:
@@ -51,9 +51,11 @@ class Elsewhere:
 
 
 def tells_elsewhere(item: Coupling) -> bool:
-    """Whether a place outside patches is told: what surely breaks; of overrides and calls also what may."""
+    """Whether a place outside patches is told: what surely breaks or fails already; of overrides, calls also what may."""
     if item.consequence is Consequence.WILL_BREAK:
         return item.touch in TOUCHES
+    if item.state is State.MISSING:
+        return item.consequence is Consequence.LOOK
     return item.consequence is Consequence.MAY_BREAK and item.touch in {Touch.OVERRIDE, Touch.CALL}
 
 

@@ -14,6 +14,7 @@ from layline.core.revision import Commit
 from layline.core.why import Reason, Why, say
 from layline.coupling.drift_model import Drift
 from layline.coupling.roots import Root, explain
+from layline.patches.drift.elsewhere import IMPORTS
 from layline.patches.drift.report import UNCOMPARED
 
 if TYPE_CHECKING:
@@ -96,7 +97,10 @@ def _title(drift: DriftReport, rows: Iterable[Drift]) -> str:
     more = say_others(places)
     counted = {row.location for row in listed if row.severity is Severity.BREAKS and not row.dead_today}
     other = len({item.location for item in drift.elsewhere if item.severity is Severity.BREAKS} - counted)
-    more += [f"{count(other, 'place')} outside patches {verb(other, 'breaks')}"] if other else []
+    if other or not places.total:
+        more.append(f"{count(other, 'place')} outside patches {verb(other, 'breaks')}")
+    failing = sum(item.touch == IMPORTS and item.severity is Severity.LOOK for item in drift.elsewhere)
+    more += [f"{count(failing, 'import')} {verb(failing, 'fails')} already"] if failing else []
     return f"{drift.label}: {say_broken(places)} at {drift.tip.hash[:8]}" + "".join(f"; {part}" for part in more) + "."
 
 
@@ -113,7 +117,7 @@ def say_others(places: Places) -> list[str]:
 def say_broken(places: Places) -> str:
     match places.total:
         case 0:
-            return "no patched place can be judged"
+            return "no patch of ours on it can be judged"
         case 1:
             return "the one patched place breaks" if places.broken else "the one patched place does not break"
     return f"{places.broken or 'none'} of {places.total} patched places {verb(places.broken, 'breaks')}"

@@ -334,8 +334,7 @@ def _find_places(rows: list[Drift], pair: Pair) -> Iterator[Elsewhere]:
 
 
 def _find_elsewhere(pair: Pair) -> Iterator[Elsewhere]:
-    """Every other place of ours that breaks; overrides and calls also where they only may."""
-    severities = {Consequence.WILL_BREAK: Severity.BREAKS, Consequence.MAY_BREAK: Severity.LOOK}
+    """Every other place of ours that breaks or fails already; overrides and calls also where they only may."""
     for item in pair.settled:
         if tells_elsewhere(item):
             yield Elsewhere(
@@ -343,7 +342,7 @@ def _find_elsewhere(pair: Pair) -> Iterator[Elsewhere]:
                 target=item.target,
                 location=item.location,
                 culprit=item.culprit,
-                severity=severities[item.consequence],
+                severity=Severity.BREAKS if item.consequence is Consequence.WILL_BREAK else Severity.LOOK,
                 detail=item.detail or item.state.value,
                 new_target=item.new_target,
                 tip_evidence=item.tip_evidence,
