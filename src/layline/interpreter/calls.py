@@ -20,10 +20,10 @@ from layline.interpreter.state import (
     Flow,
     text_of,
 )
-from layline.interpreter.statements import RAISES
 from layline.interpreter.text_targets import Namings
 from layline.interpreter.values import (
     NONE,
+    RAISES,
     Annotation,
     Argument,
     Called,

@@ -10,10 +10,11 @@ from dataclasses import dataclass
 from layline.interpreter.config_paths import Roots, read_chain
 from layline.interpreter.inner import find_parts, walk
 from layline.interpreter.needs import say_need
-from layline.interpreter.statements import RAISES
 from layline.interpreter.values import (
     FALSE,
+    RAISES,
     TRUE,
+    UNREACHED,
     Argument,
     Called,
     Choice,
@@ -93,7 +94,7 @@ def _recall(known: dict[int, tuple[Value, Value]], value: Value, find: Callable[
 def simplify(value: Value) -> Value:
     """The same truth with nothing in it that cannot change it."""
     if not isinstance(value, Choice | Test):
-        return FALSE if value == RAISES else value
+        return FALSE if value in (RAISES, UNREACHED) else value
     return _recall(_KNOWN.simple, value, _simplify)
 
 

@@ -385,6 +385,8 @@ def _find_assigned(body: list[ast.stmt], before: int) -> dict[str, str]:
             match node:
                 case ast.Global(names=names) | ast.Nonlocal(names=names):
                     found.update((name, ["", ""]) for name in names)
+                case ast.If(body=[ast.Assign(targets=[ast.Name(id=name)])], test=ast.Compare(left=ast.Name(id=asked))):
+                    found.update({name: ["", ""]} if asked == name else {})  # `if x is None: x = …`: one of two values
                 case ast.Assign(targets=[ast.Name(id=name)], value=value):
                     is_plain = isinstance(value, _TELLS_NOTHING) or node.lineno > before
                     found.setdefault(name, []).extend(["", ""] if is_plain else [ast.unparse(value)])

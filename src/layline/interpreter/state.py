@@ -16,7 +16,7 @@ from layline.interpreter.events import Log
 from layline.interpreter.events import Write as WriteEvent
 from layline.interpreter.line_tests import read_words
 from layline.interpreter.undo import Journal
-from layline.interpreter.values import Function, Instance, Literal, Member, Outside, Test, Value, negate
+from layline.interpreter.values import UNREACHED, Function, Instance, Literal, Member, Outside, Test, Value, negate
 from layline.source.fingerprint import text_of as text_of_node
 
 if TYPE_CHECKING:
@@ -269,7 +269,8 @@ def find_restores(events: list[Event], restored: Write) -> None:
     """Mark what one run wrote and puts back as transient, unless it does either the one or the other."""
     for event in reversed(events):
         if isinstance(event, WriteEvent) and same_place(event, restored) and event.deferred == restored.deferred:
-            event.transient = not any(negate(test) in restored.when for test in event.when)
+            is_either = any(negate(test) in restored.when for test in event.when)
+            event.transient = not is_either or UNREACHED in event.when
 
 
 def same_place(left: Write, right: Write) -> bool:

@@ -13,19 +13,20 @@ from layline.interpreter.loops import MOST_ITEMS, note_stop, settle_loop, unfilt
 from layline.interpreter.modules import Scope, resolve_relative
 from layline.interpreter.objects import asks_class
 from layline.interpreter.references import gives_value
+from layline.interpreter.settled import ask_caller, decide_again
 from layline.interpreter.state import Flow, Loop
 from layline.interpreter.strings import fold_operation
 from layline.interpreter.values import (
     EACH,
     NONE,
-    Argument,
+    RAISES,
+    UNREACHED,
     Called,
     Choice,
     Class,
     Element,
     Function,
     Inside,
-    Instance,
     Items,
     Later,
     Literal,
@@ -39,7 +40,6 @@ from layline.interpreter.values import (
     truth,
 )
 
-RAISES = Unknown("an exception")
 _KINDS = {"staticmethod", "classmethod", "property"}
 _LEAVES = {ast.Raise: Flow.RAISE, ast.Continue: Flow.CONTINUE, ast.Break: Flow.BREAK}
 
@@ -119,7 +119,8 @@ class Statements(Expressions):
 
     def _run_return(self, value: Value) -> None:
         local = tuple(test for test, left_behind in self.frame.conditions if not left_behind)
-        self.frame.returns.append((local, value))
+        if UNREACHED not in local:
+            self.frame.returns.append((local, value))
         for found in find_alternatives(value):
             self.mark_used(found)
 
@@ -139,30 +140,19 @@ class Statements(Expressions):
         # a replacement is judged by what its code can do, not by the flag its factory was given today
         known = truth(test) if not self.deferred or isinstance(node.test, ast.Constant) else None
         if known is not None:
-            test, known = self._ask_caller(node.test, test, known, scope)
+            test, known = ask_caller(self, node.test, test, known, scope)
         self.note_test(test, node.test)
         if known is not None:
             return self._inline(body if known else orelse, scope)
+        settled = decide_again(node.test, test, self.frame)
         before = dict(scope.names)
-        yes = self._run_under(test, body, scope)
+        yes = self._run_under(test, body, scope, reached=settled is not False)
         after_yes, scope.names = scope.names, before
-        no = self._run_under(negate(test), orelse, scope)
-        return self._join(test, (yes, after_yes), (no, scope.names), scope)
-
-    def _ask_caller(self, node: ast.expr, test: Value, known: bool, scope: Scope) -> tuple[Value, bool | None]:
-        """In a function that nobody called, defaults of parameters and attributes of its object decide nothing yet."""
-        function = self.frame.function
-        if function is None or len(self.frames) != 2 or isinstance(node, ast.Constant):
-            return test, known
-        names = set(function.defaults)
-        if isinstance(function.bound, Instance):
-            names.update(arg.arg for arg in function.node.args.args[:1])
-        asked = {inner.id for inner in ast.walk(node) if isinstance(inner, ast.Name)} & names
-        if not asked:
-            return test, known
-        open_ = Scope(scope.module, scope, {name: Argument(name) for name in asked})
-        found = self.evaluate(node, open_)
-        return (test, known) if truth(found) is not None else (found, None)
+        no = self._run_under(negate(test), orelse, scope, reached=settled is not True)
+        if settled is None:
+            return self._join(test, (yes, after_yes), (no, scope.names), scope)
+        scope.put({**scope.names, **after_yes} if settled else {**after_yes, **scope.names})
+        return yes if settled else no
 
     def _inline(self, body: list[ast.stmt], scope: Scope) -> Flow:
         """A branch that is surely taken belongs to the block around it."""
@@ -172,10 +162,11 @@ class Statements(Expressions):
                 return flow
         return Flow.FALL
 
-    def _run_under(self, test: Value, body: list[ast.stmt], scope: Scope) -> Flow:
-        self.frame.conditions.append((test, False))
+    def _run_under(self, test: Value, body: list[ast.stmt], scope: Scope, *, reached: bool = True) -> Flow:
+        known = len(self.frame.conditions)
+        self.frame.conditions += [(test, False)] if reached else [(test, False), (UNREACHED, False)]
         flow = self.run_block(body, scope)
-        self.frame.conditions.pop()
+        del self.frame.conditions[known:]
         return flow
 
     def _join(

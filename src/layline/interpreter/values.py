@@ -308,6 +308,10 @@ EACH = Unknown("each")
 """The key of an item that stands for every one of something opaque."""
 LEFT_OUT = Unknown("left out by a filter")
 """What stands in for an item where the filter of its comprehension does not hold: nothing."""
+RAISES = Unknown("an exception")
+"""The test that leads into an `except`."""
+UNREACHED = Unknown("what earlier tests rule out")
+"""A test that does not hold, beside one that says the contrary of what is known."""
 _MOST_ALTERNATIVES = 24
 _MOST_BASES = 12
 

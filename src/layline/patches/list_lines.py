@@ -17,6 +17,7 @@ from layline.patches.wanted import DEAD, NEVER_ACTIVE, find_warnings
 if TYPE_CHECKING:
     from layline.core.patch import Effect, Inventory, Patch
 
+_RULED_OUT = "the tests before this line rule it out"
 _UPSTREAM, _OTHER, _SETTING, _UNNAMED = "upstream", "other", "setting", "unnamed"
 
 
@@ -140,14 +141,14 @@ def _condition(effect: Effect, patch: Patch | None) -> str:
 def _warn(effect: Effect, patch: Patch | None) -> Diagnostic:
     if DEAD in find_warnings(effect, patch):
         return _warn_dead(effect, patch)
-    reason = patch.active_reason if patch is not None else ""
+    reason = patch.active_reason if patch is not None and not patch.active else _RULED_OUT
     return Diagnostic(
         location=effect.location,
         severity=Severity.LOOK,
         code=NEVER_ACTIVE,
         message=_say(effect, patch),
         tail=_condition(effect, patch),
-        details=(("why", reason),) if reason else (),
+        details=(("why", reason),),
     )
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING
 
-from layline.core.condition import ConditionKind, asks_about
+from layline.core.condition import NEVER, ConditionKind, asks_about, find_told
 from layline.core.evidence import Severity
 from layline.core.patch import Style, TargetKind
 
@@ -79,10 +79,15 @@ ALL = Wanted()
 
 def find_warnings(effect: Effect, patch: Patch | None) -> Iterator[str]:
     """Why an effect of a list asks for a look."""
-    if patch is not None and not patch.active:
+    if (patch is not None and not patch.active) or is_ruled_out(effect):
         yield NEVER_ACTIVE
     if is_dead(effect):
         yield DEAD
+
+
+def is_ruled_out(effect: Effect) -> bool:
+    """Tests before its line say the contrary of those around it."""
+    return find_told(effect.when) == NEVER
 
 
 def is_dead(effect: Effect) -> bool:

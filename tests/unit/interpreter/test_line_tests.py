@@ -42,6 +42,7 @@ GATES: list[tuple[str, str | None]] = [
     ("if True:\n    HERE", None),
     ("hits = []\nhits.append(x)\nif hits:\n    HERE", "hits"),
     ("use = env.get('A') == '1'\nif use:\n    HERE", "use (= env.get('A') == '1')"),
+    ("if use is None:\n    use = ask()\nif use:\n    HERE", "use"),
     ("global done\nif done:\n    return\ndone = True\nHERE", "not done"),
     ("with x:\n    if y:\n        return\nHERE", "not y"),
 ]

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from layline.core.condition import ALWAYS, Condition, ConditionKind, combine, negate, say
+from layline.core.condition import ALWAYS, NEVER, Condition, ConditionKind, combine, negate, say
 from layline.core.evidence import Location
 from layline.interpreter.condition_reader import tell_condition
 from layline.interpreter.conditions import Reader, is_vague, simplify
@@ -18,6 +18,7 @@ from layline.interpreter.prefilter import find_handed, look_at
 from layline.interpreter.values import (
     FALSE,
     TRUE,
+    UNREACHED,
     Choice,
     Class,
     Inside,
@@ -89,6 +90,8 @@ class Ways:
 
     def describe(self, event: Event, effect: Effect) -> Condition:
         """Everything between the function an effect is listed under and the write; what a caller decides is said so."""
+        if UNREACHED in getattr(event, "when", ()):
+            return NEVER
         trail: tuple[tuple[Location, ast.AST], ...] = getattr(event, "trail", ())
         _, above = find_listed(event, effect.location, is_named=effect.target is not None)
         places = [*(place for place, _ in trail[:-1]), getattr(event, "at", effect.location)]

@@ -1,0 +1,66 @@
+"""Lines that the tests before them rule out: never run, and told so; what a value is there is not made up."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from layline.patches.guards.show import show_condition
+from layline.patches.list_lines import build_listing
+from snippets import read_files
+
+Row = tuple[str | None, str, str]
+RULED_OUT: list[tuple[str, str, list[Row]]] = [
+    # what, body of `def go(fast, slow=None, names=())` below `import up.a as m`, (target, when, moment) of each row
+    ("left behind by a return", "if fast:\n    return\nif fast:\n    m.f = print\n", [("up.a.f", "never", "install")]),
+    ("in the other branch", "if fast:\n    if not fast:\n        m.f = print\n", [("up.a.f", "never", "install")]),
+    (
+        "one of two is enough",
+        "if fast or slow:\n    return\nif fast and slow:\n    m.f = print\n",
+        [("up.a.f", "never", "install")],
+    ),
+    ("another name", "if fast:\n    return\nif slow:\n    m.f = print\n", [("up.a.f", "not fast and slow", "install")]),
+    (
+        "set again in between",
+        "if fast:\n    return\nfast, slow = names\nif fast:\n    m.f = print\n",
+        [("up.a.f", "not fast and fast", "install")],
+    ),
+    (
+        "filled in between",
+        "if names:\n    return\nfill(names)\nif names:\n    m.f = print\n",
+        [("up.a.f", "not names and names", "install")],
+    ),
+    (
+        "what the other branch put in a table",
+        (
+            "if fast:\n    return\nif fast:\n    table = {'f': m.f}\nelse:\n    table = {}\n"
+            "for name in table.keys():\n    setattr(m, name, print)\n"
+        ),
+        [],
+    ),
+    (
+        "put back, were it ever put there",
+        (
+            "if fast:\n    return\nif fast:\n    old = m.f\ntry:\n    if fast:\n        m.f = print\n    yield\n"
+            "finally:\n    if fast:\n        m.f = old\n"
+        ),
+        [("up.a.f", "never", "transient")],
+    ),
+]
+
+
+@pytest.mark.parametrize(("what", "body", "expected"), RULED_OUT, ids=[row[0] for row in RULED_OUT])
+def test_lines_that_earlier_tests_rule_out(tmp_path: Path, what: str, body: str, expected: list[Row]) -> None:
+    text = "".join(f"    {line}\n" for line in body.splitlines())
+    files = {"own/boot.py": f"import up.a as m\ndef go(fast, slow=None, names=()):\n{text}"}
+    found = read_files(tmp_path, files).unregistered
+    rows = [(item.effect.target, show_condition(item.effect.when), item.effect.moment.value) for item in found]
+    assert rows == expected
+
+
+def test_a_line_that_never_runs_is_a_warning(tmp_path: Path) -> None:
+    source = "import up.a as m\ndef go(fast):\n    if fast:\n        return\n    if fast:\n        m.f = print\n"
+    listing = build_listing(read_files(tmp_path, {"own/boot.py": source}), "own", "up")
+    [told] = [item for group in listing.groups for item in group.items]
+    assert (told.code, told.details) == ("never-active", (("why", "the tests before this line rule it out"),))
