@@ -155,12 +155,12 @@ class Between:
     def find_breaks(self, misfits: Iterable[Judged] = ()) -> Iterator[Break]:
         """Each place once: those that surely do not fit there, then those that only a comparison shows."""
         rows = {(row.location, row.target): row for row in self.rows}
-        ours = {(one.location.path, one.target): one for one in self.couplings}
+        ours = {(one.location.path, one.target, one.touch.value): one for one in self.couplings}
         seen: set[tuple[str, int]] = set()
         for one in misfits:
             seen.add((one.location.path, one.location.line))
             row = rows.get((one.location, one.target))
-            coupling = ours.get((one.location.path, one.target))
+            coupling = ours.get(one.key)
             yield find_break(self.opened, one, row, coupling)
         for row in self.rows:
             place = (row.location.path, row.location.line)
