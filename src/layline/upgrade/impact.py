@@ -42,13 +42,12 @@ def find_hits(ref: str, fleet: Path, progress: Progress = silent) -> tuple[list[
         except Error as error:
             skipped.append(Skipped(project.name, error.message))
             continue
-        for key in workspace.settings.backends:
-            progress(f"asking {workspace.settings.project.name}", number, 0)
-            found = _ask(workspace, key, ref)
-            if isinstance(found, Skipped):
-                skipped.append(found)
-            else:
-                hits.append(found)
+        progress(f"asking {workspace.settings.project.name}", number, 0)
+        asked = [_ask(workspace, key, ref) for key in workspace.settings.backends]
+        mine = [one for one in asked if isinstance(one, Hit)]
+        hits += mine
+        # the commit is one upstream's: the others of a project that has it need not know it
+        skipped += [one.why for one in asked if isinstance(one, _Unread) and not (mine and one.is_unknown)]
     if not hits:
         raise ConfigError(
             f"No project of {fleet} has an upstream with {ref!r}.", hint="Fetch it in their clones first."
@@ -56,12 +55,25 @@ def find_hits(ref: str, fleet: Path, progress: Progress = silent) -> tuple[list[
     return hits, skipped
 
 
-def _ask(workspace: Workspace, key: str, ref: str) -> Hit | Skipped:
-    name = workspace.settings.project.name
+@dataclass(frozen=True, slots=True)
+class _Unread:
+    """A backend of a project that could not be asked."""
+
+    why: Skipped
+    is_unknown: bool
+    """Its upstream does not have the commit."""
+
+
+def _ask(workspace: Workspace, key: str, ref: str) -> Hit | _Unread:
+    name, is_unknown = workspace.settings.project.name, False
     try:
-        return Hit(name, key, judge_commit(workspace, key, *find_ends(workspace, key, ref)))
+        workspace.open_backend(key)
+        is_unknown = True
+        ends = find_ends(workspace, key, ref)
+        is_unknown = False
+        return Hit(name, key, judge_commit(workspace, key, *ends))
     except Error as error:
-        return Skipped(f"{name} {key}", error.message)
+        return _Unread(Skipped(f"{name} {key}", error.message), is_unknown=is_unknown)
 
 
 def find_ends(workspace: Workspace, key: str, ref: str) -> tuple[str, str]:
