@@ -72,8 +72,8 @@ class _Loading:
     def load(self, first: str) -> Iterator[Circle]:
         """What fails on the way; loading goes on behind it."""
         # not by recursion: chains of imports are longer than Python's stack is deep
-        stack: list[tuple[str, Iterator[str | Circle]]] = [(first, self._run(first))]
-        self.reached[first] = 0
+        stack: list[tuple[str, Iterator[str | Circle]]] = [("", _open(first))]
+        self.reached[""] = 0
         while stack:
             match next(stack[-1][1], None):
                 case Circle() as circle:
@@ -96,7 +96,7 @@ class _Loading:
             holder = absolute_name(name, package=entry.is_package, level=item.level, name=item.module)
             if holder is None:
                 continue
-            yield from reversed([holder, *parents(holder)])
+            yield from _open(holder)
             if item.name in {None, "*"} or self._has(holder, item.name or ""):
                 continue
             inner = f"{holder}.{item.name}"
@@ -120,6 +120,11 @@ class _Loading:
     def _makes_later(self, holder: str, name: str) -> bool:
         module = self.index.module(holder)
         return module is not None and any(made == name for made, _ in _find_made(module))
+
+
+def _open(module: str) -> Iterator[str]:
+    """What is loaded for a module: the packages that it stands in come first."""
+    yield from reversed([module, *parents(module)])
 
 
 def _find_made(module: Module) -> Iterator[tuple[str, int]]:

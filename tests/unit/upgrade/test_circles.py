@@ -50,6 +50,14 @@ CIRCLES = [
 ]
 
 
+def test_the_packages_of_a_file_are_loaded_before_it(tmp_path: Path) -> None:
+    """`own/__init__.py` imports the file: whoever asks for the file has loaded the package, and with it the file."""
+    history = History.start(tmp_path / "up")
+    history.commit("start", {"own/__init__.py": "from own.use import one\n", "own/use.py": "one = 1\n"})
+    tree = Tree(open_repository(tmp_path / "up"), history.commits[-1])
+    assert find_circle("own.use", build_index([Part(tree=tree)])) is None
+
+
 @pytest.mark.parametrize(("one", "two", "expected"), [pytest.param(*row[1:], id=row[0]) for row in CIRCLES])
 def test_a_circle_is_told_where_loading_surely_fails(tmp_path: Path, one: str, two: str, expected: str | None) -> None:
     files = {"keel/__init__.py": "", "keel/a.py": one, "keel/b.py": two, "keel/c.py": "", "keel/d.py": "one = 1\n"}
