@@ -49,7 +49,7 @@ def test_a_record_of_another_day_or_upstream_is_named(project: Path, capsys: pyt
     write(project / "layline.toml", SETTINGS + engine)
     assert run(project, "--date", "2026-05-01", "--format", "json") == 0
     doubtful = {item["what"]: item["why"] for item in json.loads(capsys.readouterr().out)["doubtful"]}
-    assert doubtful["engine-upstream-main"] == "is dated 2026-05-08, after the day it was looked at, 2026-05-01"
+    assert doubtful["engine-upstream-main"] == "is dated 2026-05-08, later than today (2026-05-01)"
     assert run(project, "--date", "2026-06-01") == 0
     said = " ".join(capsys.readouterr().out.split())
     foreign = "compares with https://github.com/example/engine; layline.toml names https://github.com/example/motor"

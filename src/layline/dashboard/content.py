@@ -109,7 +109,7 @@ def load_data(root: Path, folder: str, *schemas: str) -> Iterator[tuple[str, dic
         plain = codec.parse_json(read_text(root, relative, limit=LARGEST_DATA), where=relative)
         schema = plain.get("schema") if isinstance(plain, dict) else None
         if not DATA_NAME.match(file.name):
-            yield Skipped(relative, "its name cannot become an address")
+            yield Skipped(relative, "its name cannot be used in a web address")
         elif isinstance(plain, dict) and schema in schemas:
             yield file.name.removesuffix(".json"), plain
         else:

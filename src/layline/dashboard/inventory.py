@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from layline.core.drift import DriftKind
 from layline.core.evidence import Evidence
 from layline.core.report import Cell
 from layline.render.inline import link_of
@@ -123,23 +124,35 @@ class InventoryView:
     pin: str
     tip: str
 
-    def _places(self, *severities: str) -> int:
+    def _find(self, holds: Callable[[EffectView], bool]) -> set[str]:
         effects = [*(effect for row in self.rows for effect in row.effects), *self.unregistered]
-        return len({effect.location for effect in effects if not severities or effect.severity in severities})
+        return {effect.location for effect in effects if holds(effect)}
 
     @property
     def places(self) -> int:
         """Places of ours (file and line) where something of the upstream is patched."""
-        return self._places()
+        return len(self._find(lambda effect: bool(effect.location)))
+
+    def _broken(self) -> set[str]:
+        return self._find(lambda effect: effect.severity == "breaks")
+
+    def _dead(self) -> set[str]:
+        return self._find(lambda effect: effect.drift == DriftKind.DEAD_AT_PIN.value) - self._broken()
 
     @property
     def broken(self) -> int:
         """Places whose patch breaks at the tip."""
-        return self._places("breaks")
+        return len(self._broken())
+
+    @property
+    def dead(self) -> int:
+        """Places that do nothing today already."""
+        return len(self._dead())
 
     @property
     def doubtful(self) -> int:
-        return self._places("look")
+        """The other places that need a look: each counts once, as in the answer of `patches drift`."""
+        return len(self._find(lambda effect: effect.severity == "look") - self._broken() - self._dead())
 
     @property
     def has_drift(self) -> bool:

@@ -83,7 +83,7 @@ def refuse_emptying(place: Path, wanted: Path) -> None:
     """A site with reports is not replaced by one without any: a misspelt folder is likelier than that."""
     if any(any((place / folder).glob("**/*.html")) for folder in _WITH_REPORTS):
         raise ConfigError(
-            f"The project has no report, patch inventory or campaign, but the site in {wanted} shows some; it stays.",
+            f"The project has no report, patch inventory or campaign, but the site in {wanted} shows some. It was left unchanged.",
             hint="Check project.docs in layline.toml, or remove the old site yourself.",
         )
 

@@ -42,7 +42,7 @@ def find_doubtful(records: Records, upstreams: Mapping[str, str], today: date | 
     dated += [(item.record.report_id, item.record.generated_at[:10]) for item in records.periodic]
     for name, stamp in dated:
         if is_future(stamp, today):
-            yield Skipped(name, f"is dated {stamp}, after the day it was looked at, {today}")
+            yield Skipped(name, f"is dated {stamp}, later than today ({today})")
 
 
 def _find_contradictions(record: GapRecord, upstream: str | None) -> Iterator[Skipped]:

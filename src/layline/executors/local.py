@@ -75,7 +75,7 @@ class LocalExecutor:
     def measure(self, name: str, job: Plain, on: Machine, limit_s: float, tell: Tell = ignore) -> Plain:
         """At most once, in a process of its own."""
         if not read_machine().count(on.kind):
-            raise ConfigError(f"This machine is no {on.kind}.")
+            raise ConfigError(f"This machine is not a {on.kind}.")
         self.tally.attempts += 1
         worker = self._start()
         self._send(worker, 0, name, job, tells=tell is not ignore)

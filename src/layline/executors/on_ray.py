@@ -26,7 +26,7 @@ HERE = "local"
 _AHEAD = 1
 """Jobs on their way for each core of the cluster; with more, others would wait behind them."""
 _START_S = 120.0
-_HINT = "`ray start --head` begins one. Ray and Python must be the same everywhere, and RAY_AUTH_MODE and its token."
+_HINT = "`ray start --head` starts one. Every node needs the same Ray, Python, RAY_AUTH_MODE and token."
 _HEAR_S = 1.0
 """So often a run is asked how far it is."""
 _LOOK_S = 10.0

@@ -45,11 +45,26 @@ def tell_asked(gap: Gap, most: int = 3, *, whole: bool = True) -> Inline:
     ]
     rest = len(gap.asked) - len(shown)
     names = listed_text([*shown, *([f"{count(rest, 'further key')}"] if rest else [])])
-    asks = "asks" if len(lines) == 1 else "ask"
-    keys = count(len(gap.asked), "key")
-    told = f"At least {count(len(lines), 'line')} of our code {asks} for {keys} that the tip does not know"
-    stops = ". A patch behind such a key stops applying when the key leaves our YAML."
-    return join_text(told, ": " if whole else "", names if whole else "", stops)
+    asks = f"At least {count(len(lines), 'line')} of our code {'asks' if len(lines) == 1 else 'ask'} for"
+    if not whole:
+        return f"{asks} such keys: a patch behind one stops applying when the key leaves our YAML."
+    told = f"{asks} {count(len(gap.asked), 'key')} that the tip does not know: "
+    return join_text(told, names, ". A patch behind such a key stops applying when the key leaves our YAML.")
+
+
+def tell_unmade(gap: Gap, *, whole: bool = True) -> str:
+    """Classes that we replace by name and that nobody makes by name at the tip; empty where there are none. `whole`:
+    with their names.
+    """
+    unmade = {one.target for one in gap.successors if one.is_unmade}
+    homes = {one.target: one.new_target for one in gap.couplings if one.new_target and one.target in unmade}
+    names = list(dict.fromkeys(home.rpartition(".")[2] for home in homes.values()))
+    if not names:
+        return ""
+    classes = f"{count(len(homes), 'class')} that we replace"
+    are = "is" if len(homes) == 1 else "are"
+    named = f" ({listed(names, most=3)})" if whole else ""
+    return f"{classes} {are} not constructed by name at the tip: replacing the new name{named} changes nothing."
 
 
 def tell_follows(gap: Gap, most: int = 3, *, whole: bool = True) -> Inline:
@@ -73,5 +88,7 @@ def tell_follows(gap: Gap, most: int = 3, *, whole: bool = True) -> Inline:
     total = count(len(gap.follows), "method")
     if not whole:
         return join_text(f"{total} of ours need more than the new address of a class, by ", listed_text(named), ".")
-    told = f"For {total} of ours the new address of a class is not enough: what they override takes other arguments or "
-    return join_text(told, "sets other attributes at the tip, by ", listed_text(named), ".")
+    told = (
+        f"{total} of ours need more than the new address of a class: what they override takes other arguments or sets "
+    )
+    return join_text(told[:1].upper() + told[1:], "other attributes, by ", listed_text(named), ".")

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
 from layline.change.homes import may_replace
 from layline.core.drift import DriftKind
 from layline.core.evidence import Severity
-from layline.core.why import Reason, say
+from layline.core.why import PROBLEMS, Reason, Why, say
 from layline.coupling.drift_model import find_breaking
 from layline.coupling.model import Consequence, State
 from layline.gap.causes import find_culprit
@@ -81,6 +82,17 @@ def _is_theirs(row: Drift) -> bool:
     return row.kind is not DriftKind.EXTERNAL or row.has(Reason.ADDS_MISSING, Reason.OUR_ADDITION)
 
 
+def find_rewritten(gap: Gap) -> frozenset[str]:
+    """Places that fit, and stand inside a method of ours that has to be written anew."""
+    spans = [(one.location.path, one.location.line, one.last) for one in gap.follows]
+    fitting = [place.rpartition(":") for place, standing in find_standings(gap).items() if standing is Standing.FITS]
+    return frozenset(
+        f"{path}:{line}"
+        for path, _, line in fitting
+        if any(path == where and first <= int(line) <= last for where, first, last in spans)
+    )
+
+
 def find_doubtful(gap: Gap) -> frozenset[str]:
     """Places that fail already, may break or need a look."""
     unsure = {Standing.FAILS, Standing.LOOK}
@@ -128,13 +140,34 @@ class BrokenName:
     places: tuple[str, ...]
     removed: str | None = None
     """The commit that removed it, where others had moved it before."""
+    is_bare: bool = False
+    """No more is known of it than its state."""
+    also: tuple[str, ...] = ()
+    """Names to which the same happened by the same commits."""
 
 
 def group_broken(gap: Gap) -> list[BrokenName]:
-    """Every place that breaks, under the name it uses; names with most places first."""
-    left = {one.target: one for one in gap.successors}
+    """Every place that breaks, under the names it uses; what happened to several is told once, most places first."""
+    alike: dict[tuple[object, ...], list[BrokenName]] = {}
+    for one in _group_names(gap):
+        apart = one.target if one.is_bare else ""
+        alike.setdefault((apart, one.said, one.culprits, one.removed), []).append(one)
+    found = [
+        replace(
+            rows[0],
+            places=tuple(dict.fromkeys(place for row in rows for place in row.places)),
+            also=tuple(row.target for row in rows[1:]),
+        )
+        for rows in alike.values()
+    ]
+    return sorted(found, key=lambda row: (-len(row.places), row.target))
+
+
+def _group_names(gap: Gap) -> list[BrokenName]:
+    """The same, one by one."""
+    left, clashes = {one.target: one for one in gap.successors}, _find_clashes(gap)
     rows = [
-        (one.target, str(one.location), _say_coupling(one, left.get(one.target)), one.culprit)
+        (one.target, str(one.location), _say_coupling(one, left.get(one.target), clashes), one.culprit)
         for one in gap.couplings
         if one.consequence is Consequence.WILL_BREAK
     ]
@@ -155,6 +188,7 @@ def group_broken(gap: Gap) -> list[BrokenName]:
         BrokenName(
             target=target,
             said=_tell_module(gap, target, min(said for _, said, _ in inside)),
+            is_bare=min(said for _, said, _ in inside)[0] == _BARE and not _find_module(gap, target),
             culprits=tuple(dict.fromkeys(culprit for _, _, culprit in inside if culprit)),
             places=tuple(dict.fromkeys(place for place, _, _ in inside)),
             removed=removed.get(target),
@@ -164,27 +198,46 @@ def group_broken(gap: Gap) -> list[BrokenName]:
     return sorted(found, key=lambda row: (-len(row.places), row.target))
 
 
+def _find_clashes(gap: Gap) -> dict[str, int]:
+    """New addresses at which several names meet that our patches replace, with how many: the last replacement wins."""
+    patched = {row.target for row in gap.patches or () if row.target}
+    homes = {one.target: one.new_target for one in gap.couplings if one.new_target and one.target in patched}
+    return {home: number for home, number in Counter(homes.values()).items() if number > 1}
+
+
 def _tell_module(gap: Gap, target: str, said: tuple[int, str]) -> str:
     """What is told of a name, and where nothing is, whether the package it stood in is a module now."""
     weight, text = said
+    return f"{text}; its package is a module now" if weight == _BARE and _find_module(gap, target) else text
+
+
+def _find_module(gap: Gap, target: str) -> str | None:
+    """The package that the name stood in, where it is a module now."""
     folders = (one.path.replace("/", ".") for one in gap.packages if one.is_module)
-    home = next((folder for folder in folders if target.startswith(f"{folder}.")), None)
-    return f"{text}; its package is a module now" if weight == _BARE and home else text
+    return next((folder for folder in folders if target.startswith(f"{folder}.")), None)
 
 
-def _say_coupling(one: Coupling, left: Successor | None) -> tuple[int, str]:
+def _say_coupling(one: Coupling, left: Successor | None, clashes: Mapping[str, int]) -> tuple[int, str]:
     """What became of the name, with how much the words tell: an address first, then a reason, then the state alone."""
     state = say_state(one.state.value)
     if one.new_target:
         differs = f"; {left.short}" if left is not None and left.short else ""
-        return 0, f"{state}, now {one.new_target}{differs}"
+        number = clashes.get(one.new_target, 0)
+        meet = f"; {number} names that we replace are one there, so the last replacement wins" if number else ""
+        return 0, f"{state}, now {one.new_target}{differs}{meet}"
     if one.near:
         return 1, f"{state}; {one.near} may take its place"
-    if left is not None and left.instead:
+    if left is not None and say_instead(left):
         return 1, f"{state}; {say_instead(left)}"
     if one.state in {State.REMOVED, State.UNBOUND} or not one.detail:
         return _BARE, state
-    return 1, f"{state}: {say(one.why[0]) if one.why else one.detail}"
+    return 1, _say_problem(one.why) or f"{state}: {say(one.why[0]) if one.why else one.detail}"
+
+
+def _say_problem(reasons: Iterable[Why]) -> str:
+    """What is wrong with our code: a whole sentence, which needs no state before it; empty where no reason is one."""
+    whole = PROBLEMS | {Reason.OVERRIDE_MISFITS, Reason.BYPASSED}
+    return next((say(why) for why in reasons if why.reason in whole), "")
 
 
 def _say_patch(row: Drift, left: Successor | None) -> tuple[int, str]:
@@ -194,10 +247,10 @@ def _say_patch(row: Drift, left: Successor | None) -> tuple[int, str]:
     near = row.suggestion
     if row.kind is DriftKind.REMOVED and near is not None and may_replace(near, row.target or ""):
         return 1, f"{kind}; {near.target} may take its place"
-    if row.kind is DriftKind.REMOVED and left is not None and left.instead:
+    if row.kind is DriftKind.REMOVED and left is not None and say_instead(left):
         return 1, f"{kind}; {say_instead(left)}"
     alone = row.kind is DriftKind.REMOVED or not reasons
-    return (_BARE, kind) if alone else (1, f"{kind}: {say(reasons[0])}")
+    return (_BARE, kind) if alone else (1, _say_problem(reasons) or f"{kind}: {say(reasons[0])}")
 
 
 def say_kind(row: Drift) -> str:

@@ -40,6 +40,8 @@ class Follow:
     """A method of ours that overrides one of an upstream class which has a new address."""
 
     location: Location
+    last: int
+    """The last line of ours."""
     target: str
     """Upstream's method, by its name at the pin."""
     arrival: str
@@ -71,7 +73,14 @@ def find_follows(comparer: Comparer, places: Iterable[Place], read_text: Callabl
         if changes:
             now = comparer.tip.resolve(arrival).definition
             takes = _name_parameters(trail.pin), _name_parameters(now)
-            yield Follow(location=place.location, target=place.target, arrival=arrival, takes=takes, changes=changes)
+            yield Follow(
+                location=place.location,
+                last=place.location.line + _count_below(node),
+                target=place.target,
+                arrival=arrival,
+                takes=takes,
+                changes=changes,
+            )
 
 
 def say_change(one: Follow) -> str:
@@ -82,7 +91,12 @@ def say_change(one: Follow) -> str:
     parts += [f"no longer sets self.{listed(unset, most=6)}, which ours reads"] if unset else []
     sizes = [size for change in one.changes for size in change.sizes]
     parts += [f"no longer unpacks {name} into {number} sizes, as ours does" for name, number in sizes]
-    return "; ".join(parts) or "other parameters on the way, the same at the tip"
+    return "; ".join(parts) or "its parameters changed on the way, and are as before at the tip"
+
+
+def _count_below(node: ast.stmt | None) -> int:
+    """Lines of a definition after its first."""
+    return (node.end_lineno or node.lineno) - node.lineno if node is not None else 0
 
 
 def _name_parameters(found: Definition | None) -> tuple[str, ...]:

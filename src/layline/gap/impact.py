@@ -26,7 +26,7 @@ from layline.gap.reach import list_beyond
 from layline.gap.successors import Successor, find_successors
 from layline.gap.surface.compare import compare_surface
 from layline.gap.surface.key_losses import name_losses
-from layline.gap.surface.known_keys import find_sections, find_told, read_known
+from layline.gap.surface.known_keys import find_defaults, find_sections, find_told, read_known
 from layline.gap.surface.yaml_keys import find_stale_keys, join_beyond, read_yaml_keys, spell_out
 from layline.history.commits import read_bodies
 from layline.history.timeline import Timeline, read_timeline
@@ -62,6 +62,8 @@ class Impact:
     """Stale keys that our code asks for by name, with its lines."""
     read_files: tuple[tuple[str, tuple[Location, ...]], ...] = ()
     """Files of upstream that our code names and the tip no longer has, with its lines."""
+    defaults: tuple[tuple[str, str, str], ...] = ()
+    """Stale keys whose new name has another number as its default: key, default at the pin, default at the tip."""
     skipped: tuple[Skipped, ...] = ()
 
 
@@ -133,7 +135,15 @@ def measure_impact(pair: Pair) -> Impact:
         shims=tuple(find_shims(indexes[1])),
         tests=tuple(find_lost_imports(workspace.tree, packages, *resolvers)),
         follows=tuple(_read_follows(pair, couplings)),
-        successors=tuple(find_successors(pair.comparer, _list_lost(couplings, pair.owned))),
+        successors=tuple(
+            find_successors(
+                pair.comparer,
+                _list_lost(couplings, pair.owned),
+                {target for _, target in pair.owned},
+                read_bodies(pair.upstream, pair.pin, pair.tip),
+            )
+        ),
+        defaults=tuple(find_defaults(gone_keys, options, now.names)),
         asked=tuple(find_texts(workspace.tree, {one.key for one in gone_keys if "." in one.key})),
         read_files=tuple((lost_files[text], places) for text, places in find_texts(workspace.tree, lost_files.keys())),
         skipped=(

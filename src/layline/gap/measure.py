@@ -90,8 +90,7 @@ def measure_between(
     dependencies, skipped = _read_dependencies(upstream, history, pair.settings, sides)
     places = find_broken_places(impact.couplings, patches or ())
     packages, mentions = _find_named(pair, sides, history)
-    demands = find_demands(_find_deletions(packages, mentions), dependencies, impact.stale_keys, impact.follows)
-    causes = tuple(_size_causes(workspace, find_causes(history.log, impact.couplings, patches or (), demands)))
+    causes = tuple(_find_causes(workspace, history, (patches or (), impact), dependencies, (packages, mentions)))
     return Gap(
         key=key,
         label=pair.settings.label or key,
@@ -110,7 +109,7 @@ def measure_between(
         releases=history.releases,
         other_tags=history.other_tags,
         release=history.release,
-        branch=history.branch,
+        branch=_name_lacking(upstream, history, causes),
         last_move=_read_last_move(workspace, key),
         footprint=measure_footprint(workspace.downstream, workspace.commit, pair.settings, key),
         churn=measure_churn(history.diff, pair.settings.churn),
@@ -134,6 +133,7 @@ def measure_between(
         asked=impact.asked,
         read_files=impact.read_files,
         mentions=mentions,
+        defaults=impact.defaults,
         skipped=(*skipped, *impact.skipped, *unread),
     )
 
@@ -152,6 +152,16 @@ def _read_both(
         return reading.result(), ours
     finally:
         pool.shutdown(wait=False)
+
+
+def _name_lacking(upstream: Repository, history: History, causes: Iterable[Cause]) -> ReleaseBranch | None:
+    """The branch of the coming release, with the changes that ask something of us and that it does not have."""
+    if history.branch is None:
+        return None
+    there = tuple(read_log(upstream, history.sides[0].commit.hash, history.branch.commit))
+    known = {one.hash for one in there} | {one.pull_request for one in there if one.pull_request}
+    without = (one.name for one in causes if one.commit not in known and one.number not in known)
+    return replace(history.branch, without=tuple(without))
 
 
 def _find_used(impact: Impact, patches: Iterable[Drift]) -> set[str]:
@@ -251,9 +261,17 @@ def _read_history(upstream: Repository, backend: Backend, ends: Endpoints) -> Hi
     )
 
 
-def _size_causes(workspace: Workspace, causes: Iterable[Cause]) -> Iterator[Cause]:
-    read = cache(workspace.tree.read_text)
-    for cause in causes:
+def _find_causes(
+    workspace: Workspace,
+    history: History,
+    ours: tuple[tuple[Drift, ...], Impact],
+    dependencies: Dependencies,
+    named: tuple[tuple[PackageChange, ...], Mentions],
+) -> Iterator[Cause]:
+    """Upstream changes that break places of ours or ask something else of us, with the lines behind them."""
+    (patches, impact), read = ours, cache(workspace.tree.read_text)
+    demands = find_demands(_find_deletions(*named), dependencies, impact.stale_keys, impact.follows)
+    for cause in find_causes(history.log, impact.couplings, patches, demands):
         yield replace(cause, lines=measure_effort(read, (*cause.places, *cause.again)).lines)
 
 

@@ -207,6 +207,8 @@ class Gap:
     """Files of upstream that our code names and the tip no longer has, with its lines."""
     mentions: tuple[tuple[str, tuple[str, ...]], ...] = ()
     """Packages that upstream deleted, each with our YAML files that name it."""
+    defaults: tuple[tuple[str, str, str], ...] = ()
+    """Stale keys whose new name has another number as its default: key, default at the pin, default at the tip."""
     skipped: tuple[Skipped, ...] = field(default=())
 
     @property

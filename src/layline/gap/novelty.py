@@ -25,7 +25,7 @@ _NEW = re.compile(
     r"^(?:\[[^\]]*\]\s*)*(?:add|support|enable|introduce|implement|allow|new|initial)\w*\b", re.IGNORECASE
 )
 """How the title of a pull request says that it brings something new."""
-_MOST_AREAS, _MOST_PER_AREA, _MOST_MODULES = 4, 2, 5
+_MOST_AREAS, _MOST_PER_AREA, _MOST_MODULES = 4, 2, 3
 _SHARED = frozenset({"common", "base", "utils", "shared", "tools"})
 _UNTOLD = frozenset({"other", "docs", "tests", "workflows"})
 _ASIDE = ("experiments", "experimental", "tests", "examples")
@@ -62,13 +62,8 @@ def tell_gone(gap: Gap) -> tuple[Inline, ...]:
         if files:
             told = _tell_deleted(gap, package, len(places), files)
             deleted.append((-len(places) - len(files), package.path, told))
-        else:
-            dissolved.append(
-                (
-                    len(places),
-                    f"{package.path} ({count(len(places), 'place')}{', a module now' if package.is_module else ''})",
-                )
-            )
+        elif not package.is_module:  # its names are under a module of the same path: the rows tell where
+            dissolved.append((len(places), f"{package.path} ({count(len(places), 'place')})"))
     rest = [text for _, text in sorted(dissolved, key=_most_first)]
     gone = f"{'Other packages' if deleted else 'Packages'} that we use and upstream removed: {listed(rest, most=4)}."
     return (*(text for _, _, text in sorted(deleted, key=lambda one: one[:2])), *((gone,) if rest else ()))

@@ -58,10 +58,10 @@ def weigh(step: PlanStep) -> tuple[int, bool, int]:
 
 
 def say_breaks(step: PlanStep) -> str:
-    """`breaks 4 places of ours, 3 of them again (7 lines)`; empty where nothing breaks."""
+    """`breaks 4 places, 3 of them again (7 lines)`; empty where nothing breaks."""
     if not step.places and not step.again:
         return ""
-    told = f"breaks {count(step.places + step.again, 'place')} of ours"
+    told = f"breaks {count(step.places + step.again, 'place')}"
     again = (f", {step.again} of them again" if step.places else " again") if step.again else ""
     lines = f" ({count(step.lines, 'line')})" if step.lines else ""
     return f"{told}{again}{lines}"
@@ -76,13 +76,9 @@ def say_asks(asks: Demand, files: int | None = None) -> list[str]:
     """What a commit asks of us beside our code, in clauses; `files` of ours name what it deletes."""
     named = f", named in {count(files, 'YAML file')} of ours" if files else ""
     return [
-        *([f"changes upstream's side of {count(asks.methods, 'override')} of ours"] if asks.methods else []),
+        *([f"changes the methods behind {count(asks.methods, 'override')} of ours"] if asks.methods else []),
         *([f"deletes {listed(list(asks.deletes))}{named}"] if asks.deletes else []),
-        *(
-            [f"drops {count(len(asks.keys), 'key')} that {count(asks.lines, 'YAML line')} of ours set"]
-            if asks.keys
-            else []
-        ),
+        *([f"drops {count(len(asks.keys), 'key')} of our YAML ({count(asks.lines, 'line')})"] if asks.keys else []),
         *([f"switches {listed(list(asks.off))} off in upstream's CI"] if asks.off else []),
         *([f"needs {listed(list(asks.needs), most=3)}"] if asks.needs else []),
     ]

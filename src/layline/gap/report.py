@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from layline.core.prose import count, listed, shorten, verb
 from layline.core.report import Bullets, Paragraph, Report, Section, Table
 from layline.gap import need_statements, statements
-from layline.gap.beside import tell_asked, tell_follows
+from layline.gap.beside import tell_asked, tell_follows, tell_unmade
 from layline.gap.breaks import BrokenName, count_touched, find_places, find_silent, group_broken
 from layline.gap.cells import change_cell, commit_cell, join_text, listed_text, own_place
 from layline.gap.novelty import build_novelties, tell_gone
@@ -197,12 +197,12 @@ def _integration(gap: Gap) -> Section:
         names = listed(list(dict.fromkeys(row.patch for row in silent)), most=2)
         places = f"{count(len(silent), 'patched place')} {verb(len(silent), 'stops')}"
         lines.append(f"{places} applying without an error: {names}.")
-    lines += [told for told in (tell_follows(gap, whole=False), tell_asked(gap, whole=False)) if told]
+    further = tell_follows(gap, whole=False), tell_unmade(gap, whole=False), tell_asked(gap, whole=False)
+    lines += [told for told in further if told]
     shown = rows[: 0 if gap.follows else MOST_RISKS]  # one page: what is left to do after them weighs more
     risks = tuple(_risk(gap, row) for row in shown)
     left = len(find_places(gap)) - len({place for row in shown for place in row.places})
-    other = "other " if shown else ""
-    more = (f"The {other}{count(left, 'place')} that break: see the detailed report.",) if left > 0 else ()
+    more = (f"The other {count(left, 'place')} that break: see the detailed report.",) if left > 0 and shown else ()
     items = (*lines, *risks, *more)
     return Section(title="Integration layer", blocks=(Bullets(items),))
 
@@ -220,5 +220,6 @@ def _tell_keys(gap: Gap) -> Inline:
 
 def _risk(gap: Gap, row: BrokenName) -> Inline:
     """One upstream name with how many places of ours stand on it."""
-    text = f"{count(len(row.places), 'place')}: {row.target}, {shorten(row.said, 90)} (first: "
+    also = f" and {len(row.also)} more" if row.also else ""
+    text = f"{count(len(row.places), 'place')}: {row.target}{also}, {shorten(row.said, 90)} (first: "
     return text, own_place(gap, row.places[0], text=row.places[0].rpartition("/")[2]), ")."

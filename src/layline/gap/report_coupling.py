@@ -7,7 +7,7 @@ from collections import Counter
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from layline.change.surface import SurfaceChange
+from layline.change.surface import StaleKey, SurfaceChange
 from layline.core.evidence import Evidence
 from layline.core.prose import count, listed, shorten, verb
 from layline.core.report import Cell, Paragraph, Section, Table
@@ -103,7 +103,7 @@ def _broken(gap: Gap) -> Section:
     table = Table(
         columns=("upstream name", "what became of it", "since", "our places"),
         rows=tuple(_broken_row(gap, row, base) for row in rows),
-        caption=f"{below}A place that uses several names is listed under each and counted once. The appendix has every "
+        caption=f"{below}A place that uses several names is listed under each and counted once; the appendix has each "
         "row with its lines at pin and tip.",
     )
     return Section(title=title, blocks=(table,))
@@ -121,7 +121,8 @@ def _broken_row(gap: Gap, row: BrokenName, base: str) -> tuple[Inline, ...]:
         since += [", ", cell] if since else [cell]
     if row.removed is not None and row.removed not in row.culprits:
         since += [", removed by ", change_cell(gap, row.removed, gap.numbers.get(row.removed))]
-    return Cell(row.target, code=True), row.said, tuple(since) or "—", tuple(pieces)
+    names = [piece for name in (row.target, *row.also) for piece in (", ", Cell(name, code=True))][1:]
+    return tuple(names), row.said, tuple(since) or "—", tuple(pieces)
 
 
 def _rows(gap: Gap) -> Section:
@@ -203,9 +204,10 @@ def _silent_row(gap: Gap, row: Drift, base: str) -> tuple[Inline, ...]:
     """Why our code skips the write, and what upstream does itself; all else of the target is in the appendix."""
     place, name, *_, tip = _patch_row(gap, row, base)
     words = dict(gap.done).get(str(row.location))
-    own = [f"upstream's target reads {listed(list(words))} itself at the tip, as our replacement does"] if words else []
+    reads = f"its target reads {listed(list(words))}, as ours does" if words else ""
+    own = [f"can be deleted: upstream does it itself at the tip ({reads})"] if words else []
     guards = [say(one) for one in row.reasons if one.reason in _GUARDS]
-    return place, name, "; ".join([*own, *guards]) or row.detail, tip
+    return place, name, "; ".join(own or guards) or row.detail, tip
 
 
 def _doubtful(gap: Gap, most: int = MOST_COUPLINGS) -> Section:
@@ -319,7 +321,7 @@ def _stale(gap: Gap, most: int) -> Section:
             str(stale.lines),
             change_cell(gap, stale.culprit, gap.numbers.get(stale.culprit)) if stale.culprit else "—",
             evidence_cell(stale.pin_evidence),
-            stale.suggestion or "—",
+            _tell_near(gap, stale),
         )
         for stale in gap.stale_keys[:most]
     )
@@ -341,6 +343,12 @@ def _stale(gap: Gap, most: int) -> Section:
     return Section(title=title, blocks=(*([Paragraph(told)] if told else []), table))
 
 
+def _tell_near(gap: Gap, stale: StaleKey) -> str:
+    """The new name of a key, and where another number is its default, both: it may count something else."""
+    defaults = (f" (default {was} → {now}: check the unit)" for key, was, now in gap.defaults if key == stale.key)
+    return f"{stale.suggestion}{next(defaults, '')}" if stale.suggestion else "—"
+
+
 def build_sources(evidence_path: str, day: date, *, whole: bool = True) -> Section:
     """`whole` in the detailed report, whose appendix has the commands."""
     dated = _DATED.search(evidence_path)
@@ -351,7 +359,7 @@ def build_sources(evidence_path: str, day: date, *, whole: bool = True) -> Secti
         Cell(evidence_path, code=True),
         f"{kept}; ",
         Cell("layline gap verify", code=True),
-        f" recomputes them.{' The commands behind the figures stand in the appendix.' if whole else ''}",
+        f" recomputes them.{' The commands are in the appendix.' if whole else ''}",
     )
     return Section(title="Evidence sources", blocks=(Paragraph(every),))
 

@@ -9,7 +9,6 @@ from layline.core.report import Bullets, Cell, Paragraph, Section, Table
 from layline.gap import statements
 from layline.gap.breaks import count_touched, find_places
 from layline.gap.cells import change_cell, commit_cell, evidence_cell
-from layline.gap.churn import CODE
 from layline.gap.plan import find_stops, say_asks, say_breaks, weigh
 from layline.git import DIFF_RULE
 from layline.history.tags import is_version
@@ -23,9 +22,8 @@ MOST_STEPS = 9
 
 
 def build_overview(gap: Gap) -> Section:
-    text = f"{statements.distance_sentence(gap)} {statements.version_sentence(gap)} {statements.churn_sentence(gap)}"
     inner = [_plan(gap)] if gap.plan else []
-    return Section(title="High-level comparison", blocks=(Paragraph(text), _figures(gap)), sections=tuple(inner))
+    return Section(title="High-level comparison", blocks=(_figures(gap),), sections=tuple(inner))
 
 
 def build_folded_overview(gap: Gap) -> list[Section]:
@@ -50,7 +48,6 @@ def build_folded_overview(gap: Gap) -> list[Section]:
 
 def _figures(gap: Gap) -> Table:
     lines = gap.diff.insertions + gap.diff.deletions
-    code = sum(churn.lines for churn in gap.churn if churn.name == CODE)
     rows: tuple[tuple[Inline, ...], ...] = (
         (
             "commit",
@@ -61,15 +58,13 @@ def _figures(gap: Gap) -> Table:
         ("date", gap.pin.commit.date, gap.tip.commit.date, f"{count(gap.age_days, 'day')} apart"),
         ("declared version", _version(gap.pin), _version(gap.tip), _version_impact(gap)),
         ("nearest tag", _tag(gap.pin), _tag(gap.tip), statements.tags_phrase(gap)),
-        ("newest release", *_release(gap)),
         (
             "diff",
             count(len(gap.diff.files), "file"),
             f"+{gap.diff.insertions} −{gap.diff.deletions} lines",
-            f"{share(code, lines)} code; {len(_ours(gap))} of the files hold what we use" if lines else "",
+            f"{statements.churn_phrase(gap)}; {len(_ours(gap))} of the files hold what we use" if lines else "",
         ),
         ("our places that use it", str(count_touched(gap)), f"{_breaks(gap)} of them break", _work(gap)),
-        ("recommendation", str(gap.recommendation), gap.recommendation.rule, _inputs(gap)),
     )
     return Table(columns=("", "pin", f"tip ({gap.ref})", "impact"), rows=rows)
 
@@ -77,7 +72,7 @@ def _figures(gap: Gap) -> Table:
 def _relation(gap: Gap) -> str:
     if gap.distance.ahead == 0:
         return "the pin can move forward without a merge"
-    return "private commits have to be carried over"
+    return "our own commits have to be carried over"
 
 
 def _version_impact(gap: Gap) -> str:
@@ -109,11 +104,6 @@ def _breaks(gap: Gap) -> str:
     return "unknown how many" if gap.surface is None else str(len(find_places(gap)) or "none")
 
 
-def _inputs(gap: Gap) -> str:
-    """What the rule was given beside what the rows above say."""
-    return f"run-time floors that went up: {gap.recommendation.inputs.dependency_floor or 'none'}"
-
-
 def _plan(gap: Gap) -> Section:
     shown = list(range(len(gap.plan)))
     if len(gap.plan) > MOST_STEPS:
@@ -122,7 +112,7 @@ def _plan(gap: Gap) -> Section:
     stops = len(find_stops(gap.plan))
     here = len(find_stops([gap.plan[index] for index in shown]))
     text = statements.plan_sentence(
-        gap, f"here are the {here} with most work, all are in the appendix" if here < stops else ""
+        gap, f"the {here} with most work are here, all in the appendix" if here < stops else ""
     )
     return Section(title="Upgrade plan", blocks=(Paragraph(text), Bullets(_steps(gap, shown))))
 
@@ -137,18 +127,17 @@ def say_next(gap: Gap, step: PlanStep) -> str:
 def _steps(gap: Gap, shown: list[int]) -> tuple[Inline, ...]:
     items: list[Inline] = []
     for step in (gap.plan[index] for index in shown):
-        where = f"{step.date}, {count(step.behind, 'commit')} after the pin" if step.behind else step.date
-        text: list[str | Cell] = [commit_cell(gap.upstream, step.commit), f" ({where}): "]
+        where = f"{step.date}, {count(step.behind, 'commit')} after the pin" if step.behind else f"{step.date}, the pin"
+        text: list[str | Cell] = [commit_cell(gap.upstream, step.commit), f" ({where})"]
         if step.next:
-            near = "right after it" if step.ahead == 1 else f"{step.ahead} commits later"
-            before = "the last commit before " if step.behind else f"the pin itself; {near} comes "
-            text += [before, change_cell(gap, step.next, step.number), f", which {say_next(gap, step)}."]
+            near = f" ({step.ahead} commits later)" if step.ahead > 1 else ""
+            text += [", then ", change_cell(gap, step.next, step.number), f"{near}: {say_next(gap, step)}."]
         else:
-            text.append(f"{step.reason}.")
+            text.append(f": {step.reason}.")
         if step.breaks_next:
-            text.append(f" To go past it, fix: {listed(list(step.breaks_next), most=2)}.")
+            text.append(f" Fix: {listed(list(step.breaks_next), most=2)}.")
         if step.asks.keys:
-            text.append(f" Keys to replace: {listed(list(step.asks.keys), most=2)}.")
+            text.append(f" Keys: {listed(list(step.asks.keys), most=2)}.")
         items.append(tuple(text))
     return tuple(items)
 
@@ -158,15 +147,6 @@ def _version(side: Side) -> Inline:
         return "none declared"
     place = evidence_cell(side.version.evidence)
     return (f"{side.version.text}, in ", place if isinstance(place, Cell) else Cell(str(place)))
-
-
-def _release(gap: Gap) -> tuple[str, str, str]:
-    """Whether each side has it."""
-    if gap.release is None:
-        return "—", "—", "no release is tagged"
-    has = "has it" if not gap.release.lacks else "lacks it"
-    tip = f"{'has' if gap.release.is_merged else 'lacks'} {gap.release.name} of {gap.release.date}"
-    return has, tip, statements.release_phrase(gap)
 
 
 def _tag(side: Side) -> str:

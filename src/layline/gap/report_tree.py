@@ -20,14 +20,14 @@ if TYPE_CHECKING:
     from layline.gap.dependencies import Difference, LockedSet
     from layline.gap.model import Gap
 
-MOST_ROWS, MOST_METADATA, MOST_FOLDED = 10, 16, 40
-MOST_PER_AREA, MOST_CHANGES = 6, 6
+MOST_ROWS, MOST_METADATA, MOST_FOLDED = 10, 6, 60
+MOST_PER_AREA, MOST_CHANGES = 6, 5
 
 
 def build_dependencies(gap: Gap) -> Section:
     """Platforms and CI, then the package metadata; what other files say is counted and stands in the appendix."""
     intro = need_statements.dependency_sentence(gap)
-    inner = [_platforms(gap), _rank_section(gap, Rank.METADATA, MOST_METADATA)]
+    inner = [_platforms(gap), _rank_section(gap, Rank.METADATA, _count_shown(gap))]
     if gap.dependencies.conflicts:
         inner.append(_conflicts(gap))
     if gap.dependencies.locks:
@@ -36,8 +36,13 @@ def build_dependencies(gap: Gap) -> Section:
     return Section(title="Dependencies", blocks=(Paragraph(intro), *_others(gap)), sections=tuple(inner))
 
 
+def _count_shown(gap: Gap) -> int:
+    """Rows of the package metadata in the main part: those that a run needs, or a few."""
+    return max(MOST_METADATA, sum(1 for row in _rows_of(gap, Rank.METADATA) if row.is_runtime))
+
+
 def build_folded_dependencies(gap: Gap) -> list[Section]:
-    ranks = [rank for rank in Rank if rank is not Rank.METADATA and _rows_of(gap, rank)]
+    ranks = [rank for rank in Rank if len(_rows_of(gap, rank)) > (_count_shown(gap) if rank is Rank.METADATA else 0)]
     return [replace(_rank_section(gap, rank, MOST_FOLDED), title=_counted(gap, rank), folded=True) for rank in ranks]
 
 
@@ -51,11 +56,9 @@ def _counted(gap: Gap, rank: Rank) -> str:
 
 def _others(gap: Gap) -> list[Block]:
     found = [
-        f"{count(len(_rows_of(gap, rank)), 'difference')} in {rank.label}"
-        for rank in Rank
-        if rank is not Rank.METADATA and _rows_of(gap, rank)
+        f"{rank.label} ({len(rows)})" for rank in Rank if rank is not Rank.METADATA and (rows := _rows_of(gap, rank))
     ]
-    return [Paragraph(f"In the appendix: {listed(found, most=8)}.")] if found else []
+    return [Paragraph(f"Differences in other files, in the appendix: {listed(found, most=8)}.")] if found else []
 
 
 def _platforms(gap: Gap) -> Section:
@@ -92,6 +95,7 @@ def _rank_section(gap: Gap, rank: Rank, most: int) -> Section:
                 columns=("what", "scope", "pin", "tip", "change", "pin file:line", "tip file:line"),
                 rows=tuple(_difference_row(gap, row) for row in shown[:most]),
                 more=max(0, len(shown) - most),
+                more_where="the evidence file" if most == MOST_FOLDED else "the appendix",
             )
         )
     if whole:
@@ -215,7 +219,7 @@ def _packages(gap: Gap) -> Section:
         named.sort(key=lambda one: (-one.files, one.path))
         shown = [f"{one.old_path} → {one.path}" if one.old_path else f"{one.path} ({one.files})" for one in named]
         items.append(f"{verb}: {listed(shown, most=6)}.")
-    taken = tell_origins(gap, most=4)
+    taken = tell_origins(gap, most=3)
     items += [taken] if taken else []
     text = "Folders of Python files that only one side has, with the number of files."
     classes = tell_classes(gap)
@@ -235,7 +239,7 @@ def _shims(gap: Gap) -> Section:
     gone = [path for path, _ in gap.shims if statements.breaks_in(gap, path)]
     text = f"{count(len(gap.shims), 'module')} of the tip {'warns' if one else 'warn'} of deprecation when imported."
     if gone:
-        text += f" What we use of {listed(gone, most=6)} is gone nevertheless; see the errors."
+        text += f" What we use of {listed(gone, most=6)} is gone all the same: see the errors."
     return Section(title="Deprecation shims", blocks=(Paragraph(text[:1].upper() + text[1:]), Bullets(items)))
 
 
@@ -243,11 +247,8 @@ def build_representative(gap: Gap) -> Section:
     changes = gap.changes
     intro = (
         f"{count(len(changes.kept), 'change')} of code by pull request, "
-        f"{len([one for one in changes.kept if one.ours]) or 'none'} of them in files we import or patch. Left "
-        "out: "
-        f"{count(changes.reverted, 'commit')} (reverted ones with their reverts) and {changes.housekeeping} of bots, "
-        "CI, builds, docs and "
-        "tests."
+        f"{len([one for one in changes.kept if one.ours]) or 'none'} of them in files we import or patch. Left out: "
+        f"{count(changes.reverted, 'reverted commit')} and {changes.housekeeping} of bots, CI, builds, docs and tests."
     )
     blocks: list[Block] = [Paragraph(intro[:1].upper() + intro[1:])]
     if changes.kept:

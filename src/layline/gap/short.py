@@ -13,7 +13,7 @@ from layline.core.report import Bullets, Cell, Paragraph, Section
 from layline.coupling.drift_model import find_breaking
 from layline.coupling.model import Touch
 from layline.gap import need_statements, statements
-from layline.gap.beside import tell_beside, tell_follows
+from layline.gap.beside import tell_beside, tell_follows, tell_unmade
 from layline.gap.breaks import find_places
 from layline.gap.cells import change_cell, join_text, listed_text
 from layline.gap.novelty import build_novelties, tell_gone
@@ -45,14 +45,14 @@ def build_short(gap: Gap, before: Before | None) -> Section:
     blocks += [Paragraph(since)] if since else []
     blocks += [Paragraph(cost_sentence(gap))] if gap.surface is not None else []
     blocks += [Paragraph(root) for root in _root_cause(gap)]
-    blocks += [Paragraph(told) for told in (tell_follows(gap),) if told]
+    blocks += [Paragraph(told) for told in (tell_follows(gap), tell_unmade(gap)) if told]
     blocks += [Paragraph(gone) for gone in tell_gone(gap)]
     blocks += [Paragraph(text) for text in tell_switched_off(gap)]
     blocks += [Paragraph(join_text(f"Recommendation: {gap.recommendation}. ", why_sentence(gap)))]
     found = build_novelties(gap)
     if found:
         blocks += [Paragraph("What became possible upstream:"), Bullets(found)]
-    blocks += [Paragraph("What its dependencies ask:"), Bullets(need_statements.dependency_items(gap, most=4))]
+    blocks += [Paragraph("Changed dependencies and CI:"), Bullets(need_statements.dependency_items(gap, most=4))]
     return Section(title="In short", blocks=tuple(blocks))
 
 
@@ -67,7 +67,7 @@ def tell_switched_off(gap: Gap) -> list[Inline]:
                 (
                     f"Upstream's CI no longer runs on {platform} since ",
                     change_cell(gap, change.by.hash, change.by.pull_request),
-                    f" ({change.by.date}), which is titled “{said}”.",
+                    f" ({change.by.date}: “{said}”).",
                 )
             )
     return found
@@ -102,8 +102,8 @@ def cost_sentence(gap: Gap, *, whole: bool = True) -> Inline:
     files = len({place.rpartition(":")[0] for place in places})
     fix = f"Work: fix {count(len(places), 'place')} in {count(files, 'file')} ({_how(gap, places)})."
     lines = f" {_tell_lines(gap.effort, whole)}" if gap.effort else ""
-    end = f"{tell_beside(gap, whole=whole)} {statements.place_sentence(gap)}"
-    return join_text(f"{fix}{lines}", _causes(gap, len(places)), end, _last_move(gap))
+    end = f"{tell_beside(gap, whole=whole)} {statements.place_sentence(gap, whole=whole)}"
+    return join_text(f"{fix}{lines}", _causes(gap, len(places), whole), end, _last_move(gap))
 
 
 def _tell_lines(effort: Effort, whole: bool) -> str:
@@ -137,13 +137,13 @@ def _how(gap: Gap, places: tuple[str, ...]) -> str:
     return f"{told}; base classes count as imports" if bases else told
 
 
-def _causes(gap: Gap, total: int) -> Inline:
+def _causes(gap: Gap, total: int, whole: bool) -> Inline:
     """Every place once: what the weightiest changes break, what others do, and what nobody found."""
     if not gap.causes:
         return ""
     first, rest = gap.causes[:3], gap.causes[3:]
     if not rest and len(first[0].places) + 2 >= total and first[0].number:
-        return _tell_again(gap)  # the headline says it
+        return _tell_again(gap, whole)  # the headline says it
     named: list[Inline] = [
         (change_cell(gap, one.commit, one.number), f" {'' if at else 'breaks '}{len(one.places)}")
         for at, one in enumerate(first)
@@ -152,17 +152,15 @@ def _causes(gap: Gap, total: int) -> Inline:
     tail = f"; {count(len(rest), 'other change')} {verb(len(rest), 'breaks')} {others} more" if rest else ""
     unknown = total - sum(len(cause.places) for cause in gap.causes)
     tail += f"; what breaks the remaining {unknown} was not found" if unknown > 0 else ""
-    return join_text(" ", listed_text(named), f"{tail}.{_tell_again(gap)}")
+    return join_text(" ", listed_text(named), f"{tail}.{_tell_again(gap, whole)}")
 
 
-def _tell_again(gap: Gap) -> str:
+def _tell_again(gap: Gap, whole: bool) -> str:
     again = sum(1 for step in gap.plan if step.again)
     if not again:
         return ""
-    return (
-        f" {count(again, 'later change')} {verb(again, 'breaks')} some of these places again: a stop at each needs its "
-        "own fixes."
-    )
+    fixes = ": a stop at each needs its own fixes" if whole else ""
+    return f" {count(again, 'later change')} {verb(again, 'breaks')} some of these places again{fixes}."
 
 
 def _root_cause(gap: Gap) -> list[Inline]:
@@ -172,8 +170,7 @@ def _root_cause(gap: Gap) -> list[Inline]:
     title = _title_of(gap, gap.causes[0])
     if title is None:
         return []
-    link = change_cell(gap, gap.causes[0].commit, gap.causes[0].number)
-    return [("Most of it is one change of ", f"{title[1]}: “", Cell(title[0]), "” (", link, ").")]
+    return [("That change is “", Cell(title[0]), f"” of {title[1]}.")]
 
 
 def _title_of(gap: Gap, cause: Cause) -> tuple[str, str] | None:
@@ -191,15 +188,17 @@ def why_sentence(gap: Gap) -> Inline:
     if step is None or step.next is None:
         if gap.surface is None:
             return reason
-        told = "Which commits break them was not found." if find_places(gap) else "No step of the way breaks our code."
+        told = (
+            "Which commits break them was not found." if find_places(gap) else "No commit on the way breaks our code."
+        )
         return f"{reason} {told}"
     cell, places = change_cell(gap, step.next, step.number), count(step.places, "place")
     if step.behind == 0:
         where = "the first commit after the pin" if step.ahead == 1 else f"commit {step.ahead} after the pin"
         left = count(gap.distance.behind - step.ahead + 1, "commit")
         until = (
-            f", {where}, breaks {places}. Without these fixes the pin cannot move past it: {left} stay out of reach,"
+            f", {where}, breaks {places}. Without these fixes the pin cannot move past it: {left} stay out of reach."
         )
-        return cell, f"{until} upstream's own fixes among them. {reason}"
+        return cell, f"{until} {reason}"
     here = f"{step.commit[:12]} ({step.date}, {count(step.behind, 'commit')} after the pin)"
     return f"The pin can move to {here} before anything breaks; the next commit (", cell, f") breaks {places}. {reason}"

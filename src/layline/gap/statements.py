@@ -11,7 +11,7 @@ from layline.core.ours import is_packaged
 from layline.core.prose import count, listed, sentence, share, shorten, verb
 from layline.core.revision import Relation
 from layline.coupling.model import Consequence, State, Touch
-from layline.gap.breaks import Standing, count_touched, find_places, find_standings, say_state
+from layline.gap.breaks import Standing, count_touched, find_places, find_rewritten, find_standings, say_state
 from layline.gap.cells import change_cell, join_text, plain_text
 from layline.gap.need_statements import dependency_sentence
 from layline.gap.novelty import build_novelties
@@ -26,16 +26,13 @@ if TYPE_CHECKING:
     from layline.gap.model import Gap
 
 
-JUDGED = (
-    "Run your tests at each: only pin and tip were compared, so what breaks in between and works again at the tip is "
-    "not listed."
-)
+JUDGED = "Run your tests at each: what breaks on the way and works again at the tip is not listed."
 
 
 def headline(gap: Gap) -> Inline:
     """The gap in one sentence: how far behind, and what breaks."""
     if gap.distance.behind == 0:
-        return f"Our {gap.label} holds everything that {gap.ref} has."
+        return f"Our {gap.label} has every commit of {gap.ref}."
     behind = (
         f"Our {gap.label} is {count(gap.distance.behind, 'commit')} and {count(gap.age_days, 'day')} behind {gap.ref}"
     )
@@ -64,9 +61,10 @@ def breaks_phrase(gap: Gap) -> Inline:
     return f"{broken}, {len(first.places)} of them by one change (", cell, ")"
 
 
-def place_sentence(gap: Gap) -> str:
+def place_sentence(gap: Gap, *, whole: bool = True) -> str:
     """What a place is, for who reads the word for the first time."""
-    return f"A place is one line of our code (file:line) that imports, calls, extends or patches {gap.label}."
+    uses = "(file:line) that imports, calls, extends or patches" if whole else "that uses"
+    return f"A place is a line of our code {uses} {gap.label}; the same use of a name in one file counts once."
 
 
 def find_reasons(gap: Gap) -> Iterator[str]:
@@ -127,21 +125,26 @@ def release_phrase(gap: Gap, *, whole: bool = True) -> str:
 def _tell_branch(gap: Gap, *, whole: bool) -> str:
     """A release in the making, on a branch."""
     one = gap.branch
-    when = f" ({one.date}, no tag yet)" if one is not None and whole else ""
-    return f"; branch {one.name}: {one.version}{when}" if one is not None else ""
+    if one is None:
+        return ""
+    without = f" without {listed(list(one.without), most=3)}" if one.without else ""
+    when = f" ({one.date}, no tag yet)" if whole else ""
+    return f"; {'branch ' if whole else ''}{one.name}: {one.version}{when}{without}"
 
 
 def churn_sentence(gap: Gap) -> str:
+    files = len(gap.diff.files)
+    if not any(churn.lines for churn in gap.churn):
+        return "The trees of pin and tip are the same."
+    changed = f"{count(files, 'file')} {verb(files, 'differs')} by +{gap.diff.insertions} −{gap.diff.deletions} lines"
+    return f"{changed}: {churn_phrase(gap)}."
+
+
+def churn_phrase(gap: Gap) -> str:
+    """`67 % code, 27 % tests and 5 % docs`."""
     lines = gap.diff.insertions + gap.diff.deletions
     parts = sorted((churn for churn in gap.churn if churn.lines), key=lambda churn: -churn.lines)
-    if not parts:
-        return "The trees of pin and tip are the same."
-    shown = [f"{share(churn.lines, lines)} {churn.name}" for churn in parts[:3]]
-    files = len(gap.diff.files)
-    return (
-        f"{count(files, 'file')} {verb(files, 'differs')} by +{gap.diff.insertions} −{gap.diff.deletions} "
-        f"lines: {listed(shown)}."
-    )
+    return listed([f"{share(churn.lines, lines)} {churn.name}" for churn in parts[:3]])
 
 
 def beyond_sentence(gap: Gap) -> str | None:
@@ -153,7 +156,7 @@ def beyond_sentence(gap: Gap) -> str | None:
         return None
     files = sum(number for _, number in gap.footprint.beyond)
     are = "is" if files == 1 else "are"
-    return f"{count(files, 'further file')} of ours {are} named after it: {listed(found, most=5)}."
+    return f"{count(files, 'further file')} of ours {are} named after it: {listed(found, most=3)}."
 
 
 def outside_sentence(gap: Gap) -> str | None:
@@ -180,11 +183,11 @@ def plan_sentence(gap: Gap, shown: str = "") -> str:
     release = "a release, or " if gap.releases and any(is_version(name) for name, _ in gap.releases) else ""
     stops = count(len(find_stops(gap.plan)), "stop")
     text = (
-        f"The way has {stops}{f'; {shown}' if shown else ''}. A stop is {release}the last commit before a change that "
+        f"{stops[:1].upper()}{stops[1:]} on the way{f'; {shown}' if shown else ''}. A stop is {release}the last commit before a change that "
         f"breaks places of ours or asks for other settings, requirements or platforms. {JUDGED}"
     )
     if any(step.again for step in gap.plan):
-        text += " “Again”: an earlier change has broken the same place."
+        text += " “Again”: an earlier change broke the same place."
     rest = total - told
     return f"{text} For {rest} of the {count(total, 'place')} the change was not found." if total and rest > 0 else text
 
@@ -209,7 +212,7 @@ def _coupling_sentences(gap: Gap) -> Iterator[str]:
     where = f" in {count(files, 'file')}" if places else ""
     standings = Counter(find_standings(gap).values())
     touched = f"the {count(standings.total(), 'place')} where our code uses {gap.label}"
-    rest = _tell_rest(standings)
+    rest = _tell_rest(standings, len(find_rewritten(gap)))
     if places:
         yield f"{len(places)} of {touched} {verb(len(places), 'breaks')} at the tip{where}{rest}."
     else:
@@ -226,8 +229,8 @@ def _coupling_sentences(gap: Gap) -> Iterator[str]:
         yield f"{sentence(told)[:-1]} at the tip: {listed(breaking, most=3)}."
 
 
-def _tell_rest(standings: Counter[Standing]) -> str:
-    """`; 3 stop applying, 4 need a look, 39 fit`: the places that do not break, each once."""
+def _tell_rest(standings: Counter[Standing], rewritten: int) -> str:
+    """`; 3 stop applying, 4 need a look and 39 fit`: the places that do not break, each once."""
     ones = {
         Standing.STOPS: "stops applying",
         Standing.FAILS: "fails already",
@@ -239,7 +242,8 @@ def _tell_rest(standings: Counter[Standing]) -> str:
         for kind, one in ones.items()
         if standings[kind]
     ]
-    return f"; {listed(told)}" if told else ""
+    inside = f", {rewritten} of them inside methods that must be rewritten" if rewritten else ""
+    return f"; {listed(told)}{inside}" if told else ""
 
 
 def feature_deltas(gap: Gap, most: int = 5) -> tuple[str, ...]:

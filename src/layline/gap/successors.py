@@ -4,21 +4,21 @@ from __future__ import annotations
 
 import ast
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from layline.change.call_sites import find_call_sites
 from layline.change.signatures import ParameterChange
 from layline.core.ours import is_test
 from layline.core.prose import listed
 from layline.core.why import Reason, say
-from layline.source import DefinitionKind, Module, parse_module
-from layline.source.names import absolute_name, is_package, module_name
+from layline.gap.exchanged import Loss, find_imported, find_inside, find_loss, find_named, find_told
+from layline.source import DefinitionKind
 
 if TYPE_CHECKING:
+    from layline.change.binding import CallSite
     from layline.change.compare import Comparer, Comparison
-    from layline.change.trace import Tracer
-    from layline.history.timeline import BlobChange
     from layline.source.resolve import Resolver
     from layline.source.symbols import Symbol
 
@@ -34,36 +34,76 @@ class Successor:
     """New names, with how many of upstream's own files import them since they lost this one."""
     users: int = 0
     """How many files lost it."""
+    named: tuple[str, int, int] | None = None
+    """The new class that upstream's own code names where it named this one, in how many slots and of how many."""
+    told: str = ""
+    """The new class that the message of the commit which removed it names in its place."""
+    inside: str = ""
+    """The function that called it and holds its code since."""
     differs: tuple[str, ...] = ()
     """Of a name with a new address: how what stands there is called or made otherwise."""
     holds: str = ""
     """Of a table with a new address: what its values were, and are."""
+    is_unmade: bool = False
+    """Of a class that we replace: upstream made its objects by this name at the pin, and nowhere at the tip."""
 
     @property
     def short(self) -> str:
         """What a reader must know who only follows the name."""
-        return self.holds or ("other arguments" if self.differs else "")
+        parts = [self.holds or ("other arguments" if self.differs else "")]
+        parts += ["not constructed by name"] if self.is_unmade else []
+        return "; ".join(filter(None, parts))
 
 
-def find_successors(comparer: Comparer, targets: Iterable[str]) -> Iterator[Successor]:
-    """Of the names of which anything is known."""
-    for target in targets:
+def find_successors(
+    comparer: Comparer, targets: Iterable[str], patched: Collection[str], messages: Mapping[str, str]
+) -> Iterator[Successor]:
+    """Of the names of which anything is known; `messages` of upstream's commits, by hash."""
+    lost = list(targets)
+    homes = {name: home for name in lost if (home := comparer.compare(name).new_home) is not None}
+    unmade = frozenset(_find_unmade(comparer, {name: homes[name] for name in homes.keys() & set(patched)}))
+    for target in lost:
         found = comparer.compare(target)
-        differs = tuple(_find_differences(found)) if found.new_home is not None else ()
+        differs = tuple(_find_differences(found)) if target in homes else ()
         holds = _find_other_values(comparer, found)
-        if differs or holds:
-            yield Successor(target=target, differs=differs, holds=holds)
-        elif found.new_home is None and (taken := _find_instead(comparer, found)) is not None:
+        if differs or holds or target in unmade:
+            yield Successor(target=target, differs=differs, holds=holds, is_unmade=target in unmade)
+        elif target not in homes and (taken := _find_instead(comparer, found, messages)) is not None:
             yield taken
 
 
 def say_instead(one: Successor) -> str:
     """`upstream's users import X (3 of 4) instead`; empty where nothing is known."""
-    if not one.instead:
-        return ""
-    (first, number), rest = one.instead[0], one.instead[1:]
-    names = [f"{first} ({number} of {one.users})", *(f"{name.rpartition('.')[2]} ({files})" for name, files in rest)]
-    return f"upstream's users import {listed(names)} instead"
+    parts = [f"the message of the removing commit names {one.told} instead"] if one.told else []
+    if one.named is not None:
+        name, number, slots = one.named
+        parts.append(f"upstream's code names {name} in its place ({number} of {slots} lines)")
+    if one.instead:
+        (first, number), rest = one.instead[0], one.instead[1:]
+        more = (f"{name.rpartition('.')[2]} ({files})" for name, files in rest)
+        parts.append(f"upstream's users import {listed([f'{first} ({number} of {one.users})', *more])} instead")
+    return "; ".join([*parts, *([f"its code stands in {one.inside} now"] if one.inside else [])])
+
+
+def _find_unmade(comparer: Comparer, homes: Mapping[str, str]) -> Iterator[str]:
+    """Classes of which upstream made objects by name at the pin, and makes none by the new name at the tip."""
+    classes = {
+        name: home
+        for name, home in homes.items()
+        if _are_classes(comparer.pin.resolve(name), comparer.tip.resolve(home))
+    }
+    then, now = find_call_sites(comparer.pin, classes), find_call_sites(comparer.tip, classes.values())
+    for name, home in classes.items():
+        if _outside_tests(then[name]) and not _outside_tests(now[home]):
+            yield name
+
+
+def _are_classes(*symbols: Symbol) -> bool:
+    return all(one.definition is not None and one.definition.kind is DefinitionKind.CLASS for one in symbols)
+
+
+def _outside_tests(sites: Iterable[CallSite]) -> bool:
+    return any(not is_test(site.location.path) for site in sites)
 
 
 def _find_differences(found: Comparison) -> Iterator[str]:
@@ -106,67 +146,48 @@ def _name_value(side: Resolver, module: str, node: ast.expr) -> str:
     return ""
 
 
-def _find_instead(comparer: Comparer, found: Comparison) -> Successor | None:
-    """The names of the same module or package that the commit which removed this one put into the imports of its users:
-    what they import from elsewhere came with other edits.
+def _find_instead(comparer: Comparer, found: Comparison, messages: Mapping[str, str]) -> Successor | None:
+    """What upstream itself put in the place of a lost name; None where it left nothing to tell."""
+    loss = find_loss(comparer, found)
+    if loss is None:
+        return None
+    named = find_named(comparer, loss)
+    instead, users = ((), 0) if named is not None else _count_imports(comparer, loss)
+    one = Successor(
+        target=found.name,
+        instead=instead,
+        users=users,
+        named=named,
+        told=find_told(comparer, loss, messages.get(loss.step.commit, "")) if named is None else "",
+        inside=find_inside(comparer, loss),
+    )
+    return one if say_instead(one) else None
+
+
+def _count_imports(comparer: Comparer, loss: Loss) -> tuple[tuple[tuple[str, int], ...], int]:
+    """The names of the same module or package that the commit which removed this one put into the imports of its users,
+    and how many those are: what they import from elsewhere came with other edits.
     """
-    symbol = found.before
-    tracer = comparer.tracer(symbol.module) if symbol.module is not None else None
-    if tracer is None or symbol.module is None or symbol.definition is None or "." in symbol.definition.qualname:
-        return None
-    entry = comparer.pin.index.entries[symbol.module]
-    trail = tracer.follow(entry.path, symbol.definition.qualname)
-    step = next((one for one in tracer.timeline.steps if one.commit == trail.lost_in), None)
-    if step is None:
-        return None
-    path, word = entry.path, symbol.definition.qualname
-    if trail.hops:
-        path, word = trail.hops[-1].arrival.path, trail.hops[-1].arrival.qualname
-    roots = comparer.pin.index.parts[entry.part].source_roots
-    home = module_name(path, roots) or ""
     votes: Counter[str] = Counter()
     users = 0
-    for change in step.changes:
-        new = _find_taken(tracer, change, word, roots)
-        if new is not None:
+    for change, before, after in loss.find_users():
+        then, now = ({name for _, name in find_imported(text, change.path, loss.roots)} for text in (before, after))
+        if any(name.rpartition(".")[2] == loss.word for name in then - now):
             users += 1
-            votes.update(new)
+            votes.update(now - then)
     known = [
         (name, number)
         for name, number in sorted(votes.items(), key=lambda pair: (-pair[1], pair[0]))
         if comparer.tip.resolve(name).exists
         and not comparer.pin.resolve(name).exists
-        and (name.rpartition(".")[0] == home or (4 * number >= users and number > 1 and _is_beside(name, home)))
+        and (
+            name.rpartition(".")[0] == loss.home or (4 * number >= users and number > 1 and _is_beside(name, loss.home))
+        )
     ]
-    return Successor(target=found.name, instead=tuple(known[:_MOST]), users=users) if known else None
+    return tuple(known[:_MOST]), users
 
 
 def _is_beside(name: str, home: str) -> bool:
     """Whether a new name stands in the package of the module `home`."""
     module, package = name.rpartition(".")[0], home.rpartition(".")[0]
     return package in {module, module.rpartition(".")[0]}
-
-
-def _find_taken(tracer: Tracer, change: BlobChange, word: str, roots: tuple[str, ...]) -> set[str] | None:
-    """What a file imports anew since it does not import the word any more; None where it never did."""
-    if change.before is None or change.after is None or is_test(change.path):
-        return None
-    if word not in tracer.read_text(change.before):
-        return None
-    before, after = (
-        _find_imported(tracer.read_text(blob), change.path, roots) for blob in (change.before, change.after)
-    )
-    lost = {name for name in before - after if name.rpartition(".")[2] == word}
-    return after - before if lost else None
-
-
-def _find_imported(text: str, path: str, roots: tuple[str, ...]) -> set[str]:
-    """Dotted names that a file takes from modules."""
-    found = parse_module("", text.encode("utf-8", "surrogatepass"))
-    module, package = module_name(path, roots) or "", is_package(path)
-    names: set[str] = set()
-    for one in found.imports if isinstance(found, Module) else ():
-        source = absolute_name(module, package=package, level=one.level, name=one.module)
-        if source is not None and one.name not in {None, "*"}:
-            names.add(f"{source}.{one.name}")
-    return names

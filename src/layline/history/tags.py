@@ -113,6 +113,8 @@ class ReleaseBranch:
     """What its tree declares."""
     lacks: int
     """Commits of it that the pin has not."""
+    without: tuple[str, ...] = ()
+    """Changes of the tip that matter to the reader and that it does not have, by pull request or hash."""
 
 
 def find_release_branch(

@@ -32,7 +32,7 @@ def judge_category(
         return found
     docs = next((one.name for one in categories if one.paths and _all_match(("README.md",), one.paths)), None)
     if docs is not None and changes_comments():
-        return docs, "it changes comments alone"
+        return docs, "it only changes comments"
     return (categories[-1].name, "no rule applies") if categories else ("Other", "no categories are configured")
 
 
@@ -41,7 +41,7 @@ def _find_matches(
 ) -> Iterator[tuple[str, str]]:
     words = re.findall(r"[a-z0-9_]+", title.lower())
     needs = [category for category in categories if category.moves_pins]
-    yield from ((one.name, "it changes requirements alone") for one in needs if paths and _all_match(paths, _NEEDS))
+    yield from ((one.name, "it only changes requirements") for one in needs if paths and _all_match(paths, _NEEDS))
     movers = needs if moves_pins and len(paths) <= _FEW_FILES else []
     yield from ((one.name, "it moves a pin and says so") for one in movers if set(words) & set(one.words))
     for prefix in find_prefixes(title):

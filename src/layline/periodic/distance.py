@@ -145,7 +145,7 @@ def measure_repo_drift(
     at_base = find_tip_at(ground.downstream, ground.head, base)
     pins = tuple(_track(ground, name, pin, at_base, target) for name, pin in shape.pins.items())
     if target is None:
-        yield Skipped(f"distances of {key}", "the objects of its repository are not here, so its moves are not counted")
+        yield Skipped(f"distances of {key}", "no clone of its repository is here, so its moves are not counted")
     against = measure_drift(ground, target) if target is not None else None
     if isinstance(against, Skipped):
         yield against
@@ -201,7 +201,7 @@ def count_move(move: PinMove, target: Target | None) -> CountedMove:
     if target is None:
         return CountedMove(move=move, distance=None, why="no backend is configured for it")
     distance = _count(target, move.before, move.after)
-    return CountedMove(move=move, distance=distance, why="" if distance else "a commit is not in the objects at hand")
+    return CountedMove(move=move, distance=distance, why="" if distance else "the local clone lacks one of the commits")
 
 
 def short_ref(ref: str) -> str:

@@ -52,7 +52,7 @@ def build_window(
     elif until is not None:
         chosen = period_of(until.astimezone(zone), cadence)
     else:
-        raise ConfigError("Neither a period nor a moment says which window is meant.")
+        raise ConfigError("No period is named.")
     start = datetime.combine(chosen.first, time(), zone) if since is None else since.astimezone(zone)
     last = datetime.combine(chosen.after, time(), zone) - timedelta(seconds=1)
     # a report may be made late, but it never tells what happened after its period

@@ -139,3 +139,21 @@ def test_a_long_inventory_stands_on_several_pages_the_worst_first() -> None:
     assert parts[0].rows[0].id == "p4"
     (whole,) = split_inventory(view_inventory(INVENTORY, DRIFT, None), "keel")
     assert (whole.href, whole.size) == ("patches/keel.html", 2)
+
+
+def test_places_add_up_as_in_the_answer_of_drift() -> None:
+    """One place breaks and needs a look, one does nothing today, one only needs a look."""
+    rows = [("breaks", "removed", 1), ("look", "body-changed", 1), ("look", "dead-at-pin", 2), ("look", "removed", 3)]
+    effects = [EFFECT | {"target": f"engine.{at}", "location": f"p.py:{row[2]}"} for at, row in enumerate(rows)]
+    drift = [
+        {
+            "patch": "engine.run",
+            "target": f"engine.{at}",
+            "kind": kind,
+            "severity": severity,
+            "location": f"p.py:{line}",
+        }
+        for at, (severity, kind, line) in enumerate(rows)
+    ]
+    view = view_inventory(INVENTORY | {"patches": [PATCH | {"effects": effects}]}, DRIFT | {"rows": drift}, None)
+    assert (view.places, view.broken, view.dead, view.doubtful) == (3, 1, 1, 1)

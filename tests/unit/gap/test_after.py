@@ -20,6 +20,7 @@ from layline.gap.follow import find_follows, say_change
 from layline.gap.own_files import find_texts, list_lost_files
 from layline.gap.successors import Successor, find_successors, say_instead
 from layline.git import open_repository
+from layline.history.commits import read_bodies
 from layline.history.tags import find_release_branch
 from layline.source import Part, Tree, build_index
 from layline.source.resolve import Resolver
@@ -102,11 +103,87 @@ def test_a_removed_name_is_told_with_what_its_users_import_since(
     assert [say_instead(one) for one in successors(upstream, pin, tip, "up.old.turn")] == ([told] if told else [])
 
 
-def successors(upstream: History, pin: str, tip: str, name: str) -> list[Successor]:
+def successors(upstream: History, pin: str, tip: str, name: str, patched: tuple[str, ...] = ()) -> list[Successor]:
     repository = open_repository(upstream.path)
     parts = (Part(tree=Tree(repository, one), packages=PACKAGES) for one in (pin, tip))
     before, after = (Resolver(build_index([part])) for part in parts)
-    return list(find_successors(Comparer(before, after, [Tracer(repository, pin, tip)]), [name]))
+    comparer = Comparer(before, after, [Tracer(repository, pin, tip)])
+    return list(find_successors(comparer, [name], patched, read_bodies(repository, pin, tip)))
+
+
+ARGS = "class Args:\n    width = 1\n    depth = 2\n"
+HEIR = "class Model:\n    class Config:\n        sizes = (1, 2)\n        tied = False\n"
+ASKS = "from up.old import Args\n\n\ndef build{0}(args: Args) -> Args:\n    return Args()\n"
+KNOWS = "from up.new import Model\n\n\ndef build{0}(config: Model.Config) -> Model.Config:\n    return Model.Config()\n"
+BLIND = "from up import new\n\n\ndef build{0}(config, more):\n    return 0\n"
+
+
+@pytest.mark.parametrize(
+    ("users", "subject", "told"),
+    [
+        (KNOWS, "tip", "upstream's code names up.new.Model.Config in its place (6 of 6 lines)"),
+        (
+            BLIND,
+            "tip\n\nThe old `Args` is\nreplaced by `Model.Config`.",
+            "the message of the removing commit names up.new.Model.Config instead",
+        ),
+        (
+            BLIND,
+            "tip\n\n### `Model.Config` Replaces `Args`\n",
+            "the message of the removing commit names up.new.Model.Config instead",
+        ),
+        (BLIND, "tip\n\nReplace Args with care.", None),
+        (BLIND, "tip", None),
+    ],
+)
+def test_a_removed_class_is_told_with_the_nested_one_that_upstream_put_in_its_place(
+    tmp_path: Path, users: str, subject: str, told: str | None
+) -> None:
+    upstream = History.start(tmp_path / "up")
+    then = {f"up/u{number}.py": ASKS.format(number) for number in range(2)}
+    pin = upstream.commit("pin", {"up/__init__.py": "", "up/old.py": ARGS, "up/new.py": "", **then})
+    now = {f"up/u{number}.py": users.format(number) for number in range(2)}
+    tip = upstream.commit(subject, {"up/old.py": "", "up/new.py": HEIR, **now})
+    assert [say_instead(one) for one in successors(upstream, pin, tip, "up.old.Args")] == ([told] if told else [])
+
+
+RUN = (
+    "    total = 0\n    for one in rows:\n        total += one.weight * one.scale\n    mean = total / max(len(rows), 1)\n"
+    "    spread = sum((one.weight - mean) ** 2 for one in rows)\n"
+)
+
+
+def test_a_function_that_its_caller_took_in_is_found_there(tmp_path: Path) -> None:
+    upstream = History.start(tmp_path / "up")
+    apart = f"def _run(rows):\n{RUN}    return spread\n\n\ndef forward(rows):\n    return _run(rows)\n"
+    pin = upstream.commit("pin", {"up/__init__.py": "", "up/a.py": apart})
+    tip = upstream.commit("tip", {"up/a.py": f"def forward(rows):\n    rows = list(rows)\n{RUN}    return spread\n"})
+    told = [say_instead(one) for one in successors(upstream, pin, tip, "up.a._run")]
+    assert told == ["its code stands in up.a.forward now"]
+
+
+@pytest.mark.parametrize(
+    ("made", "patched", "unmade"),
+    [
+        ("Turner(1)", ("up.old.Turner",), False),
+        ("Turner.Config().build()", ("up.old.Turner",), True),
+        ("Turner.Config().build()", (), False),
+    ],
+)
+def test_a_patched_class_of_which_no_object_is_made_by_name_is_told(
+    tmp_path: Path, made: str, patched: tuple[str, ...], unmade: bool
+) -> None:
+    upstream = History.start(tmp_path / "up")
+    body = (
+        "class Turner:\n    def turn(self, x):\n        total = x\n        for y in range(x):\n            total += y\n"
+    )
+    user = "from up.{} import Turner\n\n\ndef build():\n    return {}\n"
+    old = {"up/__init__.py": "", "up/old.py": body, "up/user.py": user.format("old", "Turner(1)")}
+    pin = upstream.commit("pin", old)
+    moved = {"up/old.py": None, "up/new.py": body, "up/user.py": user.format("new", made)}
+    tip = upstream.commit("tip", moved)
+    found = successors(upstream, pin, tip, "up.old.Turner", patched)
+    assert [one.is_unmade for one in found] == ([True] if unmade else [])
 
 
 def test_a_table_that_was_renamed_is_told_with_what_it_holds_now(tmp_path: Path) -> None:

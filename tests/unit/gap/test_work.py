@@ -68,12 +68,12 @@ def test_a_plan_stops_before_every_change_that_breaks_a_place_again_or_deletes_w
     demand = Demand(deletes=("up/boat",), keys=("a.b",), lines=3, needs=("Python >=3.11",), off=("ROCm",))
     causes = find_causes(LOG, rows, [], {f"{8:040x}": demand})
     steps = build_plan(commit(1), LOG[:-1], [], causes)
-    asks = ["deletes up/boat", "drops 1 key that 3 YAML lines of ours set", "switches ROCm off in upstream's CI"]
+    asks = ["deletes up/boat", "drops 1 key of our YAML (3 lines)", "switches ROCm off in upstream's CI"]
     told = [(int(step.commit, 16), say_breaks(step), step.breaks_next, say_asks(step.asks)) for step in steps]
     assert told == [
-        (2, "breaks 1 place of ours", ("up.f",), []),
-        (4, "breaks 2 places of ours, 1 of them again", ("up.g", "up.h"), []),
-        (6, "breaks 1 place of ours again", ("up.f",), []),
+        (2, "breaks 1 place", ("up.f",), []),
+        (4, "breaks 2 places, 1 of them again", ("up.g", "up.h"), []),
+        (6, "breaks 1 place again", ("up.f",), []),
         (7, "", (), [*asks, "needs Python >=3.11"]),
         (9, "", (), []),
     ]

@@ -95,7 +95,7 @@ def find_page_problems(page: Page) -> Iterator[str]:
         if name not in page.seen:
             yield f"has no <{name}>"
     if not page.lang:
-        yield "does not say its language"
+        yield "has no lang attribute"
     if not page.title.strip():
         yield "has an empty title"
     policy = page.policy or ""

@@ -68,10 +68,9 @@ def check_site(folder: Path, read: Callable[[str], Page] = read_page) -> Checked
     problems += _check_entry(files)
     problems += _check_indexes(folder, files)
     skipped = tuple(
-        Skipped(f"section {name!r}", "a site of its own; only its entry page was looked for")
-        for name in sorted(sections)
+        Skipped(f"section {name!r}", "a site of its own: only its entry page was checked") for name in sorted(sections)
     )
-    skipped += tuple(Skipped(path, "no build wrote it; it was not looked into") for path in foreign)
+    skipped += tuple(Skipped(path, "not written by a build: not checked") for path in foreign)
     links = sum(len(page.links) for page in pages.values())
     return Checked(
         problems=tuple(problems),
@@ -224,7 +223,7 @@ def _check_gap_index(folder: Path, gap: dict[str, Any], files: dict[str, int]) -
             kept.add(str(record.get("id")) if record else path)
     for name in sorted(listed ^ kept):
         where = "the index" if name in listed else "dashboard-data/reports"
-        yield Problem(name, f"stands only in {where}", file=GAP_INDEX)
+        yield Problem(name, f"is only in {where}", file=GAP_INDEX)
 
 
 def _reports(index: dict[str, Any] | None) -> list[dict[str, Any]]:

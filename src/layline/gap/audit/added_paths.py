@@ -35,7 +35,7 @@ def check_added_path(field: str, path: str, ground: MeasuredPair) -> AuditedFiel
     pin, tip = (_holds(ground, commit, path) for commit in (ground.pin, ground.tip))
     root = path.partition("/")[0]
     if not (pin or tip or _holds(ground, ground.pin, root) or _holds(ground, ground.tip, root)):
-        return leave(field, path, f"neither side has anything called {root}: perhaps no path")
+        return leave(field, path, f"neither side has anything called {root}; it may not be a path")
     computed = "the pin has it already" if pin else "added" if tip else "neither the pin nor the tip has it"
     verdict = AuditVerdict.CONFIRMED if tip and not pin else AuditVerdict.CONTRADICTED
     side = ground.pin if pin else ground.tip

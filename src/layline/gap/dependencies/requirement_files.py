@@ -37,7 +37,7 @@ def find_requirement_declarations(
     if not any(line.strip() for line in text.splitlines()):
         return
     if all(line.strip().startswith("#") or not line.strip() for line in text.splitlines()):
-        yield Skipped.at(path, None, "holds only comments; it declares nothing, and it is not an empty file")
+        yield Skipped.at(path, None, "holds only comments: it declares nothing")
         return
     for number, line in _logical_lines(text):
         if include := _INCLUDE.match(line):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Set
+from collections.abc import Iterable, Iterator, Mapping, Set
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -13,6 +13,7 @@ from layline.change.options.tyro_flags import is_hidden
 if TYPE_CHECKING:
     from layline.change.options.fields import ConfigField
     from layline.change.options.read import Options
+    from layline.change.surface import StaleKey
     from layline.core.evidence import Evidence
     from layline.source.resolve import Resolver
 
@@ -71,6 +72,23 @@ def _find_main(options: Options, resolver: Resolver, sections: Set[str]) -> dict
     if not ranked or (len(ranked) > 1 and held[ranked[0]] == held[ranked[1]]):
         return None
     return fields[ranked[0]]
+
+
+def find_defaults(
+    stale: Iterable[StaleKey], options: tuple[Options, Options], now: Mapping[str, Evidence]
+) -> Iterator[tuple[str, str, str]]:
+    """Keys whose new name has another number as its default, with both: what it counts may have changed too."""
+    then, here = (
+        {one.evidence: one.default for fields in side.classes.values() for one in fields.values()} for side in options
+    )
+    for one in stale:
+        place = now.get(one.suggestion or "")
+        was, is_now = (
+            then.get(one.pin_evidence) if one.pin_evidence else None,
+            here.get(place) if place is not None else None,
+        )
+        if was and is_now and was != is_now and was.isdecimal() and is_now.isdecimal():
+            yield one.key, was, is_now
 
 
 def find_told(message: str, key: str, near: Set[str]) -> str | None:

@@ -1,0 +1,93 @@
+"""What breaks as rows of the report: what happened to several names is told once, and what a new address hides."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import cast
+
+from drift_rows import drift_row
+from layline.change.options.fields import ConfigField
+from layline.change.options.read import Options
+from layline.change.surface import StaleKey
+from layline.core.evidence import Evidence, Location
+from layline.coupling.model import Consequence, Coupling, State, Touch
+from layline.gap.beside import tell_unmade
+from layline.gap.breaks import find_rewritten, group_broken
+from layline.gap.follow import Follow
+from layline.gap.model import Gap
+from layline.gap.successors import Successor
+from layline.gap.surface.known_keys import find_defaults
+
+
+def couple(line: int, target: str, new: str | None = None, *, breaks: bool = True) -> Coupling:
+    return Coupling(
+        touch=Touch.IMPORT,
+        target=target,
+        location=Location("o.py", line),
+        state=State.RENAMED if new else State.REMOVED,
+        consequence=Consequence.WILL_BREAK if breaks else Consequence.OK,
+        new_target=new,
+        culprit="1" * 40,
+    )
+
+
+def gap(*couplings: Coupling, patched: tuple[str, ...] = (), **more: object) -> Gap:
+    patches = [drift_row("look", "body-changed", "o.py:90", name) for name in patched]
+    empty = {"successors": (), "packages": (), "follows": ()}
+    return cast("Gap", SimpleNamespace(couplings=couplings, patches=patches, **{**empty, **more}))
+
+
+def test_names_with_one_fate_share_a_row_and_lost_ones_without_a_trace_do_not() -> None:
+    rows = group_broken(gap(couple(1, "up.a", "up.z"), couple(2, "up.b", "up.z"), couple(3, "up.c"), couple(4, "up.d")))
+    assert [(row.target, row.also, row.said, row.places) for row in rows] == [
+        ("up.a", ("up.b",), "renamed, now up.z", ("o.py:1", "o.py:2")),
+        ("up.c", (), "removed", ("o.py:3",)),
+        ("up.d", (), "removed", ("o.py:4",)),
+    ]
+
+
+def test_several_patched_names_that_become_one_overwrite_one_another() -> None:
+    pair = couple(1, "up.a", "up.z"), couple(2, "up.b", "up.z")
+    both = "renamed, now up.z; 2 names that we replace are one there, so the last replacement wins"
+    assert [row.said for row in group_broken(gap(*pair, patched=("up.a", "up.b")))] == [both]
+    assert [row.said for row in group_broken(gap(*pair, patched=("up.a",)))] == ["renamed, now up.z"]
+
+
+def test_a_class_that_nobody_makes_by_name_is_told_at_its_row_and_in_a_sentence() -> None:
+    left = Successor(target="up.A", differs=("needs config",), is_unmade=True)
+    found = gap(couple(1, "up.A", "up.new.B"), successors=(left,))
+    assert [row.said for row in group_broken(found)] == [
+        "renamed, now up.new.B; other arguments; not constructed by name"
+    ]
+    told = "1 class that we replace is not constructed by name at the tip: replacing the new name (B) changes nothing."
+    assert tell_unmade(found) == told
+    assert tell_unmade(gap(couple(1, "up.A", "up.new.B"))) == ""
+
+
+def test_places_that_fit_inside_a_method_to_rewrite_are_known() -> None:
+    follow = Follow(
+        location=Location("o.py", 10), last=14, target="up.A.f", arrival="up.B.f", takes=((), ()), changes=()
+    )
+    couplings = [couple(line, f"up.x{line}", breaks=False) for line in (9, 10, 14, 15)]
+    assert find_rewritten(gap(*couplings, follows=(follow,))) == {"o.py:10", "o.py:14"}
+
+
+def test_another_default_number_of_the_new_name_is_told() -> None:
+    def field(name: str, default: str | None) -> ConfigField:
+        place = Evidence(repo="up", commit="c" * 40, path=f"{name}.py", lines=(1, 1))
+        return ConfigField(owner="up.C", name=name, default=default, annotation="int", evidence=place)
+
+    def stale(key: str, new: str) -> StaleKey:
+        place = then.classes["up.C"][key].evidence
+        return StaleKey(key=key, location=Location("a.yaml", 1), others=0, suggestion=new, pin_evidence=place)
+
+    then, now = (
+        Options(classes={"up.C": {name: field(name, default) for name, default in pairs}}, flags={}, skipped=())
+        for pairs in (
+            [("size", "8"), ("steps", "10"), ("mode", "'a'")],
+            [("tokens", "16384"), ("iterations", "10"), ("kind", "'b'")],
+        )
+    )
+    known = {name: one.evidence for name, one in now.classes["up.C"].items()}
+    rows = [stale("size", "tokens"), stale("steps", "iterations"), stale("mode", "kind")]
+    assert list(find_defaults(rows, (then, now), known)) == [("size", "8", "16384")]
