@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, TypeAlias
 from layline.change.similarity import SMALL, read_shingles, share_kept
 from layline.core.ours import is_test
 from layline.source import DefinitionKind, Module, parse_module, parse_tree
-from layline.source.names import absolute_name, is_package, module_name
+from layline.source.names import absolute_name, is_package, module_name, parents
 from layline.source.slices import read_node, slice_definition
 
 if TYPE_CHECKING:
@@ -182,7 +182,9 @@ def find_told(comparer: Comparer, loss: Loss, message: str) -> str:
 
 
 def find_inside(comparer: Comparer, loss: Loss) -> str:
-    """The function of the same file that called the lost one and holds its code since; empty where there is none."""
+    """The function of the same file that called the lost one and took its code, or its class where the tip has only
+    that; empty where there is none.
+    """
     change = next((one for one in loss.step.changes if one.path == loss.path), None)
     if loss.body is None or loss.body.total() < SMALL or change is None or change.after is None:
         return ""
@@ -193,7 +195,7 @@ def find_inside(comparer: Comparer, loss: Loss) -> str:
         if one.kind is not DefinitionKind.FUNCTION or then is None or now is None:
             continue
         calls = any(isinstance(part, ast.Name) and part.id == loss.word for part in ast.walk(then))
-        name = f"{loss.home}.{one.qualname}"
-        if calls and share_kept(loss.body, read_shingles(now)) >= 0.6 and comparer.tip.resolve(name).exists:
-            return name
+        if calls and share_kept(loss.body, read_shingles(now)) >= 0.6:
+            names = (f"{loss.home}.{name}" for name in (one.qualname, *parents(one.qualname)))
+            return next((name for name in names if comparer.tip.resolve(name).exists), "")
     return ""

@@ -39,7 +39,7 @@ class Successor:
     told: str = ""
     """The new class that the message of the commit which removed it names in its place."""
     inside: str = ""
-    """The function that called it and holds its code since."""
+    """The function that called it and took its code."""
     differs: tuple[str, ...] = ()
     """Of a name with a new address: how what stands there is called or made otherwise."""
     holds: str = ""
@@ -82,7 +82,7 @@ def say_instead(one: Successor) -> str:
         (first, number), rest = one.instead[0], one.instead[1:]
         more = (f"{name.rpartition('.')[2]} ({files})" for name, files in rest)
         parts.append(f"upstream's users import {listed([f'{first} ({number} of {one.users})', *more])} instead")
-    return "; ".join([*parts, *([f"its code stands in {one.inside} now"] if one.inside else [])])
+    return "; ".join([*parts, *([f"its code went into {one.inside}"] if one.inside else [])])
 
 
 def _find_unmade(comparer: Comparer, homes: Mapping[str, str]) -> Iterator[str]:

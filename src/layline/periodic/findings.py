@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 
 from layline.core.checks import clean_line
 from layline.core.policy import Label
@@ -97,16 +98,23 @@ def _tell_moves(groups: tuple[tuple[CountedMove, ...], ...]) -> Iterator[str]:
     if len(groups) == 1:
         yield _tell_move(groups[0])
     elif groups:
-        names = list(dict.fromkeys(group[0].move.name for group in groups))
-        shown = "; ".join(_tell_step(group) for group in groups[:3])
-        rest = f"; and {len(groups) - 3} more" if len(groups) > 3 else ""
-        yield f"Pin changes: {len(groups)} moves of {show_count(len(names), 'pin')}: {shown}{rest}."
+        yield _fit_moves(groups, 3)
+
+
+def _fit_moves(groups: tuple[tuple[CountedMove, ...], ...], most: int) -> str:
+    """As many moves as fit whole: half a move tells nothing."""
+    names = list(dict.fromkeys(group[0].move.name for group in groups))
+    rest = [f"and {len(groups) - most} more"] if len(groups) > most else []
+    shown = "; ".join([*(_tell_step(group) for group in groups[:most]), *rest])
+    told = f"Pin changes: {len(groups)} moves of {show_count(len(names), 'pin')}: {shown}."
+    return told if len(told) <= LONGEST or most == 1 else _fit_moves(groups, most - 1)
 
 
 def _tell_step(group: tuple[CountedMove, ...]) -> str:
+    """Without the reason why its distance was not counted: the report has it."""
     move = group[0].move
     pull = f"PR #{move.commit.pull_request}" if move.commit.pull_request else f"commit {move.commit.hash[:8]}"
-    return f"{move.name} {show_step(group[0])} by {pull}"
+    return f"{move.name} {show_step(replace(group[0], why='') if not group[0].distance else group[0])} by {pull}"
 
 
 def _tell_move(group: tuple[CountedMove, ...]) -> str:
@@ -126,8 +134,8 @@ def show_step(item: CountedMove) -> str:
     before, after = item.move.before, item.move.after
     if before is None or after is None:
         return short(after or before)
-    counted = show_distance(item.distance) if item.distance else f"not counted: {item.why}"
-    return f"{short(before)} → {short(after)} ({counted})"
+    counted = show_distance(item.distance) if item.distance else f"not counted: {item.why}" if item.why else ""
+    return f"{short(before)} → {short(after)}" + (f" ({counted})" if counted else "")
 
 
 def _tell_drift(drift: Drift) -> str:
@@ -137,9 +145,10 @@ def _tell_drift(drift: Drift) -> str:
         f"{drift.label}: pin {drift.pin.hash[:8]} ({drift.pin.date}) is "
         f"{show_count(drift.distance.behind, 'commit')} behind{ahead} "
         f"upstream {drift.ref} {drift.tip.hash[:8]} ({drift.tip.date}), {show_trend(drift)}.{moved}"
-        f" Recommendation: {drift.recommendation}{show_steadiness(drift)}: "
-        f"{drift.recommendation.rule}."
+        f" Recommendation: {drift.recommendation}{show_steadiness(drift)}"
     )
+    rule = f": {drift.recommendation.rule}."
+    told += rule if len(told) + len(rule) <= LONGEST else "."  # whole or not at all: the report has it
     return told + _tell_notable(drift.notable[:MOST_NOTABLE], LONGEST - len(told))
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from textwrap import indent
 
 import pytest
 
@@ -153,13 +154,19 @@ RUN = (
 )
 
 
-def test_a_function_that_its_caller_took_in_is_found_there(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("later", "told"), [("forward", "its code went into up.a.Bank.forward"), ("go", "its code went into up.a.Bank")]
+)
+def test_a_function_that_its_caller_took_in_is_found_there(tmp_path: Path, later: str, told: str) -> None:
     upstream = History.start(tmp_path / "up")
-    apart = f"def _run(rows):\n{RUN}    return spread\n\n\ndef forward(rows):\n    return _run(rows)\n"
+    apart = (
+        f"def _run(rows):\n{RUN}    return spread\n\n\nclass Bank:\n    def forward(rows):\n        return _run(rows)\n"
+    )
     pin = upstream.commit("pin", {"up/__init__.py": "", "up/a.py": apart})
-    tip = upstream.commit("tip", {"up/a.py": f"def forward(rows):\n    rows = list(rows)\n{RUN}    return spread\n"})
-    told = [say_instead(one) for one in successors(upstream, pin, tip, "up.a._run")]
-    assert told == ["its code stands in up.a.forward now"]
+    inside = indent(f"def forward(rows):\n    rows = list(rows)\n{RUN}    return spread\n", "    ")
+    upstream.commit("take it in", {"up/a.py": f"class Bank:\n{inside}"})
+    tip = upstream.commit("tip", {"up/a.py": f"class Bank:\n{inside.replace('forward', later)}"})
+    assert [say_instead(one) for one in successors(upstream, pin, tip, "up.a._run")] == [told]
 
 
 @pytest.mark.parametrize(

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from layline.periodic.findings import LONGEST, _tell_notable
-from layline.periodic.model import Notable
+from layline.core.revision import Commit
+from layline.periodic.findings import LONGEST, _tell_moves, _tell_notable
+from layline.periodic.model import CountedMove, Notable, PinMove
 
 
 def _notable(title: str, number: int) -> Notable:
@@ -28,3 +29,18 @@ SHORT, LONG = _notable("Add a loader", 7), _notable("Split " + "the trainer " * 
 )
 def test_a_title_is_told_whole_or_not_at_all(notable: tuple[Notable, ...], room: int, told: str) -> None:
     assert _tell_notable(notable, room) == told
+
+
+def _move(name: str, why: str) -> tuple[CountedMove, ...]:
+    commit = Commit(hash="1" * 40, committed="2026-05-01T00:00:00Z", authored="", author="A", subject="Move (#7)")
+    move = PinMove(commit=commit, kind="variable", name=name, file="ci.yml", line=1, before="a" * 40, after="b" * 40)
+    return (CountedMove(move=move, distance=None, why=why),)
+
+
+@pytest.mark.parametrize(("length", "shown"), [(4, 3), (90, 2), (200, 1)])
+def test_moves_of_pins_are_one_finding_of_whole_moves(length: int, shown: int) -> None:
+    groups = tuple(_move(letter * length, "no backend is configured for it") for letter in "ABCDE")
+    (told,) = _tell_moves(groups)
+    assert len(told) <= LONGEST
+    assert told.endswith(f"aaaaaaaa → bbbbbbbb by PR #7; and {5 - shown} more.")
+    assert told.count("→") == shown
