@@ -44,6 +44,10 @@ class Measurement:
     def tone(self) -> str:
         return tone_of(self.recommendation)
 
+    def compares(self, pin: str | None, tip: str | None) -> bool:
+        """It is about these two commits."""
+        return same_commit(self.pin, pin) and same_commit(self.tip, tip)
+
     @property
     def breaks(self) -> int | None:
         """Places of ours that break at the tip, where the report counted them; older reports have another word."""
@@ -111,6 +115,17 @@ class Standing:
         return self.measurements[0]
 
     @property
+    def advice(self) -> Measurement:
+        """Whose recommendation counts: the newest report's; where it did not count what breaks and a gap report of the
+        same commits did, that one's.
+        """
+        newest = self.newest
+        if newest.breaks is not None or newest.pin is None or newest.tip is None:
+            return newest
+        counted = (item for item in self.measurements if item.kind == "gap report" and item.recommendation)
+        return next((item for item in counted if item.compares(newest.pin, newest.tip)), newest)
+
+    @property
     def previous(self) -> Measurement | None:
         """The last distance that was measured between other commits: two reports on the same ones tell no change."""
         latest = self.latest
@@ -118,9 +133,7 @@ class Standing:
             (
                 item
                 for item in self.measurements
-                if item.behind is not None
-                and item.date <= latest.date
-                and not (same_commit(item.pin, latest.pin) and same_commit(item.tip, latest.tip))
+                if item.behind is not None and item.date <= latest.date and not item.compares(latest.pin, latest.tip)
             ),
             None,
         )
@@ -159,7 +172,7 @@ class Standing:
         """Sort key: the worst backend first."""
         behind = self.latest.behind
         breaks = self.breaks.count if self.breaks is not None else 0
-        return _ORDER.get(self.newest.tone, 2), -breaks, -(behind or 0), self.label.lower()
+        return _ORDER.get(self.advice.tone, 2), -breaks, -(behind or 0), self.label.lower()
 
     @property
     def breaks(self) -> Point | None:

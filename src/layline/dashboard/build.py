@@ -114,7 +114,7 @@ def _plan(content: Content, *, with_pdf: bool) -> Plan:
         content=content,
         standings=standings,
         addresses=addresses,
-        periodic=tuple(view_periodic(item, labels, addresses) for item in content.records.periodic),
+        periodic=tuple(view_periodic(item, labels, addresses, by_key) for item in content.records.periodic),
         dives=tuple(
             view_dive(
                 item,

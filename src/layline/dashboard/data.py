@@ -83,7 +83,7 @@ def badge_words(standing: Standing) -> tuple[str, str, str]:
     if behind is None:
         return label, "not measured", "none"
     stale = f" on {standing.latest.date}" if standing.is_stale else ""
-    return label, ("up to date" if behind == 0 else f"{behind:,} behind") + stale, standing.newest.tone
+    return label, ("up to date" if behind == 0 else f"{behind:,} behind") + stale, standing.advice.tone
 
 
 def _standing(standing: Standing) -> answers.OneStanding:
@@ -99,7 +99,7 @@ def _standing(standing: Standing) -> answers.OneStanding:
         "stale_days": standing.stale_days,
         "pin": {"commit": latest.pin, "date": latest.pin_date},
         "tip": {"commit": latest.tip, "date": latest.tip_date, "repo": latest.repo, "ref": latest.ref},
-        "recommendation": standing.newest.recommendation,
+        "recommendation": standing.advice.recommendation,
         "evidence": {"link": latest.compare_link, "command": latest.command},
     }
 

@@ -80,7 +80,7 @@ def _tell_next(standing: Standing, breaks: int | None, breakage: Breakage | None
         return "Count what breaks"
     if breaks == 0:
         free = "moving the pin breaks nothing of ours"
-        return f"No hurry: {free}" if standing.newest.tone == "good" else "Move the pin: nothing of ours breaks"
+        return f"No hurry: {free}" if standing.advice.tone == "good" else "Move the pin: nothing of ours breaks"
     where = f" in {count_words(breakage.files, 'file')}" if breakage is not None else ""
     return f"Fix {count_words(breaks, 'place')}{where}"
 

@@ -124,7 +124,12 @@ def find_addresses(standings: Iterable[Standing], repository: str | None) -> Add
     )
 
 
-def view_periodic(item: Loaded[PeriodicRecord], labels: Mapping[str, str], addresses: Addresses) -> PeriodicView:
+def view_periodic(
+    item: Loaded[PeriodicRecord],
+    labels: Mapping[str, str],
+    addresses: Addresses,
+    standings: Mapping[str, Standing] | None = None,
+) -> PeriodicView:
     record, window = item.record, item.record.time_window
     return PeriodicView(
         id=record.report_id,
@@ -138,7 +143,7 @@ def view_periodic(item: Loaded[PeriodicRecord], labels: Mapping[str, str], addre
         advice=tuple(_advise(record, labels)),
         link=record.report_github_url,
         findings=(findings := tuple(set_finding(text, addresses) for text in record.key_findings)),
-        brief=_brief(record, findings, labels, addresses),
+        brief=_brief(record, findings, labels, addresses, standings or {}),
         merged_link=merged_link(addresses.repository, window) or record.report_github_url,
         command=audit_command(item.file),
         contradictions=tuple(find_in_periodic(record, labels)),
@@ -146,28 +151,47 @@ def view_periodic(item: Loaded[PeriodicRecord], labels: Mapping[str, str], addre
 
 
 def _brief(
-    record: PeriodicRecord, findings: Sequence[Finding], labels: Mapping[str, str], addresses: Addresses
+    record: PeriodicRecord,
+    findings: Sequence[Finding],
+    labels: Mapping[str, str],
+    addresses: Addresses,
+    standings: Mapping[str, Standing],
 ) -> tuple[Finding, ...]:
     """Backends that somebody must act on first, the worst of them first; then the rest as the report orders it."""
-    by_label = {labels.get(key, key): status for key in record.statuses if (status := record.status(key)) is not None}
-    told = [
-        (_rank(by_label.get(item.head)), _shorten(item, text, by_label.get(item.head), addresses))
-        for item, text in zip(findings, record.key_findings, strict=True)
-    ]
+    by_label = {
+        labels.get(key, key): (status, _find_rule(status, standings.get(key)))
+        for key in record.statuses
+        if (status := record.status(key)) is not None
+    }
+    told = []
+    for item, text in zip(findings, record.key_findings, strict=True):
+        status, (advice, rule) = by_label.get(item.head, (None, (None, None)))
+        rank = {"bad": 0, "plan": 1}.get(tone_of(advice), 2) if status is not None else 2
+        told.append((rank, _shorten(item, text, status, f"{advice}: {rule}" if rule else None, addresses)))
     return tuple(item for _, item in sorted(told, key=lambda pair: pair[0])[:3])
 
 
-def _rank(status: Status | None) -> int:
-    return {"bad": 0, "plan": 1}.get(tone_of(status.recommendation), 2) if status is not None else 2
+def _find_rule(status: Status, standing: Standing | None) -> tuple[str | None, str | None]:
+    """What a report recommends and why; where a gap report of the same commits counted what breaks, what that says:
+    one verdict on one page.
+    """
+    rule = status.fields.get("recommendation_rule")
+    told = status.recommendation, rule if isinstance(rule, str) else None
+    if standing is None or standing.breaks is None or not standing.breaks.count:
+        return told
+    advice = standing.advice
+    if advice.kind != "gap report" or not advice.compares(status.pin_commit, status.upstream_head):
+        return told
+    places = count_words(standing.breaks.count, "place")
+    return advice.recommendation, f"{places} {'breaks' if standing.breaks.count == 1 else 'break'} at the tip"
 
 
-def _shorten(finding: Finding, text: str, status: Status | None, addresses: Addresses) -> Finding:
+def _shorten(finding: Finding, text: str, status: Status | None, verdict: str | None, addresses: Addresses) -> Finding:
     """What to do and why, then the distance; as the report words it where it gives no rule apart."""
-    rule = status.fields.get("recommendation_rule") if status is not None else None
-    if status is None or not isinstance(rule, str) or status.commit_gap is None:
+    if status is None or verdict is None or status.commit_gap is None:
         return replace(finding, shown=set_words(brief_words(text.removeprefix(f"{finding.head}: ")), addresses))
     behind = f"{count_words(status.commit_gap, 'commit')} behind {status.upstream_ref or 'upstream'}"
-    return replace(finding, shown=set_words(f"{status.recommendation}: {rule}. {behind}.", addresses), folded=Markup())
+    return replace(finding, shown=set_words(f"{verdict}. {behind}.", addresses), folded=Markup())
 
 
 def _advise(record: PeriodicRecord, labels: Mapping[str, str]) -> Iterator[Advice]:

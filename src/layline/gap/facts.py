@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from layline.core.evidence import Evidence, Fact
-from layline.gap.breaks import Standing, find_standings
+from layline.gap.breaks import Standing, find_rewritten, find_standings
 from layline.gap.cells import diff_command, requirement_text, span
 from layline.history.commits import say_count
 
@@ -79,6 +79,7 @@ def _find_causes(gap: Gap) -> Iterator[Fact[Any]]:
         counted = Counter(find_standings(gap).values())
         here = Evidence(repo=gap.downstream, commit=gap.downstream_commit.hash)
         yield Fact(name="places", value={kind.value: counted[kind] for kind in Standing}, evidence=(here,))
+        yield Fact(name="places_to_rewrite", value=sorted(find_rewritten(gap)), evidence=(here,))
     if gap.effort is not None:
         own = Evidence(repo=gap.downstream, commit=gap.downstream_commit.hash)
         yield Fact(name="effort", value={"lines": gap.effort.lines, "files": gap.effort.files}, evidence=(own,))
@@ -107,7 +108,12 @@ def _find_frame(gap: Gap) -> Iterator[Fact[Any]]:
         newest = {"name": gap.release.name, "lacks": gap.release.lacks, "past": gap.release.past}
         yield _told(gap, "newest_release", newest, say_count(pin.hash, gap.release.name))
     if gap.branch is not None:
-        made = {"name": gap.branch.name, "version": gap.branch.version, "lacks": gap.branch.lacks}
+        made = {
+            "name": gap.branch.name,
+            "version": gap.branch.version,
+            "lacks": gap.branch.lacks,
+            "without": list(gap.branch.without),
+        }
         yield _told(gap, "release_branch", made, say_count(pin.hash, gap.branch.commit))
     if gap.last_move is not None:
         move = gap.last_move
@@ -238,8 +244,15 @@ def _find_rest(gap: Gap) -> Iterator[Fact[Any]]:
         by = tuple(Evidence(repo=gap.upstream, commit=change.commit) for change in one.changes)
         yield Fact(name=f"override.{one.location}", value=value, evidence=(own, *by))
     for left in gap.successors:
-        instead = [list(pair) for pair in left.instead]
-        kept: dict[str, Any] = {"instead": instead, "users": left.users, "differs": [*left.differs, left.holds]}
+        kept: dict[str, Any] = {
+            "instead": [list(pair) for pair in left.instead],
+            "users": left.users,
+            "named": list(left.named or ()),
+            "told": left.told,
+            "inside": left.inside,
+            "differs": [*left.differs, *([left.holds] if left.holds else [])],
+            "constructed_by_name": not left.is_unmade,
+        }
         here = Evidence(repo=gap.upstream, commit=gap.tip.commit.hash)
         yield Fact(name=f"successor.{left.target}", value=kept, evidence=(here,))
     for place, words in gap.done:

@@ -153,3 +153,20 @@ def test_the_first_screen_begins_with_what_somebody_must_act_on() -> None:
 )
 def test_a_page_belongs_to_one_item_of_the_navigation(page: str, leads: bool) -> None:
     assert NavItem(title="Backends", href="index.html#standings", folder="backends/").leads_to(page) is leads
+
+
+@pytest.mark.parametrize(
+    ("tip", "places", "verdict"),
+    [
+        ("d" * 40, None, "urgent sync"),  # the gap report compares the same commits, and counted what breaks
+        ("e" * 40, None, "monitor"),
+        ("d" * 40, 3, "monitor"),  # the weekly report counted, too
+    ],
+)
+def test_of_two_reports_on_the_same_commits_the_one_that_counted_what_breaks_decides(
+    tip: str, places: int | None, verdict: str
+) -> None:
+    counted = {} if places is None else {"places_that_break": places}
+    week = weekly("2026-W19", "2026-05-04", "2026-05-08", upstream_head="d" * 40, recommendation="monitor", **counted)
+    told = gap(upstream__commit=tip, dashboard_summary__recommendation="urgent sync")
+    assert engine(week, told).advice.recommendation == verdict
