@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,6 +13,7 @@ from layline.core.report import Cell
 from layline.render.inline import link_of
 
 _ORDER = {"breaks": 0, "look": 1, "ok": 2, "": 3}
+_DEAD = DriftKind.DEAD_AT_PIN.value
 _WORDS = {"breaks": "error", "look": "warning", "ok": "ok"}
 """Severities as people read them; the data files keep their own words."""
 _TOLD = frozenset({"moved", "renamed"})
@@ -123,36 +124,29 @@ class InventoryView:
     skipped: tuple[str, ...]
     pin: str
     tip: str
-
-    def _find(self, holds: Callable[[EffectView], bool]) -> set[str]:
-        effects = [*(effect for row in self.rows for effect in row.effects), *self.unregistered]
-        return {effect.location for effect in effects if holds(effect)}
+    worst: tuple[str, ...] = ()
+    """What drift says of each place, by the worst of its rows, as the answer of `patches drift` counts them."""
 
     @property
     def places(self) -> int:
-        """Places of ours (file and line) where something of the upstream is patched."""
-        return len(self._find(lambda effect: bool(effect.location)))
-
-    def _broken(self) -> set[str]:
-        return self._find(lambda effect: effect.severity == "breaks")
-
-    def _dead(self) -> set[str]:
-        return self._find(lambda effect: effect.drift == DriftKind.DEAD_AT_PIN.value) - self._broken()
+        """Places of ours (file and line) where something of the upstream is patched, and compared where drift is told."""
+        effects = [*(effect for row in self.rows for effect in row.effects), *self.unregistered]
+        return len(self.worst) if self.has_drift else len({effect.location for effect in effects})
 
     @property
     def broken(self) -> int:
         """Places whose patch breaks at the tip."""
-        return len(self._broken())
+        return self.worst.count("breaks")
 
     @property
     def dead(self) -> int:
         """Places that do nothing today already."""
-        return len(self._dead())
+        return self.worst.count(_DEAD)
 
     @property
     def doubtful(self) -> int:
-        """The other places that need a look: each counts once, as in the answer of `patches drift`."""
-        return len(self._find(lambda effect: effect.severity == "look") - self._broken() - self._dead())
+        """The other places that need a look."""
+        return self.worst.count("look")
 
     @property
     def has_drift(self) -> bool:
@@ -184,7 +178,20 @@ def view_inventory(
         skipped=tuple(_tell_skipped(item) for item in _list(inventory.get("skipped"))),
         pin=_commit(drift, "pin"),
         tip=_commit(drift, "tip"),
+        worst=tuple(_find_worst(_objects(drift.get("rows")) if drift else [])),
     )
+
+
+def _find_worst(rows: Iterable[Mapping[str, Any]]) -> Iterator[str]:
+    """The worst of each place: `breaks`, then what does nothing today, `look`, `ok`."""
+    order = ("breaks", _DEAD, "look", "ok")
+    found: dict[str, int] = {}
+    for row in rows:
+        severity = _text(row.get("severity"))
+        word = _DEAD if row.get("kind") == _DEAD and severity != "breaks" else severity
+        rank = order.index(word) if word in order else len(order) - 1
+        found[_text(row.get("location"))] = min(rank, found.get(_text(row.get("location")), rank))
+    return (order[rank] for rank in found.values())
 
 
 def find_choices(rows: Sequence[PatchView]) -> Iterator[Choice]:
@@ -236,8 +243,13 @@ def _view_effect(effect: Mapping[str, Any], drifts: list[Mapping[str, Any]], rep
     target, location = _text(effect.get("target")), _text(effect.get("location"))
     # settings and environment variables have no symbol: drift names them as the effect's `mutates` does
     names = {target, *map(_text, _list(effect.get("mutates")))} - {""}
-    rows = [item for item in drifts if item.get("target") in names]
-    row = min(rows, key=lambda item: item.get("location") not in (location, None), default={})
+    known = [item for item in drifts if effect.get("id") and item.get("effect") == effect["id"]]
+    rows = known or [item for item in drifts if item.get("target") in names]
+    row = min(
+        rows,
+        key=lambda item: (item.get("location") not in (location, None), _ORDER.get(_text(item.get("severity")), 3)),
+        default={},
+    )
     return EffectView(
         style=_text(effect.get("style")),
         target=target,

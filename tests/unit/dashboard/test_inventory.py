@@ -157,3 +157,10 @@ def test_places_add_up_as_in_the_answer_of_drift() -> None:
     ]
     view = view_inventory(INVENTORY | {"patches": [PATCH | {"effects": effects}]}, DRIFT | {"rows": drift}, None)
     assert (view.places, view.broken, view.dead, view.doubtful) == (3, 1, 1, 1)
+
+
+def test_an_effect_finds_its_row_by_its_id_where_the_list_has_no_target() -> None:
+    effect = EFFECT | {"id": "e-1", "target": None}
+    row = {"patch": "engine.run", "effect": "e-1", "target": "engine.go", "kind": "removed", "severity": "breaks"}
+    view = view_inventory(INVENTORY | {"patches": [PATCH | {"effects": [effect]}]}, DRIFT | {"rows": [row]}, None)
+    assert [one.severity for one in view.rows[0].effects] == ["breaks"]
