@@ -86,7 +86,8 @@ def _rank_section(gap: Gap, rank: Rank, most: int) -> Section:
         return Section(title=title, blocks=(Paragraph("No difference."),))
     whole = [row for row in rows if {Move.FILE_ADDED, Move.FILE_REMOVED} & set(row.changes)]
     shown = sorted(
-        (row for row in rows if row not in whole), key=lambda row: bool({Move.LEFT, Move.JOINED} & set(row.changes))
+        (row for row in rows if row not in whole),
+        key=lambda row: (not row.is_runtime, bool({Move.LEFT, Move.JOINED} & set(row.changes))),
     )
     blocks: list[Block] = []
     if shown:
