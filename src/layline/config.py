@@ -52,6 +52,8 @@ class Pin:
     """The distribution whose pinned version in that file (pyproject.toml, requirements) names an upstream tag."""
     tag: str = "v{version}"
     """How a version becomes a tag, for `requirement`."""
+    guessed: bool = False
+    """`init` guessed this `revision`, because no file of the project names one; answers say so until you remove it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

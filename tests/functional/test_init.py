@@ -183,7 +183,14 @@ BARE: dict[str, str | bytes | None] = {"pyproject.toml": '[project]\nname = "dec
         ({"uv.lock": '[[package]]\nname = "keel"\nversion = "1.0"\n'}, Pin(revision="v1.0")),
         ({"requirements.txt": "keel==1.0\n"}, Pin(file="requirements.txt", requirement="keel", tag="v{version}")),
         ({"examples/requirements.txt": "keel==0.5\n"}, Pin(revision="v1.0")),
-        ({"pyproject.toml": '[project]\nname = "deck"\n'}, Pin(revision="v1.0")),
+        ({"pyproject.toml": '[project]\nname = "deck"\n'}, Pin(revision="v1.0", guessed=True)),
+        (
+            {
+                "pyproject.toml": '[project]\nname = "deck"\n[project.optional-dependencies]\n'
+                'new = ["keel==1.0"]\nold = ["keel==0.9"]\n'
+            },
+            Pin(revision="v1.0"),
+        ),
         ({"Dockerfile": "RUN pip install keel==1.0\n", **BARE}, Pin(revision="v1.0")),
         (
             {"docker/Dockerfile.a": "RUN pip install keel==0.9\nRUN pip install keel==1.0\n", **BARE},
@@ -208,6 +215,42 @@ def test_a_named_clone_becomes_a_block_that_answers_at_once(
         "1 monkey patch (this project has no patch registry)"
         in layline("patches", "list", cwd=layered.downstream.path).out
     )
+
+
+def test_a_guessed_pin_is_told_until_the_mark_is_removed(tmp_path: Path) -> None:
+    layered = make_layered(tmp_path)
+    layered.downstream.commit("Unpin", {**OURS, **BARE})
+    place = layered.downstream.path
+    assert layline("init", "--upstream", "../upstream", cwd=place).code == 0
+    file = place / "layline.toml"
+    file.write_text(file.read_text().replace('# upstream = "https://…"', 'upstream = "https://example.org/keel"'))
+    guess = "The pin v1.0 is a guess by `init`: no file of the project names one."
+    assert f"warning: {guess}" in layline("gap", "show", cwd=place).out
+    assert layline("gap", "show", "--format", "json", cwd=place).json["pin_guessed"] is True
+    assert layline("patches", "drift", cwd=place).out.count(guess) == 1
+    assert layline("patches", "drift", "--format", "json", cwd=place).json["pin_guessed"] is True
+    told = layline("gap", "report", "--format", "json", cwd=place)
+    assert told.json["reports"][0]["pin_guessed"] is True
+    written = [place / one["path"] for one in told.json["reports"][0]["files"] if one["path"].endswith(".md")]
+    assert [path.read_text().count("The pin v1.0 is a guess by") for path in written] == [1, 1], "and the summary"
+    file.write_text(file.read_text().replace(", guessed = true", ""))
+    assert "guess" not in layline("gap", "show", cwd=place).out
+    assert "pin_guessed" not in layline("gap", "show", "--format", "json", cwd=place).json
+
+
+def test_a_file_with_several_values_is_named_with_its_lines(tmp_path: Path) -> None:
+    layered = make_layered(tmp_path)
+    several = '[project]\nname = "deck"\n[project.optional-dependencies]\nnew = ["keel==1.0"]\nold = ["keel==0.9"]\n'
+    layered.downstream.commit("Unpin", {**OURS, "pyproject.toml": several})
+    place = layered.downstream.path
+    assert layline("init", "--upstream", "../upstream", cwd=place).code == 0
+    file = place / "layline.toml"
+    said = "# pyproject.toml names several versions (line 4: 1.0, line 5: 0.9); write the one you use\n"
+    assert said in file.read_text()
+    followed = 'pin = { file = "pyproject.toml", requirement = "keel" }'
+    file.write_text(file.read_text().replace('pin = { revision = "v1.0" }', followed, 1))
+    told = layline("doctor", cwd=place)
+    assert 'Choose one in layline.toml: `pin = { revision = "v1.0" }`.' in told.out
 
 
 def test_a_clone_beside_the_project_is_found(tmp_path: Path) -> None:
@@ -242,7 +285,8 @@ def test_a_package_that_is_patched_is_found_beside_a_submodule(tmp_path: Path) -
     writes = "".join(f"rope.knots.knot{number} = print\n" for number in range(4))
     files: dict[str, str | bytes | None] = {
         "setup.py": "from setuptools import setup\nsetup(name='deck', install_requires=['rope>=4.52.0'])\n",
-        "deck/__init__.py": f"import rope.knots\nimport hull\n{writes}hull.mast = print\n",
+        "deck/__init__.py": f"import rope.knots\nimport hull.mast\n{writes}hull.mast.top = print\n",
+        "deck/more.py": "import sail_t5\nsail_t5.furl = print\n",
         "README.md": "See https://github.com/loft/rope for more.\n",
     }
     layered.downstream.commit("Patch", files)
@@ -251,8 +295,10 @@ def test_a_package_that_is_patched_is_found_beside_a_submodule(tmp_path: Path) -
     assert list(parse_settings((layered.downstream.path / "layline.toml").read_text()).backends) == ["keel", "rope"]
     assert "`layline gap show rope --fetch`" in told.out, "the submodule's objects are not here"
     assert (
-        "Our code also patches hull. To add one, clone it and run `layline init --force --upstream CLONE`." in told.out
-    )
+        "Our code also patches hull. To add one, uncomment its block in layline.toml, or clone it and run "
+        "`layline init --force --upstream CLONE`, which writes the whole of layline.toml anew, your edits lost."
+    ) in told.out
+    assert "sail_t5" not in told.out, "what is imported by its own name alone may be a script"
 
 
 def test_a_submodule_that_nothing_imports_is_no_backend_and_several_versions_are_told(tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ from layline.core.report import Answer
 from layline.core.revision import Relation
 from layline.gap.endpoints import find_alerts, find_endpoints
 from layline.gap.show import build_data, build_report, find_broken_limits, measure, parse_limit
+from layline.workspace.guessed import tell_guess
 from layline.workspace.uncommitted import tell_uncommitted
 
 if TYPE_CHECKING:
@@ -29,4 +30,5 @@ def gap_show(
     broken = tuple(find_broken_limits(values, limits, ends))
     data = build_data(workspace, key, facts, ends, today)
     report = build_report(workspace, backend.label or key, facts, (*broken, *alerts), today)
-    return tell_uncommitted(workspace, Answer(report=report, data=data, needs_person=bool(broken)), [key], code=False)
+    answer = tell_guess(workspace, Answer(report=report, data=data, needs_person=bool(broken)), key)
+    return tell_uncommitted(workspace, answer, [key], code=False)

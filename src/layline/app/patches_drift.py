@@ -10,6 +10,7 @@ from layline.core.report import Answer
 from layline.errors import ConfigError, Error
 from layline.patches.drift.answer import build_drift_answer, join_drifts, read_baseline
 from layline.patches.drift.ask import DriftOptions, find_drift
+from layline.workspace.guessed import tell_guess
 from layline.workspace.uncommitted import tell_uncommitted
 
 if TYPE_CHECKING:
@@ -20,7 +21,8 @@ def patches_drift(workspace: Workspace, backend: str, options: DriftOptions, *, 
     """Say, for every effect of every patch of `backend`, what became of its target between pin and tip."""
     baseline = read_baseline(options.baseline)
     asked, found = find_drift(workspace, backend, options, progress)
-    return tell_uncommitted(workspace, build_drift_answer(asked, found, options, baseline), [backend])
+    answer = build_drift_answer(asked, found, options, baseline)
+    return tell_uncommitted(workspace, tell_guess(workspace, answer, backend), [backend])
 
 
 def patches_drift_all(workspace: Workspace, options: DriftOptions, *, progress: Progress = silent) -> Answer:

@@ -15,6 +15,7 @@ from layline.upgrade.plan_answer import build_answer
 from layline.upgrade.planning import find_plan
 from layline.upgrade.question import find_safe
 from layline.upgrade.values import Plan
+from layline.workspace.guessed import tell_guess
 from layline.workspace.uncommitted import tell_uncommitted
 
 if TYPE_CHECKING:
@@ -28,7 +29,8 @@ def upgrade_plan(
     end = to or workspace.settings.backend(key).ref
     plan = _plan_safe(workspace, key, end, progress) if safe else find_plan(workspace, key, end, progress)
     refusal = find_pin_refusal(workspace, key, plan.to) if plan.steps else None
-    return tell_uncommitted(workspace, build_answer(plan, workspace.label(key), refusal), [key])
+    answer = tell_guess(workspace, build_answer(plan, workspace.label(key), refusal), key)
+    return tell_uncommitted(workspace, answer, [key])
 
 
 def _plan_safe(workspace: Workspace, key: str, end: str, progress: Progress) -> Plan:
@@ -54,4 +56,5 @@ def upgrade_check(workspace: Workspace, key: str, *, pin: str | None = None, pro
     there = judge_at(workspace, key, commit, progress)
     here = judge_at(workspace, key, pinned, progress) if commit != pinned else None
     there = leave_out_older(there, here, upstream) if here is not None else there
-    return tell_uncommitted(workspace, build_check_answer(workspace, key, there, here, promised=pin is None), [key])
+    answer = build_check_answer(workspace, key, there, here, promised=pin is None)
+    return tell_uncommitted(workspace, tell_guess(workspace, answer, key), [key])

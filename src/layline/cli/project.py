@@ -26,7 +26,7 @@ from layline.cli.show import at_option, config_option, format_option, show
     multiple=True,
     help="A clone or bare mirror of an upstream that you have. Can be repeated.",
 )
-@click.option("--force", is_flag=True, help="Replace an existing layline.toml.")
+@click.option("--force", is_flag=True, help="Write an existing layline.toml anew; your edits are lost.")
 @format_option("text", "json", "md")
 def init(
     folder: Path,

@@ -42,3 +42,5 @@ class OfCommit(TypedDict):
 
     uncommitted: NotRequired[list[str]]
     worktree: NotRequired[bool]
+    pin_guessed: NotRequired[bool]
+    """`init` guessed the pin: no file of the project names one."""

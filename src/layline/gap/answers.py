@@ -65,6 +65,7 @@ class WrittenReport(TypedDict):
 
     backend: str
     id: str
+    pin_guessed: bool
     files: list[WrittenFile]
     problems: list[str]
     record: dict[str, Any]

@@ -43,6 +43,7 @@ from layline.history.pins import find_pin_moves
 from layline.history.tags import find_other_tags, find_release, find_release_branch, find_releases
 from layline.history.touched import read_touched_files
 from layline.source.tree import Tree
+from layline.workspace.guessed import say_guess
 
 if TYPE_CHECKING:
     from layline.config import Backend
@@ -104,6 +105,7 @@ def measure_between(
         pin=history.sides[0],
         tip=history.sides[1],
         pin_evidence=ends.pin_evidence,
+        guess=say_guess(pair.settings),
         distance=history.distance,
         diff=history.diff,
         releases=history.releases,

@@ -162,6 +162,8 @@ class Gap:
     pin: Side
     tip: Side
     pin_evidence: Evidence
+    guess: str
+    """What a reader must know of a pin that `init` guessed; empty where a file names it."""
     distance: Distance
     diff: Diff
     releases: tuple[tuple[str, str], ...]

@@ -72,7 +72,7 @@ def build_summary(gap: Gap, *, day: date, evidence_path: str = "", before: Befor
     sources = (build_sources(evidence_path, day, whole=False),) if evidence_path else ()
     return Report(
         title=f"{title_of(gap)}: summary",
-        meta=_meta(gap, day)[:2],
+        meta=_meta(gap, day)[: 3 if gap.guess else 2],
         sections=(
             _high_level(gap, before),
             _recommendation(gap),
@@ -91,6 +91,7 @@ def _meta(gap: Gap, day: date) -> tuple[tuple[str, str], ...]:
             "Compared",
             f"{gap.source_path or gap.key} at {gap.pin.commit.hash[:12]} with {_name_tip(gap)}",
         ),
+        *((("Pin", gap.guess),) if gap.guess else ()),
         ("Downstream", f"{gap.project} at {gap.downstream_commit.hash[:12]} of {gap.downstream_commit.date}"),
         ("Upstream", gap.upstream),
     )

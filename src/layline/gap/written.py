@@ -8,6 +8,7 @@ from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from layline.core.evidence import Alert, Severity
 from layline.core.progress import Progress, silent
 from layline.core.records import encode_record
 from layline.core.report import Answer, Bullets, Cell, Paragraph, Report, Section
@@ -20,10 +21,10 @@ from layline.gap.overview import slug_of
 from layline.gap.record import build_record
 from layline.gap.report import build_report, build_summary
 from layline.gap.short import Before
+from layline.workspace.guessed import say_guess
 from layline.workspace.kept import Results, result_key
 
 if TYPE_CHECKING:
-    from layline.core.evidence import Alert
     from layline.gap import answers
     from layline.gap.model import Gap
     from layline.git import Repository
@@ -41,6 +42,8 @@ class Made:
     record: dict[str, Any]
     evidence: str
     alerts: tuple[Alert, ...]
+    guessed: bool
+    """Its pin is a guess of `init`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,6 +83,7 @@ def make_report(workspace: Workspace, key: str, wanted: Wanted, handed: Handed, 
         }
         results.store(name, found)
     alerts = find_alerts(found["tip_date"], Relation(found["relation"]), ends.ref, wanted.today)
+    guess = say_guess(workspace.settings.backend(key))
     label = workspace.label(key)
     return Made(
         key=key,
@@ -88,7 +92,8 @@ def make_report(workspace: Workspace, key: str, wanted: Wanted, handed: Handed, 
         texts=tuple(found["texts"]),
         record=found["record"],
         evidence=found["evidence"],
-        alerts=tuple(alerts),
+        alerts=(*([Alert(severity=Severity.LOOK, message=guess)] if guess else []), *alerts),
+        guessed=bool(guess),
     )
 
 
@@ -150,7 +155,14 @@ def build_answer(
             {"path": _relative(workspace, path), "changed": path in changed} for path in one.places.all
         ]
         reports.append(
-            {"backend": one.key, "id": one.places.id, "files": files, "problems": found, "record": one.record}
+            {
+                "backend": one.key,
+                "id": one.places.id,
+                "pin_guessed": one.guessed,
+                "files": files,
+                "problems": found,
+                "record": one.record,
+            }
         )
     alerts = tuple(alert for one in made for alert in one.alerts)
     report = Report(title="Gap reports", sections=tuple(sections), alerts=alerts)

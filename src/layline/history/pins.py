@@ -85,7 +85,7 @@ def _read_written_pin(downstream: Repository, commit: str, key: str, pin: Pin) -
     if data is None:
         raise ConfigError(f"backends.{key}.pin: there is no {pin.file} in {downstream.name} at {commit[:12]}.")
     text = data.decode("utf-8", "replace")
-    found = list(_find_pins(text, pin))
+    found = list(find_pins(text, pin))
     values = {value for _, value in found}
     what = pin.variable or pin.requirement or "a commit"
     if not found:
@@ -98,7 +98,7 @@ def _read_written_pin(downstream: Repository, commit: str, key: str, pin: Pin) -
         listed = ", ".join(f"line {line}: {value}" for line, value in found)
         raise ConfigError(
             f"backends.{key}.pin: {pin.file} gives {what} more than one value ({listed}).",
-            hint=_say_keys(text, pin) or "`pin` needs a file, or with `variable` a name in it, that has one value.",
+            hint=_say_keys(text, pin) or f'Choose one in layline.toml: `pin = {{ revision = "{found[0][1]}" }}`.',
         )
     line, value = found[0]
     command = f"git show {commit}:{pin.file} | sed -n {line}p"
@@ -106,7 +106,8 @@ def _read_written_pin(downstream: Repository, commit: str, key: str, pin: Pin) -
     return PinnedCommit(revision=value, evidence=evidence)
 
 
-def _find_pins(text: str, pin: Pin) -> Iterator[tuple[int, str]]:
+def find_pins(text: str, pin: Pin) -> Iterator[tuple[int, str]]:
+    """Every line that may be the pin, with its value."""
     if _has_keys(pin) and pin.variable is not None:
         yield from ((one.line, one.value) for one in _find_keys(text, pin.variable))
         return

@@ -253,7 +253,8 @@ def _draft_proposal(tree: Tree, one: Proposal, folder: Path) -> Draft:
     remarks = [say_use(one)]
     if version is None:
         remarks.append(
-            "no file of the project names its version: this pin is a guess, the newest release; write the one you use"
+            "no file of the project names its version: this pin is a guess, the newest release; write the one you use "
+            "and remove `guessed`"
         )
     else:
         known = one.tag or version.file or version.address
@@ -289,7 +290,7 @@ def _choose_pin(one: Proposal) -> Pin | None:
         tag = one.tag.replace(version.text, "{version}") if one.tag and version.text in one.tag else "v{version}"
         return Pin(file=version.file, requirement=one.distribution, tag=tag)
     if one.tag is not None:
-        return Pin(revision=one.tag)
+        return Pin(revision=one.tag, guessed=version is None)
     if version is None:
         return None
     return Pin(revision=version.text if version.address else f"v{version.text}")
@@ -360,8 +361,8 @@ def build_answer(file: Path, proposed: ProposedSettings) -> Answer:
     patched = [one.package for one in others if one.writes]
     if patched:
         said = (
-            f"Our code also patches {listed(patched)}. To add one, clone it and run `layline init --force --upstream "
-            "CLONE`."
+            f"Our code also patches {listed(patched)}. To add one, uncomment its block in {FILE_NAME}, or clone it and "
+            f"run `layline init --force --upstream CLONE`, which writes the whole of {FILE_NAME} anew, your edits lost."
         )
         blocks = (*blocks, Paragraph(said))
     report = Report(

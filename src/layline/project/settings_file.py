@@ -42,7 +42,7 @@ def _render_backend(draft: Draft) -> Iterator[str]:
     if backend.path is not None:
         yield f"path = {toml(backend.path)}"
     if backend.pin is not None:
-        fields = ("file", "revision", "variable", "requirement", "tag")
+        fields = ("file", "revision", "variable", "requirement", "tag", "guessed")
         written = [(name, getattr(backend.pin, name)) for name in fields]
         told = [f"{name} = {toml(value)}" for name, value in written if value and (name, value) != ("tag", Pin().tag)]
         yield f"pin = {{ {', '.join(told)} }}"
@@ -92,7 +92,7 @@ def render_others(others: list[tuple[Proposal, Pin | None, tuple[str, ...]]], *,
 
 def say_use(one: Proposal) -> str:
     patched = f"; patched by at least {count(one.writes, 'line')} of ours" if one.writes else ""
-    return f"imported by {count(one.files, 'file')}{patched}"
+    return f"imported by {count(one.files, 'file')}, tests and examples not counted{patched}"
 
 
 def toml(value: Any) -> str:

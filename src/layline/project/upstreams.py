@@ -10,7 +10,7 @@ import re
 import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib import metadata
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -18,12 +18,14 @@ from typing import TYPE_CHECKING
 from packaging.version import InvalidVersion
 from packaging.version import Version as Number
 
+from layline.config import Pin
 from layline.core.ours import is_own
 from layline.errors import ConfigError
 from layline.gap.dependencies import Kind, Rank, read_declarations
 from layline.gap.dependencies.model import canonical_name
 from layline.git import open_repository
 from layline.git.repository import find_git_dir
+from layline.history.pins import find_pins
 from layline.history.tags import find_newest_release
 from layline.source import survey
 from layline.source.checkouts import find_demand
@@ -97,10 +99,11 @@ def propose_upstreams(tree: Tree, imported: Counter[str], beside: Path, clones: 
     found = {**dict(_find_beside(beside, foreign)), **named}
     declared, addresses = read_declarations(tree), survey.find_addresses(tree)
     writes = count_writes(tree, foreign)
+    packages = _find_packages(tree, writes)
     proposals = [
         _propose(name, imported[name], writes[name], version, addresses, found.get(name))
         for name in foreign
-        if (version := _find_version(tree, declared, name)) or name in found or writes[name]
+        if (version := _follow(tree, _find_version(tree, declared, name), name)) or name in found or name in packages
     ]
     order = {name: place for place, name in enumerate(named)}
     return sorted(proposals, key=lambda one: (order.get(one.package, len(order)), -one.writes, -one.files, one.package))
@@ -189,6 +192,22 @@ def _find_version(tree: Tree, declared: Declarations, package: str) -> Version |
     return found or _read_version(needs, declared, wanted) or _read_address(declared, package)
 
 
+def _follow(tree: Tree, version: Version | None, package: str) -> Version | None:
+    """The version with its file only where that file gives one value, as the reader of pins reads it."""
+    if version is None or version.file is None:
+        return version
+    text = tree.read_text(version.file)
+    pin = Pin(file=version.file, requirement=canonical_name(package), tag="{version}")
+    values: dict[str, int] = {}
+    for line, value in find_pins(text, pin) if isinstance(text, str) else ():
+        values.setdefault(value, line)
+    if list(values) == [version.text]:
+        return version
+    lines = ", ".join(f"line {line}: {value}" for value, line in values.items())
+    several = f"{version.file} names several versions ({lines}); write the one you use" if len(values) > 1 else ""
+    return replace(version, file=None, choice=version.choice or several)
+
+
 def _read_version(needs: list[Declaration], declared: Declarations, wanted: str) -> Version | None:
     """Exactly pinned in metadata or requirement files, else locked, else the highest that these allow, or that
     commands and docs install, else the lower bound.
@@ -243,7 +262,7 @@ def _read_address(declared: Declarations, package: str) -> Version | None:
 def _name_version(
     item: Declaration, version: str, *, follow: bool = False, choice: str = "", address: str | None = None
 ) -> Version:
-    spaced = " " if item.spec.startswith("@") else ""
+    spaced = " " if item.spec.startswith("@") else " from " if item.kind is Kind.SOURCE else ""
     return Version(
         text=version.rstrip("."),
         said=f"{item.place} asks for {item.name}{spaced}{item.spec}",
@@ -300,11 +319,35 @@ def count_writes(tree: Tree, packages: Iterable[str]) -> Counter[str]:
     return found
 
 
-def _find_writes(text: str, wanted: frozenset[str]) -> Iterator[str]:
+def _find_packages(tree: Tree, names: Iterable[str]) -> set[str]:
+    """Those whose inner modules our code imports: what is only imported by its own name may be a script."""
+    wanted, found = set(names), set()
+    for path in tree.paths(suffix=".py"):
+        text = tree.read_text(path) if is_own(path) and wanted - found else None
+        if isinstance(text, str) and any(f"{name}." in text for name in wanted - found):
+            found.update(_find_outer(text))
+    return found & wanted
+
+
+def _find_outer(text: str) -> Iterator[str]:
+    """`hull` of `import hull.mast` and of `from hull.mast import …`."""
+    for node in _walk(text):
+        match node:
+            case ast.Import(names=names):
+                yield from (alias.name.partition(".")[0] for alias in names if "." in alias.name)
+            case ast.ImportFrom(module=str() as module, level=0) if "." in module:
+                yield module.partition(".")[0]
+
+
+def _walk(text: str) -> list[ast.AST]:
     try:
-        nodes = list(ast.walk(ast.parse(text)))
+        return list(ast.walk(ast.parse(text)))
     except (SyntaxError, ValueError, RecursionError):
-        return
+        return []
+
+
+def _find_writes(text: str, wanted: frozenset[str]) -> Iterator[str]:
+    nodes = _walk(text)
     names = {bound: package for node in nodes for bound, package in _find_bound(node) if package in wanted}
     for node in nodes:
         match node:

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from layline.core.evidence import Alert, Severity
 from layline.core.ours import is_own
-from layline.core.report import Answer
 from layline.errors import GitError
 from layline.git.worktree import find_edits
+from layline.workspace.told import add_alert
 
 if TYPE_CHECKING:
     from layline.config import Backend
+    from layline.core.report import Answer
     from layline.workspace.open import Workspace
 
 _MOST = 3
@@ -26,9 +25,9 @@ def tell_uncommitted(workspace: Workspace, answer: Answer, backends: Iterable[st
     `code`: it depends on our Python files, configuration and patch files, not only on the pins.
     """
     if workspace.worktree:
-        return _add(answer, "worktree", True, _say_worktree(workspace))
+        return add_alert(answer, "worktree", True, _say_worktree(workspace))
     paths = _find_paths(workspace, _depends(workspace, backends, code=code))
-    return _add(answer, "uncommitted", list(paths), _say_uncommitted(paths)) if paths else answer
+    return add_alert(answer, "uncommitted", list(paths), _say_uncommitted(paths)) if paths else answer
 
 
 def _find_paths(workspace: Workspace, wanted: Callable[[str], bool]) -> tuple[str, ...]:
@@ -73,12 +72,3 @@ def _say_worktree(workspace: Workspace) -> str:
         f"This answer is for the files on disk, over commit {workspace.commit[:12]}; it cannot be reproduced from a "
         "commit."
     )
-
-
-def _add(answer: Answer, field: str, value: object, message: str) -> Answer:
-    alert = Alert(severity=Severity.LOOK, message=message)
-    report = replace(answer.report, alerts=(alert, *answer.report.alerts))
-    listing = answer.listing
-    if listing is not None:
-        listing = replace(listing, alerts=(alert, *listing.alerts))
-    return replace(answer, report=report, listing=listing, data={**answer.data, field: value})
