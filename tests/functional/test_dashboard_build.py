@@ -157,6 +157,26 @@ def test_periodic_markdown_is_bundled_only_where_asked(project: Path) -> None:
     assert 'id="full"' in (project.parent / "site/weekly/2026-W19.html").read_text(encoding="utf-8")
 
 
+@pytest.mark.parametrize(("size", "left_out"), [(9_000_000, False), (20_000_001, True)])
+def test_a_heavy_evidence_file_never_stops_the_site(project: Path, size: int, left_out: bool) -> None:
+    name = "dashboard-data/evidence/engine-upstream-main.json"
+    file = project / "docs/backend-gap" / name
+    head = b'{"schema": "layline.evidence/1", "facts": [], "commits": [], "note": "'
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_bytes(head + b"x" * (size - len(head) - 2) + b'"}')
+    done = build(project, "--no-pdf", "--format", "json")
+    assert done.code == 0, done.err
+    assert (name in done.json["files"]) is not left_out
+    assert any(item["what"].endswith(name) for item in done.json["skipped"]) is left_out
+
+
+def test_without_the_maker_of_pdfs_the_way_round_is_named(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "typst", None)
+    done = build(project)
+    assert done.code == 2
+    assert done.err.rstrip().endswith("hint: `--no-pdf` builds the site without PDFs.")
+
+
 def test_sections_are_mounted_and_missing_ones_told(project: Path) -> None:
     write(project / "layline.toml", SETTINGS + '[dashboard]\nsections = "pages.json"\n')
     manifest = {

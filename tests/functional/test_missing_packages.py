@@ -82,6 +82,19 @@ def test_an_optional_package_is_missing(bare: Path, tmp_path: Path) -> None:
     )
 
 
+@pytest.mark.parametrize(
+    ("command", "codes"), [(("upgrade", "check", "keel"), {0, 1}), (("upgrade", "plan", "keel"), {2})]
+)
+def test_what_edits_needs_libcst_and_nothing_else_does(
+    sample: Sample, command: tuple[str, ...], codes: set[int]
+) -> None:
+    without = "import sys; sys.modules['libcst'] = None; from layline.cli.main import main; main(sys.argv[1:])"
+    done = _run(Path(sys.executable), ("-c", without, *command), None, sample.harbor)
+    assert done.returncode in codes, done.stderr
+    said = "it is needed for `layline upgrade plan` and `apply`, which prove and make edits."
+    assert (said in done.stderr) is (codes == {2})
+
+
 def test_the_door_for_agents_says_the_same(bare: Path, sample: Sample, tmp_path: Path) -> None:
     asked = {"ask": "tool", "name": "gap_show", "arguments": {"backend": "keel"}, "offset": 0, "limit": 50}
     question = json.dumps(asked | {"config": None, "today": None}) + "\n"

@@ -1,4 +1,4 @@
-"""`upgrade plan`, `upgrade apply`, `upgrade check`: move a pin, with the edits that Layline can prove."""
+"""`upgrade plan`, `upgrade apply`: move a pin, with the edits that Layline can prove."""
 
 from __future__ import annotations
 
@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 from layline.core.progress import Progress, silent
 from layline.core.report import Answer
 from layline.upgrade.apply import ApplyOptions, apply_plan, refuse_project
-from layline.upgrade.check import build_check_answer, leave_out_older
-from layline.upgrade.judging import judge_at, pin_of
+from layline.upgrade.judging import pin_of
 from layline.upgrade.pin_edit import find_pin_refusal
 from layline.upgrade.plan_answer import build_answer
 from layline.upgrade.planning import find_plan
@@ -47,14 +46,3 @@ def upgrade_apply(workspace: Workspace, key: str, options: ApplyOptions, progres
     end = options.to or workspace.settings.backend(key).ref
     plan = find_plan(workspace, key, end, progress)
     return apply_plan(workspace, plan, tree, options, progress)
-
-
-def upgrade_check(workspace: Workspace, key: str, *, pin: str | None = None, progress: Progress = silent) -> Answer:
-    """Say of every import, target, call and anchor of ours whether it fits the pin, or another commit."""
-    upstream, pinned = pin_of(workspace, key)
-    commit = upstream.resolve_upstream(pin) if pin is not None else pinned
-    there = judge_at(workspace, key, commit, progress)
-    here = judge_at(workspace, key, pinned, progress) if commit != pinned else None
-    there = leave_out_older(there, here, upstream) if here is not None else there
-    answer = build_check_answer(workspace, key, there, here, promised=pin is None)
-    return tell_uncommitted(workspace, tell_guess(workspace, answer, key), [key])

@@ -107,7 +107,7 @@ def upgrade_check(
 
     Nothing is compared with an older commit: each place fits that upstream tree or it does not. Exit 1 if one does not.
     """
-    from layline.app.upgrade import upgrade_check as answer_check
+    from layline.app.upgrade_check import upgrade_check as answer_check
     from layline.cli.progress import show_progress
     from layline.workspace.open import open_workspace
 

@@ -34,7 +34,7 @@ _USED_FOR = {
     "campaign": "campaigns",
     "mcp": "the server for agents",
     "lsp": "the server for editors",
-    "upgrade": "edits of upgrades",
+    "upgrade": "`layline upgrade plan` and `apply`, which prove and make edits",
     "ray": "work on a Ray cluster",
 }
 PdfEngine = Literal["typst", "weasyprint"]

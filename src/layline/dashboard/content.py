@@ -20,6 +20,7 @@ DATA_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,119}\.json\Z")
 """Names that become addresses."""
 LARGEST_MARKDOWN = 2_000_000
 LARGEST_DATA = 20_000_000
+"""Bytes of a data file, here and on the site: a program downloads it, no page does."""
 PATCHES_FOLDER = "patches/dashboard-data"
 """`<backend>.json` as `patches list` writes it, and `<backend>.drift.json` as `patches drift` does."""
 CAMPAIGNS_FOLDER = "campaigns/dashboard-data"
@@ -89,12 +90,29 @@ def load_periodic_articles(root: Path, records: Records) -> dict[str, str]:
 def load_evidence(root: Path, docs: str, records: Records) -> dict[str, Mapping[str, Any]]:
     """Layline's own evidence files of gap records; a record of another maker has none."""
     found: dict[str, Mapping[str, Any]] = {}
+    for name, file in _find_evidence_files(root, docs, records):
+        if not _is_heavy(root / file):
+            plain = codec.parse_json(read_text(root, file, limit=LARGEST_DATA), where=file)
+            found[name] = plain if isinstance(plain, dict) else {}
+    return found
+
+
+def find_heavy_evidence(root: Path, docs: str, records: Records) -> Iterator[Skipped]:
+    """Evidence files that a site cannot take; the reports that they prove are shown without them."""
+    for _, file in _find_evidence_files(root, docs, records):
+        if _is_heavy(root / file):
+            yield Skipped(file, f"it weighs more than {LARGEST_DATA:,} bytes, so the site has no copy of it")
+
+
+def _find_evidence_files(root: Path, docs: str, records: Records) -> Iterator[tuple[str, str]]:
     for item in records.gap:
         file = f"{docs}/{GAP_FOLDER}/dashboard-data/evidence/{item.record.id}.json"
         if (root / file).exists():
-            plain = codec.parse_json(read_text(root, file, limit=LARGEST_DATA), where=file)
-            found[item.record.id] = plain if isinstance(plain, dict) else {}
-    return found
+            yield item.record.id, file
+
+
+def _is_heavy(file: Path) -> bool:
+    return file.is_file() and file.stat().st_size > LARGEST_DATA
 
 
 def load_data(root: Path, folder: str, *schemas: str) -> Iterator[tuple[str, dict[str, Any]] | Skipped]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import json
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -57,7 +58,7 @@ def build_data(content: Content, standings: tuple[Standing, ...]) -> Iterator[tu
         if item.record.id in content.evidence:
             yield (
                 f"dashboard-data/evidence/{item.record.id}.json",
-                _json(dict(content.evidence[item.record.id])),
+                _compact(content.evidence[item.record.id]),
                 f"Evidence of {item.record.title}",
             )
     for key, inventory in content.patches.items():
@@ -133,6 +134,11 @@ def _csv(rows: list[list[Any]]) -> bytes:
     writer.writerow(COLUMNS)
     writer.writerows(rows)
     return text.getvalue().encode()
+
+
+def _compact(plain: Mapping[str, Any]) -> bytes:
+    """Never heavier than the file it was read from."""
+    return json.dumps(plain, ensure_ascii=False, separators=(",", ":")).encode()
 
 
 def _json(plain: Mapping[str, Any]) -> bytes:

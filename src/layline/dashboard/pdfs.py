@@ -73,7 +73,7 @@ def build_pdfs(
         cached.save(keys[job.path], _encode(made))
         done[job.path] = made
     if problems:
-        raise RecordError("some PDFs cannot be made", tuple(problems))
+        raise RecordError("some PDFs cannot be made", tuple(problems), hint="`--no-pdf` builds the site without PDFs.")
     yield from ((job, done[job.path]) for job in jobs)
 
 

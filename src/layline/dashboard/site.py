@@ -17,6 +17,7 @@ from layline.dashboard.content import (
     CAMPAIGNS_FOLDER,
     PATCHES_FOLDER,
     Content,
+    find_heavy_evidence,
     load_articles,
     load_data,
     load_evidence,
@@ -59,7 +60,7 @@ def refuse_broken(folder: Path, cached: Rendered) -> Checked:
 
     checked = check_site(folder, read)
     if checked.problems:
-        raise RecordError("the new site is incomplete, so the old one stays", tuple(map(str, checked.problems)))
+        raise RecordError("the new site fails its own check, so nothing was written", tuple(map(str, checked.problems)))
     return checked
 
 
@@ -85,7 +86,7 @@ def load_content(loaded: Loaded) -> Content:
         },
         campaigns=dict(campaigns.found),
         sections=load_sections(root, settings.dashboard.sections) if settings.dashboard.sections else Sections(),
-        skipped=(*records.skipped, *patches.skipped, *campaigns.skipped),
+        skipped=(*records.skipped, *find_heavy_evidence(root, docs, records), *patches.skipped, *campaigns.skipped),
     )
 
 

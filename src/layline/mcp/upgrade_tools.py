@@ -18,7 +18,7 @@ def _plan(session: Session, progress: Progress, asked: Asked) -> Answer:
 
 
 def _check(session: Session, progress: Progress, asked: Asked) -> Answer:
-    from layline.app.upgrade import upgrade_check
+    from layline.app.upgrade_check import upgrade_check
 
     workspace = session.workspace(asked["at"])
     key = workspace.settings.choose(asked["backend"])

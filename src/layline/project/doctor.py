@@ -32,7 +32,7 @@ _EXTRAS = {
     "campaign": "campaigns",
     "mcp": "agents: `layline mcp`",
     "lsp": "editors: `layline lsp`",
-    "upgrade": "edits: `layline upgrade apply`",
+    "upgrade": "edits: `layline upgrade plan` and `apply`",
 }
 """Which commands need an extra of the package; a Ray cluster is `doctor --executor`'s."""
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from layline.app.upgrade import upgrade_check
+from layline.app.upgrade_check import upgrade_check
 from layline.upgrade.absolute import Standing
 from layline.upgrade.judging import judge_at
 from upgrading import Files, make_project

@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from layline.app.patches_drift import patches_drift
-from layline.app.upgrade import upgrade_check
+from layline.app.upgrade_check import upgrade_check
 from layline.core.evidence import Location
 from layline.errors import ConfigError
 from layline.git import open_repository

@@ -15,6 +15,7 @@ from layline import codec
 from layline.core.checks import Problem
 from layline.core.evidence import Skipped
 from layline.dashboard.check.markup import Page, find_page_problems, find_style_fetches, read_page
+from layline.dashboard.content import LARGEST_DATA
 from layline.dashboard.publish import MARKER, list_own
 from layline.errors import RecordError
 
@@ -31,6 +32,8 @@ BUDGETS = {
 WIDE_HTML = 3_000_000
 WIDE = ("patches/", "campaigns/", "reports/", "weekly/", "monthly/")
 """Pages that hold whole documents or tables of any length."""
+DOWNLOADS = ("data/", "dashboard-data/")
+"""Data for programs; a copy is never heavier than what the build reads."""
 ENTRY = "index.html"
 GAP_INDEX = "dashboard-data/index.json"
 REPORTS_INDEX = "reports-data/index.json"
@@ -108,13 +111,19 @@ def _read_sections(folder: Path, files: dict[str, int], problems: list[Problem])
 
 def _check_sizes(files: dict[str, int]) -> Iterator[Problem]:
     for path, size in files.items():
-        limit = (
-            WIDE_HTML if path.startswith(WIDE) and path.endswith(".html") else BUDGETS.get(posixpath.splitext(path)[1])
-        )
+        limit = _find_budget(path)
         if limit is not None and size > limit:
             yield Problem("", f"weighs {size:,} bytes; its budget is {limit:,}", file=path)
         if size == 0 and path != ".nojekyll":
             yield Problem("", "is empty", file=path)
+
+
+def _find_budget(path: str) -> int | None:
+    if path.endswith(".html") and path.startswith(WIDE):
+        return WIDE_HTML
+    if path.endswith(".json") and path.startswith(DOWNLOADS):
+        return LARGEST_DATA
+    return BUDGETS.get(posixpath.splitext(path)[1])
 
 
 def _check_fetches(path: str, page: Page, files: dict[str, int]) -> Iterator[Problem]:
