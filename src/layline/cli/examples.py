@@ -26,7 +26,7 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
     "patches drift": (
         "patches drift keel --culprits",
         "patches drift --all --severity error",
-        "patches drift keel --to v1.2.0 --path core/ --fail-on look",
+        "patches drift keel --to v1.2.0 --path core/ --fail-on warning",
     ),
     "patches diff": ("patches diff e-3f9a1c2", "patches diff Attention.forward --to main"),
     "patches retarget": ("patches retarget keel | git apply",),
@@ -88,5 +88,6 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
     "cache": ("cache info",),
     "cache info": ("cache info",),
     "cache clear": ("cache clear",),
+    "completion": ("completion bash",),
     "demo": ("demo", "demo tour --no-walk"),
 }

@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from layline.core.evidence import SEVERITY_WORDS, Severity
+
 if TYPE_CHECKING:
     from layline.patches.wanted import Wanted
 
 Function = TypeVar("Function", bound="Callable[..., Any]")
-_SEVERITIES = ("error", "warning", "note", "breaks", "look", "ok")
 
 
 def filter_options(*kinds: str) -> Callable[[Function], Function]:
@@ -20,7 +21,7 @@ def filter_options(*kinds: str) -> Callable[[Function], Function]:
         click.option(
             "--severity",
             "severities",
-            type=click.Choice(_SEVERITIES),
+            type=click.Choice(SEVERITY_WORDS),
             multiple=True,
             metavar="WORD",
             help="Only error, warning or note (JSON: breaks, look, ok). Can be repeated.",
@@ -53,7 +54,6 @@ def filter_options(*kinds: str) -> Callable[[Function], Function]:
 
 def read_filters(chosen: dict[str, Any]) -> Wanted:
     """What these options ask for, as a value."""
-    from layline.core.evidence import Severity
     from layline.patches.wanted import Wanted
 
     return Wanted(

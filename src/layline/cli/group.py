@@ -5,13 +5,14 @@ from __future__ import annotations
 import difflib
 import importlib
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 import click
 
 from layline.cli.examples import EXAMPLES
 
+_MOST_MEANT = 3
 TALK = "layline.talk"
 """In the context's `meta`: `quiet`, `verbose`, or nothing."""
 
@@ -57,6 +58,12 @@ class Group(click.Group):
         self.late: dict[str, str] = {}
         """Commands of other files (`module:attribute`), imported when they are run."""
 
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        if not args and self.no_args_is_help and not ctx.resilient_parsing:
+            click.echo(ctx.get_help(), err=True)
+            ctx.exit(2)
+        return super().parse_args(ctx, args)
+
     def list_commands(self, ctx: click.Context) -> list[str]:
         return sorted({*super().list_commands(ctx), *self.late})
 
@@ -70,7 +77,7 @@ class Group(click.Group):
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         if args and not args[0].startswith("-") and args[0] not in self.list_commands(ctx):
-            raise click.UsageError(_say_unknown(args[0], self.list_commands(ctx), ctx), ctx)
+            raise click.UsageError(_say_unknown(self, args[0], ctx), ctx)
         return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
@@ -88,11 +95,34 @@ def summarise(command: click.Command) -> str:
     return inspect.cleandoc(command.help or "").partition("\n")[0]
 
 
-def _say_unknown(name: str, known: list[str], ctx: click.Context) -> str:
-    near = difflib.get_close_matches(name, known, n=1, cutoff=0.5) or [one for one in known if one.startswith(name)][:1]
-    path = ctx.command_path
+def _say_unknown(group: click.Group, name: str, ctx: click.Context) -> str:
+    known, path = group.list_commands(ctx), ctx.command_path
     said = f"There is no command `{path} {name}`."
-    return f"{said} Did you mean `{path} {near[0]}`?" if near else f"{said} Commands: {', '.join(known)}."
+    near = find_meant(name, known, _find_inner(group, ctx))
+    meant = " or ".join(f"`{path} {one}`" for one in near)
+    return f"{said} Did you mean {meant}?" if near else f"{said} Commands: {', '.join(known)}."
+
+
+def find_meant(name: str, known: list[str], inner: Iterable[str]) -> list[str]:
+    """What a word that is no command may mean: the command of a group that is called so, else the nearest one."""
+    inside = list(inner)
+    exact = [one for one in inside if one.rpartition(" ")[2] == name]
+    if exact:
+        return exact[:_MOST_MEANT]
+    near = difflib.get_close_matches(name, known, n=1, cutoff=0.6) or [one for one in known if one.startswith(name)][:1]
+    if near:
+        return near
+    words = {one.rpartition(" ")[2]: one for one in reversed(inside)}
+    within = [words[one] for one in difflib.get_close_matches(name, words, n=1, cutoff=0.75)]
+    return within or difflib.get_close_matches(name, known, n=1, cutoff=0.5)
+
+
+def _find_inner(group: click.Group, ctx: click.Context) -> Iterator[str]:
+    """`patches drift` of every group below this one."""
+    for name in group.list_commands(ctx):
+        command = group.get_command(ctx, name)
+        if isinstance(command, click.Group):
+            yield from (f"{name} {inner}" for inner in command.list_commands(ctx))
 
 
 def _write_examples(ctx: click.Context, formatter: click.HelpFormatter) -> None:

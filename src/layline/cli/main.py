@@ -35,6 +35,10 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "skills": ("layline.cli.skills:skills", "Skills that tell an AI agent how to use Layline."),
     "pdf": ("layline.cli.pdf:pdf", "Convert one Markdown FILE to a PDF."),
     "cache": ("layline.cli.cache:cache", "What is kept on disk between runs (LAYLINE_CACHE moves it)."),
+    "completion": (
+        "layline.cli.completion:completion",
+        "Print the script that lets a shell complete commands and names.",
+    ),
     "help": ("layline.cli.project:help_", "Show the help of a command."),
     "demo": ("layline.cli.demo:demo", "Write the embedded sample and walk through the commands."),
 }

@@ -98,6 +98,10 @@ class Severity(StrEnum):
         return next(one for one in cls if text in {one.value, one.word})
 
 
+SEVERITY_WORDS = (*(one.word for one in Severity), *(one.value for one in Severity))
+"""What a user may write: the words of the terminal, and those of JSON."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Alert:
     """A fact that asks someone to act."""

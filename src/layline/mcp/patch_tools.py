@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from layline.core.drift import DriftKind
-from layline.core.evidence import Severity
+from layline.core.evidence import SEVERITY_WORDS, Severity
 from layline.core.progress import Progress
 from layline.core.prose import shorten
 from layline.core.report import Answer
@@ -118,7 +118,7 @@ PATCHES = Tool(
         Input(name="patch", says=f"For show, diff, port. {_PATCH}"),
         Input(name="word", says="For find."),
         Input(name="file", says="For notes: a Markdown file."),
-        Input(name="severity", says="list, drift: only these.", choices=tuple(one.value for one in Severity)),
+        Input(name="severity", says="list, drift: only these.", choices=SEVERITY_WORDS),
         Input(name="path", says="list, drift: only our files with this in their path; * matches."),
         Input(name="target", says="list, drift: only targets with this in their name; * matches."),
         Input(name="kind", says="list, drift: only this kind.", choices=_KINDS),
@@ -137,7 +137,7 @@ TOOLS = (PATCHES,)
 
 def _wanted(asked: Asked) -> Wanted:
     return Wanted(
-        severities=(Severity(asked["severity"]),) if asked["severity"] else (),
+        severities=(Severity.named(asked["severity"]),) if asked["severity"] else (),
         path=asked["path"],
         target=asked["target"],
         kinds=(asked["kind"],) if asked["kind"] else (),

@@ -295,6 +295,8 @@ class Found(TypedDict):
     schema: Literal["layline.patches-find/1"]
     word: str
     commit: str
+    near: str | None
+    """The nearest word that stands somewhere, where there is no hit."""
     hits: list[Hit]
 
 

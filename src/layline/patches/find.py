@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -65,6 +66,15 @@ def find_word(inventory: Inventory, schema: Schema, word: str) -> Iterator[Hit]:
                 location=str(first.location),
                 rank=8,
             )
+
+
+def find_near_word(inventory: Inventory, schema: Schema, word: str) -> str | None:
+    """The word of a target, an id or a config key that comes closest."""
+    names = [effect.target for effect in inventory.every_effect() if effect.target]
+    known = {part for name in names for part in name.split(".")}
+    known |= {patch.id for patch in inventory.patches} | set(schema.keys)
+    near = difflib.get_close_matches(word, sorted(known), n=1, cutoff=0.7)
+    return near[0] if near else None
 
 
 def _texts(patch: Patch) -> Iterator[tuple[str, str]]:

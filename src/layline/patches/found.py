@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING
 from layline.core.report import Answer, Cell, Paragraph, Report, Section, Table
 from layline.errors import Error
 from layline.patches.declared_keys import Schema, read_schema
-from layline.patches.find import Hit, find_word
+from layline.patches.find import Hit, find_near_word, find_word
 from layline.patches.named import as_patch
 from layline.patches.notes import Claim, Verdict, check_notes
 
 if TYPE_CHECKING:
     from layline.core.patch import Inventory
-    from layline.core.report import Inline
+    from layline.core.report import Block, Inline
     from layline.patches import answers
     from layline.patches.opened import OpenedInventory
     from layline.source import Tree
@@ -26,18 +26,16 @@ if TYPE_CHECKING:
 def build_found(workspace: Workspace, inventories: list[Inventory], word: str) -> Answer:
     """Every place that speaks of `word`, best first."""
     tree = workspace.tree
-    hits = [
-        hit
-        for inventory in inventories
-        for hit in find_word(inventory, _schema(workspace, tree, inventory.backend), word)
-    ]
+    read = [(inventory, _schema(workspace, tree, inventory.backend)) for inventory in inventories]
+    hits = [hit for inventory, schema in read for hit in find_word(inventory, schema, word)]
+    near = [] if hits else [one for inventory, schema in read if (one := find_near_word(inventory, schema, word))]
     hits.sort(key=lambda hit: (hit.rank, hit.backend, hit.patch or "~", hit.location))
     rows: list[tuple[Inline, ...]] = [
         (hit.backend, Cell(hit.patch or "–", code=True), hit.where, _shorten(hit.text), Cell(hit.location, code=True))
         for hit in hits
     ]
     table = Table(columns=("Backend", "Patch", "Where", "Text", "Code location"), rows=tuple(rows))
-    blocks = (table,) if hits else (Paragraph("No match."),)
+    blocks: tuple[Block, ...] = (table,) if hits else tuple(Paragraph(f"Did you mean {one!r}?") for one in near[:1])
     report = Report(
         title=f"{len(hits)} match{'' if len(hits) == 1 else 'es'} for {word!r}",
         sections=(Section(title="", blocks=blocks),),
@@ -46,6 +44,7 @@ def build_found(workspace: Workspace, inventories: list[Inventory], word: str) -
         "schema": "layline.patches-find/1",
         "word": word,
         "commit": workspace.commit,
+        "near": near[0] if near else None,
         "hits": [_encode_hit(hit) for hit in hits],
     }
     return Answer(report=report, data=data)

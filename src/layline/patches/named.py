@@ -14,6 +14,8 @@ from layline.patches.guards.show import show_condition
 
 _PLACE = re.compile(r"(?P<path>.+\.\w+):(?P<line>\d+)\Z")
 _MOST = 6
+_SHORT_ID = re.compile(r"e-[0-9a-f]{3,}\Z")
+"""The beginning of an effect's id, as git takes the beginning of a hash."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,7 +40,7 @@ class Named:
 def find_named(inventories: Iterable[Inventory], word: str) -> Named:
     """What `word` means; the ways of naming are tried from the narrowest to the widest."""
     read = sorted(inventories, key=lambda one: not any(patch.active for patch in one.patches))
-    for matches in (_has_id, _is_at, _targets, _targets_end, _stands_inside):
+    for matches in (_has_id, _begins_id, _is_at, _targets, _targets_end, _stands_inside):
         found = _distinct(_find(read, word, matches))
         if len(found) == 1:
             return found[0]
@@ -52,8 +54,8 @@ def find_named(inventories: Iterable[Inventory], word: str) -> Named:
 
 
 def find_near(inventories: Iterable[Inventory], word: str) -> str | None:
-    """The id or target that comes closest."""
-    known = list(dict.fromkeys(find_names(inventories)))
+    """The name that comes closest; a hash that looks alike is another patch."""
+    known = [name for name in dict.fromkeys(find_names(inventories)) if not _SHORT_ID.match(name)]
     near = difflib.get_close_matches(word, known, n=1, cutoff=0.5) or [name for name in known if word in name][:1]
     return near[0] if near else None
 
@@ -99,6 +101,10 @@ def _rank(one: Named) -> tuple[bool, bool]:
 
 def _has_id(holder: Patch | Unregistered, effect: Effect | None, word: str) -> bool:
     return (isinstance(holder, Patch) and holder.id == word) or (effect is not None and effect.id == word)
+
+
+def _begins_id(_: Patch | Unregistered, effect: Effect | None, word: str) -> bool:
+    return effect is not None and _SHORT_ID.match(word) is not None and effect.id.startswith(word)
 
 
 def _is_at(holder: Patch | Unregistered, effect: Effect | None, word: str) -> bool:

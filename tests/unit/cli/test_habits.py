@@ -81,6 +81,9 @@ def test_the_summaries_of_the_first_help_are_those_of_the_commands() -> None:
         (["dashbord"], "Did you mean `layline dashboard`?"),
         (["patches", "drft"], "Did you mean `layline patches drift`?"),
         (["help", "gap", "shw"], "Did you mean `layline gap show`?"),
+        (["drift", "keel"], "Did you mean `layline patches drift`?"),
+        (["drft"], "Did you mean `layline patches drift`?"),
+        (["verify"], "Did you mean `layline gap verify` or `layline campaign verify`?"),
         (["qqqq"], "Commands: init, doctor,"),
         (["gap", "show", "--formt", "json"], "--format"),
         (["gap", "show", "kell"], "Did you mean 'keel'?"),
@@ -93,6 +96,37 @@ def test_a_typing_error_gets_the_nearest_name(sample: Sample, words: list[str], 
     assert hint in told.err
     last = told.err.rstrip().splitlines()[-2:]
     assert [line.partition(":")[0] for line in last] == ["error", "hint"], "the error stands last"
+
+
+@pytest.mark.parametrize("words", [(), ("gap",), ("patches",)])
+def test_a_group_alone_prints_its_help_once(sample: Sample, words: tuple[str, ...]) -> None:
+    told = layline(*words, cwd=sample.harbor)
+    assert (told.code, told.err.count("Usage:"), "error:" in told.err) == (2, 1, False)
+    assert "\nExamples:\n" in told.err
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_the_script_for_a_shell_is_printed(tmp_path: Path, shell: str) -> None:
+    told = layline("completion", shell, cwd=tmp_path)
+    assert told.code == 0, told.err
+    assert f"_LAYLINE_COMPLETE={shell}_complete" in told.out
+
+
+def test_the_beginning_of_an_id_names_a_patch_and_a_wrong_one_suggests_no_other(sample: Sample) -> None:
+    listed = layline("patches", "list", "keel", "--format", "json", cwd=sample.harbor).json
+    whole = listed["unregistered"][0]["id"]
+    told = layline("patches", "show", whole[:7], "--format", "json", cwd=sample.harbor)
+    assert told.code == 0, told.err
+    assert whole in told.out
+    wrong = layline("patches", "show", "e-0000", cwd=sample.harbor)
+    assert (wrong.code, "Did you mean" in wrong.err) == (2, False)
+
+
+def test_a_search_without_a_match_offers_the_nearest_word_once(sample: Sample) -> None:
+    told = layline("patches", "find", "get_wrold_size", cwd=sample.harbor)
+    assert told.out.splitlines()[0] == "0 matches for 'get_wrold_size'"
+    assert (told.out.count("Did you mean"), "No match" in told.out) == (1, False)
+    assert layline("patches", "find", "zzzzzzzz", cwd=sample.harbor).out == "0 matches for 'zzzzzzzz'\n"
 
 
 def test_version_help_quiet_and_verbose(sample: Sample) -> None:
