@@ -237,8 +237,13 @@ class Settings:
         known = ", ".join(sorted(self.backends)) or "none"
         raise ConfigError(
             f"There is no backend called {key!r}.",
-            hint=f"Did you mean {near[0]!r}?" if near else f"Configured backends: {known}.",
+            hint=f"Did you mean {near[0]!r}?" if near else f"Configured backends: {known}. {_say_how_to_add(key)}",
         )
+
+
+def _say_how_to_add(name: str) -> str:
+    block = f"uncomment or write [backends.{name}]" if _KEY.match(name) else "write a block"
+    return f"To add one, {block} in {FILE_NAME}, or run `layline init --force --upstream CLONE`, which writes the file anew."
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,10 @@ from layered import CONFIG, make_layered
 
 ARGUMENTS = [
     (("gap", "show", "kel"), "There is no backend called 'kel'", "Did you mean 'keel'?"),
-    (("gap", "show", "keel", "--to", "nope"), "has no ref called 'nope'", ""),
+    (("gap", "show", "sail"), "There is no backend called 'sail'", "uncomment or write [backends.sail]"),
+    (("gap", "show", "keel", "--to", "nope"), "has no ref called 'nope' in its copy at upstream/.git.", ""),
+    (("gap", "show", "keel", "--to", "v99"), "has no ref called 'v99'", "Its newest version tag there is 'v1.0'."),
+    (("gap", "show", "keel", "--to", "1.0"), "has no ref called '1.0'", "Did you mean 'v1.0'?"),
     (("gap", "show", "keel", "--to", "mian"), "has no ref called 'mian'", "Did you mean 'main'?"),
     (("gap", "show", "keel", "--to", "--upload-pack=x"), "'--upload-pack=x' is not a ref", "branch, tag or commit"),
     (("gap", "show", "keel", "--to", ""), "'' is not a ref", "branch, tag or commit"),

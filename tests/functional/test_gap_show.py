@@ -19,18 +19,16 @@ def test_text(tmp_path: Path) -> None:
         == """\
 Keel: the gap
 downstream: harbour at 628e5d2d6094
-looked at on: 2026-01-05; dates are committer dates in the committer's own time zone
-diff: renames on at 50 % similarity without a limit, Myers; user, system and repository configuration ignored
 Keel is pinned 2 commits behind f99e41e2 and 0 ahead; 3 files differ, +1 −1 lines, 2 days apart.
 what                     value
 ─────────────────────────────────────────────────────────────────
 pin                      d0930c7715d80f9b904ad3deea4e68f5c0eac404
-pinned commit of         2026-01-02
+pin date                 2026-01-02
 pin subject              Add run (#2)
 pin version              1.0
 nearest tag before pin   v1.0
 tip                      f99e41e2da3262bc0816a4979ff51e06275114d0
-tip commit of            2026-01-04
+tip date                 2026-01-04
 tip subject              Release (#4)
 tip version              1.1
 nearest tag before tip   v1.0 (2 commits before)
@@ -112,6 +110,33 @@ def test_diverged_pin_counts_both_sides(tmp_path: Path) -> None:
     layered.downstream.commit("Pin the fork")
     data = layline("gap", "show", "keel", "--format", "json", cwd=tmp_path).json
     assert (data["behind"], data["ahead"], data["relation"], data["merge_base"]) == (2, 1, "diverged", layered.pin)
+
+
+@pytest.mark.parametrize(
+    ("ref", "said"),
+    [
+        ("refs/tags/v1.0.1", "note: the pin is on a release branch (v1.0.1): 1 commit is not on main."),
+        ("refs/remotes/origin/next", "note: the pin is on upstream's branch next: 1 commit is not on main."),
+        (None, "warning: the pin is not an ancestor of main (diverged)"),
+    ],
+)
+def test_a_pin_on_a_branch_of_upstream_is_no_warning(tmp_path: Path, ref: str | None, said: str) -> None:
+    layered = make_layered(tmp_path)
+    layered.upstream.git("checkout", "-q", "-b", "side", layered.pin)
+    side = layered.upstream.commit("Fix", {"fix.txt": "x"})
+    layered.upstream.git("checkout", "-q", "main")
+    if ref is not None:
+        layered.upstream.git("update-ref", ref, side)
+    layered.downstream.gitlink("third_party/keel", side)
+    layered.downstream.commit("Pin the branch")
+    assert said in layline("gap", "show", "keel", "--date", "2026-01-05", cwd=tmp_path).out
+
+
+def test_rules_for_auditors_stand_behind_evidence(tmp_path: Path) -> None:
+    make_layered(tmp_path)
+    told = layline("gap", "show", "keel", "--evidence", "--date", "2026-01-05", cwd=tmp_path).out
+    assert "looked at on: 2026-01-05; dates are committer dates" in told
+    assert "diff: renames on at 50 %" in told
 
 
 def test_written_pins(tmp_path: Path) -> None:

@@ -50,6 +50,18 @@ def test_a_clean_tree_is_not_mentioned(project: Project) -> None:
     assert "uncommitted" not in answer
 
 
+def test_a_file_that_git_does_not_know_counts_where_settings_read(project: Project) -> None:
+    project.write("client.py", "import up\n")
+    assert "uncommitted" not in project.ask("patches", "list", "up", "--format", "json").json
+    config = (project.place / "layline.toml").read_text()
+    (project.place / "other").mkdir()
+    project.write("other/client.py", "import up\n")
+    project.write("layline.toml", config + 'integration = ["own"]\n')
+    assert "uncommitted" not in project.ask("patches", "list", "up", "--format", "json").json
+    project.write("own/more.py", "import up\n")
+    assert project.ask("patches", "list", "up", "--format", "json").json["uncommitted"] == ["own/more.py"]
+
+
 def test_an_edit_is_told_and_known_on_request(project: Project) -> None:
     project.write("own/boot.py", BOOT.replace("up.a.f", "up.a.g"))
     project.write("own/more.py", BOOT)

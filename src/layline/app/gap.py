@@ -26,7 +26,7 @@ def gap_show(
     ends = find_endpoints(workspace, upstream, key, to=to)
     facts = list(measure(upstream, backend, ends))
     values = {fact.name: fact.value for fact in facts}
-    alerts = tuple(find_alerts(values["tip.date"], Relation(values["relation"]), ends.ref, today))
+    alerts = tuple(find_alerts(upstream, ends, Relation(values["relation"]), today))
     broken = tuple(find_broken_limits(values, limits, ends))
     data = build_data(workspace, key, facts, ends, today)
     report = build_report(workspace, backend.label or key, facts, (*broken, *alerts), today)

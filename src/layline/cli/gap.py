@@ -32,7 +32,9 @@ def gap() -> None:
 @to_option
 @at_option
 @worktree_option
-@click.option("--evidence", is_flag=True, help="Show the command that reproduces each figure.")
+@click.option(
+    "--evidence", is_flag=True, help="Show the command that reproduces each figure, and the rules it follows."
+)
 @click.option(
     "--fail-on",
     multiple=True,
@@ -69,7 +71,8 @@ def gap_show(
         fetch_backend(workspace, key)
     answer = app_gap.gap_show(workspace, key, to=to, today=today, fail_on=fail_on)
     if not evidence:
-        answer = replace(answer, report=replace(answer.report, sections=answer.report.sections[:1]))
+        told = answer.report
+        answer = replace(answer, report=replace(told, meta=told.meta[:1], sections=told.sections[:1]))
     return show(answer, format_, output)
 
 

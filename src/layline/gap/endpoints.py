@@ -8,7 +8,10 @@ from datetime import date
 from typing import TYPE_CHECKING
 
 from layline.core.evidence import Alert, Evidence, Severity
+from layline.core.prose import count, verb
 from layline.core.revision import Relation
+from layline.history.commits import count_commits, read_commit
+from layline.history.tags import find_carrier, is_version
 
 if TYPE_CHECKING:
     from layline.git import Repository
@@ -37,10 +40,10 @@ def find_endpoints(workspace: Workspace, upstream: Repository, key: str, *, to: 
     return Endpoints(pin=pinned.commit, tip=upstream.resolve_upstream(ref), pin_evidence=pinned.evidence, ref=ref)
 
 
-def find_alerts(tip_date: str, relation: Relation, ref: str, today: date) -> list[Alert]:
+def find_alerts(upstream: Repository, ends: Endpoints, relation: Relation, today: date) -> list[Alert]:
     """What a reader of any gap must know: a ref that may be stale, a pin that has left the line."""
-    alerts = []
-    age = (today - date.fromisoformat(tip_date)).days
+    alerts, ref = [], ends.ref
+    age = (today - date.fromisoformat(read_commit(upstream, ends.tip).date)).days
     if age > STALE_DAYS and not re.fullmatch("[0-9a-f]{4,64}", ref):  # a commit named by hash is what it is
         message = (
             f"the newest commit of {ref} is {age} days old on {today}; if upstream is still developed, use --fetch "
@@ -48,8 +51,19 @@ def find_alerts(tip_date: str, relation: Relation, ref: str, today: date) -> lis
         )
         alerts.append(Alert(severity=Severity.LOOK, message=message))
     if relation in {Relation.DIVERGED, Relation.UNRELATED}:
-        message = (
-            f"the pin is not an ancestor of {ref} ({relation.value}): both sides have commits that the other lacks"
-        )
-        alerts.append(Alert(severity=Severity.LOOK, message=message))
+        alerts.append(_tell_diverged(upstream, ends, relation))
     return alerts
+
+
+def _tell_diverged(upstream: Repository, ends: Endpoints, relation: Relation) -> Alert:
+    """A release that was cut on a branch is as it should be; a commit that upstream does not have is ours to carry."""
+    carrier = find_carrier(upstream, ends.pin) if relation is Relation.DIVERGED else None
+    if carrier is None:
+        message = (
+            f"the pin is not an ancestor of {ends.ref} ({relation.value}): both sides have commits that the other lacks"
+        )
+        return Alert(severity=Severity.LOOK, message=message)
+    ahead, _ = count_commits(upstream, ends.pin, ends.tip)
+    branch = f"a release branch ({carrier})" if is_version(carrier) else f"upstream's branch {carrier}"
+    message = f"the pin is on {branch}: {count(ahead, 'commit')} {verb(ahead, 'is')} not on {ends.ref}."
+    return Alert(severity=Severity.OK, message=message)

@@ -133,12 +133,12 @@ def _side(side: str, told: dict[str, Any]) -> answers.Side:
 
 _LABELS = {
     "pin.commit": "pin",
-    "pin.date": "pinned commit of",
+    "pin.date": "pin date",
     "pin.subject": "pin subject",
     "pin.version": "pin version",
     "pin.tag": "nearest tag before pin",
     "tip.commit": "tip",
-    "tip.date": "tip commit of",
+    "tip.date": "tip date",
     "tip.subject": "tip subject",
     "tip.version": "tip version",
     "tip.tag": "nearest tag before tip",

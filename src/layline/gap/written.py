@@ -78,11 +78,10 @@ def make_report(workspace: Workspace, key: str, wanted: Wanted, handed: Handed, 
             "texts": texts,
             "record": record,
             "evidence": render_evidence(evidence),
-            "tip_date": gap.tip.commit.date,
             "relation": gap.distance.relation.value,
         }
         results.store(name, found)
-    alerts = find_alerts(found["tip_date"], Relation(found["relation"]), ends.ref, wanted.today)
+    alerts = find_alerts(upstream, ends, Relation(found["relation"]), wanted.today)
     guess = say_guess(workspace.settings.backend(key))
     label = workspace.label(key)
     return Made(

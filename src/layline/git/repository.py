@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from layline.errors import GitError, MissingObject, SilentGitError
+from layline.files import name_path
 from layline.git.commands import argv, run
 from layline.git.objects import Blob, ObjectReader, TreeEntry, find_in_tree
 from layline.git.shadow import Shadow
@@ -16,6 +17,8 @@ from layline.git.shadow import Shadow
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
+_VERSION = re.compile(r"\d+(?:\.\d+)*\Z")
+"""The number that a version tag ends in."""
 _HASH = re.compile(r"[0-9a-f]{4,64}\Z")
 _FULL_HASH = re.compile(r"(?:[0-9a-f]{40}|[0-9a-f]{64})\Z")
 _CORRUPT = ("corrupt", "inflate", "bad signature", "does not match index", "packfile", "pack index", "hash mismatch")
@@ -71,6 +74,11 @@ class Repository:
         return self.resolve(ref)
 
     @property
+    def upstream_refs(self) -> tuple[str, ...]:
+        """Where the upstream's own branches and tags are, by the same rule."""
+        return ("refs/tags", *(("refs/heads",) if self.is_bare else ("refs/remotes/origin", "refs/remotes/upstream")))
+
+    @property
     def branch(self) -> str | None:
         """The branch that HEAD stands for, read from its file; None where it names a commit."""
         try:
@@ -90,10 +98,11 @@ class Repository:
         """True if the object is here."""
         return run_or_none(argv(self._shadow.directory, ("cat-file", "-e", "--end-of-options", oid))) is not None
 
-    def refs(self, *patterns: str) -> dict[str, str]:
-        """Ref name → hash of what it points at (tags peeled)."""
+    def refs(self, *patterns: str, holding: str | None = None) -> dict[str, str]:
+        """Ref name → hash of what it points at (tags peeled); `holding`: only those that have this commit."""
         fields = "%(refname)%00%(objectname)%00%(*objectname)"
-        out = run(argv(self.git_dir, ("for-each-ref", f"--format={fields}", *patterns)))
+        chosen = (f"--contains={holding}",) if holding is not None else ()
+        out = run(argv(self.git_dir, ("for-each-ref", f"--format={fields}", *chosen, *patterns)))
         rows = (line.split("\0") for line in out.decode("utf-8", "replace").splitlines())
         return {name: peeled or oid for name, oid, peeled in rows}
 
@@ -178,7 +187,9 @@ class Repository:
             return found.decode("ascii").strip()
         if _HASH.match(ref):
             raise self._explain_abbreviation(ref)
-        raise GitError(f"{self.name} has no ref called {ref!r}.", hint=self._near_ref(ref))
+        where = name_path(self.git_dir)
+        said = f"{self.name} has no ref called {ref!r}" + ("." if where == self.name else f" in its copy at {where}.")
+        raise GitError(said, hint=self._near_ref(ref))
 
     def _explain_missing(self, ref: str, name: str) -> GitError:
         """Not there, not a commit, or there and unreadable: three different things to mend."""
@@ -202,8 +213,23 @@ class Repository:
 
     def _near_ref(self, ref: str) -> str:
         names = {name.split("/", 2)[-1] for name in self.refs()}
-        near = difflib.get_close_matches(ref, names, n=1)
-        return f"Did you mean {near[0]!r}?" if near else "`git for-each-ref` in that repository lists what it has."
+        asked = _VERSION.search(ref)
+        if asked is not None:
+            near = [name for name in names if (found := _VERSION.search(name)) and found[0] == asked[0]][:1]
+        else:
+            near = difflib.get_close_matches(ref, names, n=1)
+        if near:
+            return f"Did you mean {near[0]!r}?"
+        newest = self._find_newest_version() if asked is not None else None
+        if newest is not None:
+            return f"Its newest version tag there is {newest!r}."
+        return "`git for-each-ref` in that repository lists what it has."
+
+    def _find_newest_version(self) -> str | None:
+        """The tag of a version, not of a candidate, that was made last."""
+        out = run(argv(self.git_dir, ("for-each-ref", "--sort=-creatordate", "--format=%(refname)", "refs/tags")))
+        names = (name.removeprefix("refs/tags/") for name in out.decode("utf-8", "replace").splitlines())
+        return next((name for name in names if (found := _VERSION.search(name)) and name.endswith(found[0])), None)
 
     def _missing_hint(self) -> str:
         if self.is_shallow:

@@ -32,6 +32,8 @@ class Edits:
     """Path → content; None: the file is gone."""
     links: Mapping[str, str] = field(default_factory=dict)
     """Path of a submodule → the commit that is checked out there."""
+    untracked: frozenset[str] = frozenset()
+    """Those of the files that git does not know."""
 
     @property
     def paths(self) -> tuple[str, ...]:
@@ -77,7 +79,7 @@ def find_edits(repository: Repository, commit: str, wanted: Callable[[str], bool
         data = _read(root / path) if wanted(path) else None
         if data is not None:
             files[path] = data
-    return Edits(files, links)
+    return Edits(files, links, frozenset(files.keys() & listed.others))
 
 
 @dataclass(frozen=True, slots=True)

@@ -45,6 +45,13 @@ def find_releases(repository: Repository, base: str, tip: str) -> tuple[tuple[st
     return tuple((name, oid) for _, name, oid in sorted(found))
 
 
+def find_carrier(repository: Repository, commit: str) -> str | None:
+    """A tag or branch of upstream's own that has this commit: the release first made of it, else any."""
+    found = [name for name in repository.refs(*repository.upstream_refs, holding=commit) if not name.endswith("/HEAD")]
+    names = [name.split("/", 2 if name.startswith(("refs/tags/", "refs/heads/")) else 3)[-1] for name in found]
+    return next((name for name in names if is_version(name)), names[0] if names else None)
+
+
 def is_version(name: str) -> bool:
     """`v2`, `core_v0.16.1`, `2026.1`, `release/1.2`; not `nightly-x`, `loss-v1`, `ciflow/8gpu/4160`,
     `ciflow/h100.8/4224`.

@@ -321,7 +321,7 @@ def count_writes(tree: Tree, packages: Iterable[str]) -> Counter[str]:
 
 def _find_packages(tree: Tree, names: Iterable[str]) -> set[str]:
     """Those whose inner modules our code imports: what is only imported by its own name may be a script."""
-    wanted, found = set(names), set()
+    wanted, found = set(names), set[str]()
     for path in tree.paths(suffix=".py"):
         text = tree.read_text(path) if is_own(path) and wanted - found else None
         if isinstance(text, str) and any(f"{name}." in text for name in wanted - found):

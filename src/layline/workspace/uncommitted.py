@@ -26,22 +26,34 @@ def tell_uncommitted(workspace: Workspace, answer: Answer, backends: Iterable[st
     """
     if workspace.worktree:
         return add_alert(answer, "worktree", True, _say_worktree(workspace))
-    paths = _find_paths(workspace, _depends(workspace, backends, code=code))
+    asked = [workspace.settings.backend(key) for key in backends]
+    paths = _find_paths(workspace, asked, _depends(asked, code=code))
     return add_alert(answer, "uncommitted", list(paths), _say_uncommitted(paths)) if paths else answer
 
 
-def _find_paths(workspace: Workspace, wanted: Callable[[str], bool]) -> tuple[str, ...]:
+def _find_paths(workspace: Workspace, asked: list[Backend], wanted: Callable[[str], bool]) -> tuple[str, ...]:
     try:
         if workspace.commit != workspace.downstream.resolve("HEAD"):
             return ()
         edits = find_edits(workspace.downstream, workspace.commit, wanted)
     except GitError:
         return ()  # an index that git cannot read: nothing is known, and the answer is for the commit
-    return edits.paths if edits is not None else ()
+    if edits is None:
+        return ()
+    return tuple(path for path in edits.paths if path not in edits.untracked or _is_read(path, asked))
 
 
-def _depends(workspace: Workspace, backends: Iterable[str], *, code: bool) -> Callable[[str], bool]:
-    asked = [workspace.settings.backend(key) for key in backends]
+def _is_read(path: str, asked: list[Backend]) -> bool:
+    """Whether a file that git does not know belongs to what is read: a note or script beside it does not."""
+    if any(path in _find_pin_files(backend) for backend in asked):
+        return True
+    folders = [folder for one in asked for folder in (*one.integration, *one.patches)]
+    configs = [folder for one in asked for folder in one.configs]
+    inside = path.startswith(tuple(f"{folder.rstrip('/')}/" for folder in (*folders, *configs)) or ("\0",))
+    return inside or (not folders and "/" in path)
+
+
+def _depends(asked: list[Backend], *, code: bool) -> Callable[[str], bool]:
     pins = {path for backend in asked for path in _find_pin_files(backend)}
     configs = tuple(f"{folder.rstrip('/')}/" for backend in asked for folder in backend.configs)
 
