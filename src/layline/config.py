@@ -53,7 +53,7 @@ class Pin:
     tag: str = "v{version}"
     """How a version becomes a tag, for `requirement`."""
     guessed: bool = False
-    """`init` guessed this `revision`, because no file of the project names one; answers say so until you remove it."""
+    """`init` guessed the `revision`, because no file names one; answers say so until you remove this."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
