@@ -147,8 +147,8 @@ class _Wanted:
         self.homes = {name: self._resolve(name) for name in self.reads}
         self.by_last: dict[str, list[str]] = defaultdict(list)
         self.in_home: dict[str, dict[str, list[str]]] = defaultdict(lambda: defaultdict(list))
-        """Methods whose name many classes share: only receivers whose class is known, in their own module, tell whose
-        they are."""
+        """Methods whose name many classes share: only receivers whose class is known tell whose they are, in their own
+        module and in those that import the class."""
         self._owners: dict[str, int] = defaultdict(int)
         for _, module in resolver.index.modules():
             for qualname in module.names():
@@ -161,8 +161,10 @@ class _Wanted:
                 and self._owners[last] > SHARED
                 and last not in _MAKERS
             ):
-                self.in_home[str(symbol.module)][last].append(name)
-                self.reads[name] |= {(Asked.MODULE, str(symbol.module)), self._count(last)}
+                for module in self._find_users(name, symbol):
+                    self.in_home[module][last].append(name)
+                    self.reads[name].add((Asked.MODULE, module))
+                self.reads[name].add(self._count(last))
                 continue
             dunder = last in _MAKERS and symbol.definition is not None
             word = symbol.definition.owner.rpartition(".")[2] if dunder and symbol.definition else last
@@ -173,6 +175,13 @@ class _Wanted:
     def _resolve(self, name: str) -> Symbol:
         with self._resolver.index.seen.within(self.reads[name]):
             return self._resolver.resolve(name)
+
+    def _find_users(self, name: str, symbol: Symbol) -> list[str]:
+        """The module of a method, and those that import its class."""
+        owner = (symbol.home or "").rpartition(".")[0]
+        with self._resolver.index.seen.within(self.reads[name]):
+            importers = [module for module, _ in self._resolver.find_importers(owner)]
+        return list(dict.fromkeys((str(symbol.module), *importers)))
 
     def _count(self, last: str) -> Read:
         return Asked.OWNERS, f"{last}={self._owners[last]}"
@@ -196,10 +205,11 @@ class _Wanted:
                     case ast.Call(func=ast.Name(id=last) | ast.Attribute(attr=last)) if last in words or last in own:
                         klass = _receiver(tree, node, holder, offset)
                         held = self._find_held(module, node, holder, offset)
-                        for dotted in (*words.get(last, ()), *(own.get(last, ()) if klass or held else ())):
+                        shared = own.get(last, ())
+                        for dotted in (*words.get(last, ()), *shared):
                             sure = held is not None and self._has_method(held, dotted)
                             certain = sure or self._is_call_of(module, node, dotted, klass)
-                            if certain is not None:
+                            if certain or (certain is False and dotted not in shared):
                                 yield (
                                     dotted,
                                     CallSite(

@@ -168,7 +168,8 @@ class Fitter:
         """Upstream calls at the tip that our replacement does not accept, each with the argument that breaks."""
         definition = comparison.after.definition
         is_member = "self" in {item.name for item in ours[:1]} or replacement.definition.kind is DefinitionKind.CLASS
-        bound = is_member or (definition is not None and bool(definition.owner))
+        static = definition is not None and "staticmethod" in definition.decorators
+        bound = is_member or (definition is not None and bool(definition.owner) and not static)
         for site in self._read_sites(1, called_name(comparison)):
             if not is_test_module(site.module):
                 yield from ((site, problem.argument) for problem in check_call(site.shape, ours, bound=bound))

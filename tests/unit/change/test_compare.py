@@ -12,6 +12,7 @@ from layline.core.finding import Suggestion
 from layline.git import open_repository
 from layline.source import Part, Tree, build_index
 from layline.source.resolve import Resolver
+from layline.source.shift import SHARED
 
 LONG = """
     total = 0
@@ -334,3 +335,24 @@ def test_calls_of_what_an_object_holds(tmp_path: Path, fill: str, certain: bool)
     resolver = Resolver(build_index([Part(tree=Tree(open_repository(history.path), commit), packages=("pkg",))]))
     (site,) = find_call_sites(resolver, ["pkg.a.Part.step"])["pkg.a.Part.step"]
     assert (site.certain, site.on_self) == (certain, False)
+
+
+MANY = "".join(f"class C{number}:\n    def step(self, x): ...\n" for number in range(SHARED + 1))
+NAMED = [
+    # (what it shows, the module that calls a method of a name that many classes have, lines of the calls told)
+    ("through the class", "from pkg.a import C0\nC0.step(None, 1)\nC1.step(None, 1)\n", [2]),
+    ("under another name", "from pkg.a import C0 as Mine\nMine.step(None, 1)\n", [2]),
+    ("through an object made there", "from pkg.a import C0\ndef go():\n    one = C0()\n    one.step(1)\n", [4]),
+    ("through an annotated value", "from pkg.a import C0\ndef go(one: C0):\n    one.step(1)\n", [3]),
+    ("of a class beside it", "from pkg.a import C0, C1\nC1.step(None, 1)\n", []),
+    ("of a value nothing tells of", "from pkg.a import C0\ndef go(one):\n    one.step(1)\n", []),
+]
+
+
+@pytest.mark.parametrize(("text", "lines"), [row[1:] for row in NAMED], ids=[row[0] for row in NAMED])
+def test_calls_of_a_shared_method_through_its_class(tmp_path: Path, text: str, lines: list[int]) -> None:
+    history = History.start(tmp_path / "repo")
+    commit = history.commit("all", {"pkg/a.py": MANY, "pkg/b.py": text})
+    resolver = Resolver(build_index([Part(tree=Tree(open_repository(history.path), commit), packages=("pkg",))]))
+    found = find_call_sites(resolver, ["pkg.a.C0.step"])["pkg.a.C0.step"]
+    assert [(site.location.line, site.certain) for site in found] == [(line, True) for line in lines]
