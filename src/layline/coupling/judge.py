@@ -4,33 +4,21 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
-from layline.change.binding import CallShape, CallSite, Problem, check_call
-from layline.change.call_sites import CallSites
+from layline.change.binding import CallShape, check_call
 from layline.change.compare import Comparer, Comparison
-from layline.change.signatures import returns_another
-from layline.change.slots import find_refusing, find_slot_calls
 from layline.core.drift import DriftKind, Fate
 from layline.core.evidence import Evidence, Location
 from layline.core.progress import Progress, count, silent
 from layline.core.why import Reason, Why
 from layline.coupling.binding_kind import compare_returns
-from layline.coupling.callee import (
-    find_callee,
-    find_doubtful,
-    find_misfits,
-    find_misplaced,
-    find_refusal,
-    find_refused,
-    follow_apply,
-    reaches,
-)
+from layline.coupling.callee import find_callee, find_misplaced, find_refusal, follow_apply
 from layline.coupling.model import Consequence, Coupling, State, Touch, is_flag
+from layline.coupling.overrides import Overrides
 from layline.coupling.reading import Place
-from layline.coupling.states import find_after, find_evidence, find_gone_state, find_state
+from layline.coupling.states import Verdict, find_after, find_evidence, find_gone_state, find_state, sum_up
 from layline.coupling.version_guards import Running
-from layline.source import Definition, DefinitionKind
 from layline.source.instances import Instances
 from layline.source.names import parents
 from layline.source.seen import Read
@@ -41,14 +29,6 @@ _NAMES = {Touch.IMPORT, Touch.MODULE, Touch.SCRIPT, Touch.SUBCLASS}
 _BREAKING = {Consequence.WILL_BREAK, Consequence.MAY_BREAK}
 _DEEP = {Touch.SUBCLASS, Touch.OVERRIDE, Touch.PATCH}
 """Touches that rely on how the upstream code works, not only on its name and signature."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Verdict:
-    state: State
-    consequence: Consequence
-    why: tuple[Why, ...] = ()
-    new_target: str | None = None
 
 
 _ASKED = Verdict(state=State.UNDECIDED, consequence=Consequence.WILL_BREAK)
@@ -73,12 +53,7 @@ class Judge:
         for location, target in sorted(owned, key=lambda one: (one[0].path, one[0].line)):
             self._owners[location.path, target].append(location)
         self._instances = Instances(comparer.pin), Instances(comparer.tip)
-        self._sites = CallSites(comparer.tip)
-        self._doubtful: frozenset[str] = frozenset()
-        """Methods that an override of ours may not fit: upstream's own calls at the tip decide."""
-        self._refused: frozenset[str] = frozenset()
-        """Arguments that a class of ours does not take, and that upstream's calls at the tip may pass to a slot."""
-        self._slots: dict[frozenset[str], tuple[list[CallSite], Collection[Read]]] = {}
+        self._overrides = Overrides(comparer)
         self.reads: dict[str, set[Read]] = defaultdict(set)
         """What was read of the tip for each file of ours."""
 
@@ -87,9 +62,7 @@ class Judge:
         groups: dict[tuple[object, ...], list[tuple[Place, Verdict]]] = {}
         broken: set[tuple[str, str]] = set()
         listed = [follow_apply(place, self._comparer.pin) for place in places]
-        with self._comparer.seen.within(set()):
-            self._doubtful = frozenset(find_doubtful(self._comparer, listed))
-            self._refused = frozenset(self._find_refused_arguments(listed))
+        self._overrides.ask(listed)
         for place in count(listed, "comparing our overrides and calls", len(listed), self._progress):
             target = self._shorten(place)
             if target is None:
@@ -136,6 +109,8 @@ class Judge:
 
     def _shorten(self, place: Place) -> str | None:
         """The longest part of a chain that the pin knows; None where there is nothing to say beyond the import."""
+        if place.tested:
+            return place.target if self._comparer.compare(place.target).is_class_no_more else None
         if place.touch not in {Touch.ATTRIBUTE, Touch.CALL, Touch.PATCH} or place.bound:
             return place.target
         target = place.target
@@ -177,7 +152,7 @@ class Judge:
         if place.touch is Touch.CALL and place.call is not None:
             return self._judge_call(place, found)
         if place.touch is Touch.OVERRIDE and place.override is not None:
-            return self._judge_override(place, place.override, found)
+            return self._overrides.judge(place, place.override, found)
         return self._judge_present(place, found)
 
     def _is_inherited_anew(self, place: Place) -> bool:
@@ -252,7 +227,7 @@ class Judge:
         if not problems:
             return self._judge_result(place, call, found)
         certain = any(problem.certain for problem in problems) and not place.guarded
-        why = _sum_up(Reason.CALL_MISFITS, problems, found.name.rpartition(".")[2])
+        why = sum_up(Reason.CALL_MISFITS, problems, found.name.rpartition(".")[2])
         consequence = Consequence.WILL_BREAK if certain else Consequence.MAY_BREAK
         return Verdict(state=State.NO_LONGER_BINDS, consequence=consequence, why=(why,))
 
@@ -267,80 +242,12 @@ class Judge:
         why = Why(Reason.RESULT_MISFITS, counts=change)
         return Verdict(state=State.NO_LONGER_BINDS, consequence=consequence, why=(why,))
 
-    def _judge_override(self, place: Place, ours: Definition, found: Comparison) -> Verdict:
-        before, after = found.before.definition, found.after.definition
-        if before is None or after is None or after.kind is not DefinitionKind.FUNCTION:
-            return Verdict(state=find_state(found.kind), consequence=Consequence.LOOK, why=found.why)
-        problems = find_refused(ours, found)
-        if problems:
-            # who constructs our class is mostly our own code: a constructor is certain only where upstream is seen to
-            certain = any(problem.certain for problem in problems) and ours.name != "__init__"
-            passed = self._find_passing(place, ours, found, problems)
-            built = () if passed else self._find_building(place, ours, found)
-            why = [_sum_up(Reason.OVERRIDE_MISFITS, problems)]
-            why += [Why(Reason.PASSED_AT, places=passed)] if passed else []
-            why += [Why(Reason.PASSED_SLOT, places=built)] if built else []
-            consequence = Consequence.WILL_BREAK if certain or passed or built else Consequence.MAY_BREAK
-            return Verdict(state=State.CANNOT_ACCEPT, consequence=consequence, why=tuple(why))
-        today = find_misfits(ours, found.after) if ours.name != "__init__" else []
-        passed = self._find_passing(place, ours, found, today) if today else ()
-        if passed:
-            misfits = (_sum_up(Reason.OVERRIDE_MISFITS, today), Why(Reason.PASSED_AT, places=passed))
-            why = [*misfits, Why(Reason.ALREADY_SO)]
-            return Verdict(state=State.CANNOT_ACCEPT, consequence=Consequence.MAY_BREAK, why=tuple(why))
-        if returns_another(before.returns, after.returns):
-            returns = Why(Reason.METHOD_RETURNS, str(before.returns), str(after.returns))
-            return Verdict(state=State.SIGNATURE, consequence=Consequence.MAY_BREAK, why=(returns,))
-        state = find_state(found.kind)
-        changes = Why(Reason.SIGNATURE, names=tuple(map(str, found.changes[:4])))
-        consequence = Consequence.OK if state is State.OK else Consequence.LOOK
-        return Verdict(state=state, consequence=consequence, why=(changes,) if state is State.SIGNATURE else ())
-
-    def _find_passing(
-        self, place: Place, ours: Definition, found: Comparison, problems: list[Problem]
-    ) -> tuple[Location, ...]:
-        """Upstream calls at the tip that surely reach our override and that it does not accept."""
-        arguments = {problem.argument for problem in problems}
-        return tuple(
-            site.location
-            for site in self._find_sites(found.after.home or found.name)
-            if site.certain
-            and reaches(site, place, self._comparer.tip)
-            and not site.module.startswith("tests.")
-            and any(
-                one.argument in arguments or one.argument.startswith("#")
-                for one in check_call(site.shape, ours.parameters or (), bound=True)
-            )
-        )
-
-    def _find_sites(self, name: str) -> list[CallSite]:
-        return self._sites.find(name, self._doubtful) if name in self._doubtful else []
-
-    def _find_refused_arguments(self, places: Iterable[Place]) -> Iterator[str]:
-        """What constructors of classes that upstream may build refuse of the tip's signature."""
-        for place in places:
-            if place.override is not None and place.override.name == "__init__" and place.handed:
-                for problem in find_refused(place.override, self._comparer.compare(place.target)):
-                    yield problem.argument
-
-    def _find_building(self, place: Place, ours: Definition, found: Comparison) -> tuple[Location, ...]:
-        """Upstream calls at the tip that build what stands in a slot, fit upstream's class and not ours, which we hand
-        on.
-        """
-        theirs = found.after.definition
-        if ours.name != "__init__" or not place.handed or theirs is None or ours.parameters is None:
-            return ()
-        refused = {problem.argument for problem in find_refused(ours, found)}
-        asked, tip = self._refused, self._comparer.tip
-        slots = self._comparer.seen.remember(self._slots, asked, lambda: find_slot_calls(tip, asked))
-        sites = find_refusing(slots, ours.parameters, theirs.parameters or (), refused)
-        return tuple(site.location for site in sites)
-
     def _judge_present(self, place: Place, found: Comparison) -> Verdict:
         """The name is still there; how much that matters depends on how deep we rely on it."""
         state = find_state(found.kind)
-        if place.touch in {Touch.IMPORT, Touch.SUBCLASS} and found.is_class_no_more:
-            consequence = Consequence.WILL_BREAK if place.touch is Touch.SUBCLASS else Consequence.MAY_BREAK
+        if (place.tested or place.touch in {Touch.IMPORT, Touch.SUBCLASS}) and found.is_class_no_more:
+            sure = (place.tested or place.touch is Touch.SUBCLASS) and not place.guarded
+            consequence = Consequence.WILL_BREAK if sure else Consequence.MAY_BREAK
             return Verdict(state=State.SIGNATURE, consequence=consequence, why=(Why(Reason.CLASS_NO_MORE),))
         if found.kind is DriftKind.MOVED:
             old = Why(Reason.OLD_ADDRESS)
@@ -398,7 +305,3 @@ class Judge:
         home = self._comparer.compare(place.imported).after.home
         now = self._instances[1].find(home).get(name) if home is not None else None
         return then.evidence if then else None, now.evidence if now else None
-
-
-def _sum_up(reason: Reason, problems: Iterable[Problem], name: str = "") -> Why:
-    return Why(reason, name, parts=tuple(problem.why for problem in problems))

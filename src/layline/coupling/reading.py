@@ -35,6 +35,8 @@ class Place:
     type_checking: bool = False
     imported: str = ""
     """The imported name that a use goes through."""
+    tested: bool = False
+    """Our code needs a class there: `isinstance(x, name)`."""
     certain: bool = True
     """False where the type of the variable is only guessed from its name."""
     instance: bool = False
@@ -121,6 +123,7 @@ class Finder:
                 call=use.call,
                 guarded=use.guarded,
                 imported=imported,
+                tested=use.tested,
                 type_checking=item.type_checking,
             )
 

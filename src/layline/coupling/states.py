@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from layline.change.homes import may_replace
 from layline.core.drift import DriftKind, Fate
-from layline.coupling.model import State, is_flag
+from layline.core.why import Reason, Why
+from layline.coupling.model import Consequence, State, is_flag
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from layline.change.binding import Problem
     from layline.change.compare import Comparer, Comparison
     from layline.core.evidence import Evidence
     from layline.source.resolve import Resolver
@@ -23,6 +28,20 @@ _STATES = {
     DriftKind.REMOVED: State.REMOVED,
     DriftKind.BINDING_LOST: State.MOVED,
 }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Verdict:
+    """What is said of one place."""
+
+    state: State
+    consequence: Consequence
+    why: tuple[Why, ...] = ()
+    new_target: str | None = None
+
+
+def sum_up(reason: Reason, problems: Iterable[Problem], name: str = "") -> Why:
+    return Why(reason, name, parts=tuple(problem.why for problem in problems))
 
 
 def find_state(kind: DriftKind) -> State:

@@ -15,7 +15,7 @@ from layline.source import parse_tree
 from layline.source.fingerprint import text_of
 from layline.source.walking import find_children, walk
 
-ANALYSER = f"uses-10-py{sys.version_info[0]}.{sys.version_info[1]}"
+ANALYSER = f"uses-11-py{sys.version_info[0]}.{sys.version_info[1]}"
 """Part of the cache key: raise the number whenever the rows change."""
 _LAUNCH = frozenset({"num_warps", "num_stages", "num_ctas", "maxnreg", "warmup", "grid", "stream"})
 """What a kernel's launcher takes itself: `kernel[grid](x, num_warps=4)`."""
@@ -23,6 +23,8 @@ _CATCHES = frozenset(
     {"ImportError", "ModuleNotFoundError", "AttributeError", "Exception", "BaseException", "TypeError"}
 )
 _NOTHING: frozenset[str] = frozenset()
+_READ, _ASSIGNED, _TESTED = range(3)
+"""How a name is used, as rows have it."""
 _IMPORTS = frozenset({ast.Import, ast.ImportFrom})
 _Function: TypeAlias = ast.FunctionDef | ast.AsyncFunctionDef
 _Call: TypeAlias = tuple[ast.Call, int | None, frozenset[str]]
@@ -40,6 +42,8 @@ class Use:
     guarded: bool
     assigned: bool = False
     """Something is put in its place: `module.name = ours`."""
+    tested: bool = False
+    """It must be a class: `isinstance(x, name)`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -83,9 +87,15 @@ def decode_uses(text: str) -> Uses | str:
         return plain
     uses = [
         Use(
-            line=line, scope=scope, chain=chain, call=_decode_call(call), guarded=bool(guarded), assigned=bool(assigned)
+            line=line,
+            scope=scope,
+            chain=chain,
+            call=_decode_call(call),
+            guarded=bool(guarded),
+            assigned=way == _ASSIGNED,
+            tested=way == _TESTED,
         )
-        for line, scope, chain, call, guarded, assigned in plain["u"]
+        for line, scope, chain, call, guarded, way in plain["u"]
     ]
     reads = [
         FieldRead(line=line, scope=scope, origin=origin, attributes=attributes, guarded=bool(guarded))
@@ -161,7 +171,7 @@ class _Walker:
                 self._remember(name, value)
             case ast.Assign(targets=[ast.Attribute(value=ast.Name(id="self"), attr=name)], value=ast.Name(id=source)):
                 self._fields[-1][name] = self._variables[-1].get(source, "")
-                self._add(node.lineno, f"self.{name}", None, assigned=True)
+                self._add(node.lineno, f"self.{name}", None, _ASSIGNED)
             case _:
                 self._visit_all(find_children(node))
 
@@ -211,12 +221,22 @@ class _Walker:
                 self._visit(grid)
             case ast.Attribute(value=ast.Call(func=ast.Name(id="super"), args=[]), attr=name):
                 self._add(node.lineno, f"super().{name}", (node, taken, _NOTHING))
+            case ast.Name(id="isinstance" | "issubclass") if len(node.args) == 2:
+                self._visit_tested(node.args[1])
             case ast.Attribute() | ast.Name() as called:
                 self._visit_chain(called, (node, taken, _NOTHING))
             case called:
                 self._visit(called)
         self._visit_all(node.args)
         self._visit_all([keyword.value for keyword in node.keywords])
+
+    def _visit_tested(self, classes: ast.expr) -> None:
+        """What `isinstance` asks for has to be a class, or a tuple of classes."""
+        for one in classes.elts if isinstance(classes, ast.Tuple) else (classes,):
+            name = text_of(one) if isinstance(one, ast.Attribute | ast.Name) else ""
+            root = name.partition(".")[0]
+            if root in self._aliases and root not in self._variables[-1]:
+                self._add(one.lineno, name, None, _TESTED)
 
     def _visit_chain(self, node: ast.Attribute | ast.Name, call: _Call | None = None) -> None:
         words: list[str] = []
@@ -230,14 +250,14 @@ class _Walker:
         name, words = inner.id, words[::-1]
         if name in self._aliases and name not in self._variables[-1]:
             if words or call is not None:
-                self._add(node.lineno, ".".join((name, *words)), call, assigned=isinstance(node.ctx, ast.Store))
+                self._add(node.lineno, ".".join((name, *words)), call, int(isinstance(node.ctx, ast.Store)))
             return
         if not words:
             return
         stored = isinstance(node.ctx, ast.Store)
         if name == "self" and len(self._scope) > 1:
             alone = len(words) == 1
-            self._add(node.lineno, f"self.{words[0]}", call if alone else None, assigned=stored and alone)
+            self._add(node.lineno, f"self.{words[0]}", call if alone else None, int(stored and alone))
         if stored:
             return  # setting a field that is gone raises nothing
         if name == "self" and len(words) > 1:
@@ -245,10 +265,10 @@ class _Walker:
         elif self._variables[-1].get(name):
             self._read(node.lineno, self._variables[-1][name], words)
 
-    def _add(self, line: int, chain: str, call: _Call | None, *, assigned: bool = False) -> None:
+    def _add(self, line: int, chain: str, call: _Call | None, way: int = _READ) -> None:
         scope = ".".join(self._scope)
         guarded = self._is_guarded(chain.split("."))
-        self.uses.append([line, scope, chain, _encode_call(call), guarded, int(assigned)])
+        self.uses.append([line, scope, chain, _encode_call(call), guarded, way])
 
     def _read(self, line: int, origin: str, attributes: list[str]) -> None:
         guarded = self._is_guarded(attributes)

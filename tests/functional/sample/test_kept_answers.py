@@ -15,10 +15,11 @@ from layline.core.evidence import Severity, Skipped
 from layline.core.progress import Progress, silent
 from layline.coupling.agree import find_owned
 from layline.coupling.drift_model import Drift
-from layline.coupling.judge import Judge, Verdict
+from layline.coupling.judge import Judge
 from layline.coupling.model import Consequence, Touch
 from layline.coupling.pair import Pair
 from layline.coupling.reading import Place
+from layline.coupling.states import Verdict
 from layline.errors import Error
 from layline.gap.endpoints import find_endpoints
 from layline.gap.measure import measure_between

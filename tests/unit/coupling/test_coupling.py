@@ -354,6 +354,26 @@ CASES = [
         {"keel/run.py": RUN.replace("y=1", "z=1")},
         [],
     ),
+    (
+        "a class that became a function, asked for by isinstance",
+        (
+            "from keel.run import Run\nfrom keel import run as m\n\n\ndef ask(x):\n    if isinstance(x, (int, Run)):\n        "
+            "return 1\n    return issubclass(type(x), m.Run)\n"
+        ),
+        {"keel/run.py": "class Run:\n    def __init__(self, x):\n        self.x = x\n"},
+        {"keel/run.py": "def Run(x):\n    return object()\n"},
+        [
+            ("reads the attribute", "keel.run.Run", "signature changed", "will break"),
+            ("imports the name", "keel.run.Run", "signature changed", "may break"),
+        ],
+    ),
+    (
+        "a class that became a function, only called",
+        "from keel.run import Run\n\n\ndef make(Run2):\n    return isinstance(Run2, int) and Run(1)\n",
+        {"keel/run.py": "class Run:\n    def __init__(self, x):\n        self.x = x\n"},
+        {"keel/run.py": "def Run(x):\n    return object()\n"},
+        [("imports the name", "keel.run.Run", "signature changed", "may break")],
+    ),
 ]
 
 
@@ -422,6 +442,16 @@ def test_a_constructor_breaks_where_upstream_builds_our_class(
     found = couple(tmp_path, ours, {"keel/layer.py": LINEAR}, {"keel/layer.py": NAMED, "keel/block.py": block})
     (row,) = [one for one in found if one.touch.value == "overrides"]
     assert (row.state.value, row.consequence.value) == ("cannot accept", expected)
+
+
+def test_what_upstream_passes_to_our_class_today_already_is_no_news(tmp_path: Path) -> None:
+    group = (NAMED.replace("name=None", "name=None, group=None"), SLOT.replace("name='proj'", "name='proj', group=1"))
+    before = {"keel/layer.py": NAMED, "keel/block.py": SLOT}
+    found = couple(tmp_path, OUR_LINEAR + PROVIDER, before, {"keel/layer.py": group[0], "keel/block.py": group[1]})
+    (row,) = [one for one in found if one.touch.value == "overrides"]
+    assert (row.consequence.value, row.culprit) == ("may break", None)
+    assert row.detail.startswith("our override does not take name=None; upstream passes it to the class")
+    assert "already so at the pin; our override does not take group=None" in row.detail
 
 
 @pytest.mark.parametrize(
