@@ -65,6 +65,8 @@ class CallSite:
     certain: bool
     """False: a method called on a value whose class only a run knows."""
     on_self: bool = False
+    slot: str = ""
+    """The field that holds what is called, where only a run knows what it is."""
 
 
 def read_call(node: ast.Call) -> CallShape:

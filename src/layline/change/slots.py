@@ -2,6 +2,7 @@
 
     self.proj = submodules.proj(size, config=config, name=name)     # a field of a value
     build_module(submodules.mlp, config=config, name=name)          # a builder that is handed the field
+    self.mlp(hidden, mask=mask)                                     # what was built is run: its `forward`
 
 Which class stands there only a run knows; what is passed can be read.
 """
@@ -72,21 +73,49 @@ def _find_in(resolver: Resolver, module: str, data: bytes, pattern: re.Pattern[b
     parts = parse_around(data, holder, pattern) if holder is not None else ()
     for tree, offset in () if isinstance(parts, Skipped) else parts:
         for node in walk(tree):
-            shape = _read_slot(resolver, module, node) if isinstance(node, ast.Call) and node.keywords else None
-            if shape is not None and isinstance(node, ast.Call):
-                yield CallSite(module=module, location=Location(path, node.lineno + offset), shape=shape, certain=False)
+            read = _read_slot(resolver, module, node) if isinstance(node, ast.Call) and node.keywords else None
+            if read is not None and isinstance(node, ast.Call):
+                at = Location(path, node.lineno + offset)
+                yield CallSite(module=module, location=at, shape=read[1], certain=False, slot=read[0])
 
 
-def _read_slot(resolver: Resolver, module: str, call: ast.Call) -> CallShape | None:
-    """What the call passes to the class in the slot; None where it calls something that can be told."""
+def find_runs(resolver: Resolver, slots: frozenset[str]) -> list[CallSite]:
+    """Calls `self.slot(…)` of the first part, outside tests, in the order of files and lines."""
+    if not slots:
+        return []
+    words = b"|".join(re.escape(name.encode()) for name in sorted(slots))
+    pattern = re.compile(rb"\bself\.(?:" + words + rb")\s*\(")
+    found = [
+        site
+        for module, data in read_modules(resolver, sorted(slots))
+        if resolver.index.every[module].part == 0 and not is_test_module(module) and pattern.search(data)
+        for site in _find_run(resolver, module, data, pattern)
+        if site.slot in slots
+    ]
+    return sorted(found, key=lambda site: (site.location.path, site.location.line))
+
+
+def _find_run(resolver: Resolver, module: str, data: bytes, pattern: re.Pattern[bytes]) -> Iterator[CallSite]:
+    holder, path = resolver.index.module(module), resolver.index.entries[module].path
+    parts = parse_around(data, holder, pattern) if holder is not None else ()
+    for tree, offset in () if isinstance(parts, Skipped) else parts:
+        for node in walk(tree):
+            match node:
+                case ast.Call(func=ast.Attribute(value=ast.Name(id="self"), attr=slot)):
+                    at = Location(path, node.lineno + offset)
+                    yield CallSite(module=module, location=at, shape=read_call(node), certain=False, slot=slot)
+
+
+def _read_slot(resolver: Resolver, module: str, call: ast.Call) -> tuple[str, CallShape] | None:
+    """The slot, and what the call passes to the class in it; None where it calls something that can be told."""
     match call:
         case ast.Call(
             func=ast.Name(id=name) | ast.Attribute(attr=name), args=[ast.Attribute() | ast.Subscript(), *_]
         ) if name.startswith(_BUILDER):
-            shape = read_call(call)
-            return replace(shape, positional=shape.positional - 1)
+            shape, field = read_call(call), call.args[0]
+            return getattr(field, "attr", ""), replace(shape, positional=shape.positional - 1)
         case ast.Call(func=ast.Attribute() as func):
             text = dotted_text(func)
             known = text is None or resolver.resolve_in(module, text).exists
-            return None if known else read_call(call)
+            return None if known else (func.attr, read_call(call))
     return None

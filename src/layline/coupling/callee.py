@@ -177,6 +177,9 @@ def _find_outgrown(
         if taken.definition is None or taken.definition.kind is not DefinitionKind.CLASS or taken.home is None:
             continue
         fate = comparer.compare(taken.home)
+        takes = comparer.tip.resolve_in(found.after.module or "", other)
+        if takes.home is not None and taken.home in _find_above(takes.home, comparer.pin, 0):
+            continue  # what is asked for now stood below the class that is gone: objects of it are still taken
         if fate.kind is DriftKind.REMOVED and fate.new_home is None:
             why = Why(Reason.OUTGROWN, word, other, text=now.name)
             problems.append(Problem(was.name, why, certain=word == (was.annotation or "").strip("\"' ")))

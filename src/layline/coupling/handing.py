@@ -24,6 +24,17 @@ class Handing:
     def is_handed(self, name: str) -> bool:
         return name in self._names
 
+    def find_slots(self, name: str) -> frozenset[str]:
+        """The keywords by which our code passes the class on, itself or in a spec."""
+        return self._slots.get(name, frozenset())
+
+    @cached_property
+    def _slots(self) -> dict[str, frozenset[str]]:
+        found: dict[str, set[str]] = {}
+        for slot, _, name in (one.partition("=") for one in self._names if "=" in one):
+            found.setdefault(name, set()).add(slot)
+        return {name: frozenset(slots) for name, slots in found.items()}
+
     @cached_property
     def _names(self) -> frozenset[str]:
         blobs: dict[int, list[str]] = {}

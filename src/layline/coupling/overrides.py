@@ -8,7 +8,7 @@ from layline.change.binding import CallSite, Problem, check_call
 from layline.change.call_sites import CallSites
 from layline.change.compare import Comparer, Comparison
 from layline.change.signatures import returns_another
-from layline.change.slots import find_refusing, find_slot_calls
+from layline.change.slots import find_refusing, find_runs, find_slot_calls
 from layline.core.evidence import Location
 from layline.core.why import Reason, Why
 from layline.coupling.callee import find_doubtful, find_misfits, find_refused, reaches
@@ -17,6 +17,9 @@ from layline.coupling.reading import Place
 from layline.coupling.states import Verdict, find_state, sum_up
 from layline.source import Definition, DefinitionKind
 from layline.source.seen import Read
+
+_RUN = "forward"
+"""What a call of an object in a slot runs."""
 
 
 class Overrides:
@@ -27,15 +30,19 @@ class Overrides:
         self._sites = CallSites(comparer.tip)
         self._doubtful: frozenset[str] = frozenset()
         """Methods that an override of ours may not fit: upstream's own calls at the tip decide."""
-        self._refused: frozenset[str] = frozenset()
-        """Arguments that a class of ours does not take, and that upstream's calls may pass to a slot."""
-        self._slots: dict[tuple[int, frozenset[str]], tuple[list[CallSite], Collection[Read]]] = {}
+        self._asked: dict[str, frozenset[str]] = {}
+        """Of constructors the arguments that a class of ours does not take, and that upstream's calls may pass to a
+        slot; of `forward` the slots in which our classes stand."""
+        self._slots: dict[tuple[str, int, frozenset[str]], tuple[list[CallSite], Collection[Read]]] = {}
 
     def ask(self, places: list[Place]) -> None:
         """Which overrides are to be judged."""
         with self._comparer.seen.within(set()):
             self._doubtful = frozenset(find_doubtful(self._comparer, places))
-            self._refused = frozenset(self._find_refused_arguments(places))
+            self._asked = {
+                "__init__": frozenset(self._find_refused_arguments(places)),
+                _RUN: frozenset(self._find_runs(places)),
+            }
 
     def judge(self, place: Place, ours: Definition, found: Comparison) -> Verdict:
         before, after = found.before.definition, found.after.definition
@@ -46,10 +53,11 @@ class Overrides:
             return self._refuse(place, ours, found, problems)
         today = find_misfits(ours, found.after) if ours.name != "__init__" else []
         passed = self._find_passing(place, ours, found, today) if today else ()
-        if passed:
-            misfits = (sum_up(Reason.OVERRIDE_MISFITS, today), Why(Reason.PASSED_AT, places=passed))
-            why = [*misfits, Why(Reason.ALREADY_SO)]
-            return Verdict(state=State.CANNOT_ACCEPT, consequence=Consequence.MAY_BREAK, why=tuple(why))
+        then = self._find_slotted(place, ours, found, 0) if today and not passed else ()
+        if passed or then:
+            where = Why(Reason.PASSED_AT, places=passed) if passed else Why(Reason.PASSED_SLOT, places=then)
+            why = (sum_up(Reason.OVERRIDE_MISFITS, today), where, Why(Reason.ALREADY_SO))
+            return Verdict(state=State.CANNOT_ACCEPT, consequence=Consequence.MAY_BREAK, why=why)
         if returns_another(before.returns, after.returns):
             returns = Why(Reason.METHOD_RETURNS, str(before.returns), str(after.returns))
             return Verdict(state=State.SIGNATURE, consequence=Consequence.MAY_BREAK, why=(returns,))
@@ -63,12 +71,12 @@ class Overrides:
         # who constructs our class is mostly our own code: a constructor is certain only where upstream is seen to
         certain = any(problem.certain for problem in problems) and ours.name != "__init__"
         passed = self._find_passing(place, ours, found, problems)
-        built = () if passed else self._find_building(place, ours, found, 1)
+        built = () if passed else self._find_slotted(place, ours, found, 1)
         why = [sum_up(Reason.OVERRIDE_MISFITS, problems)]
         why += [Why(Reason.PASSED_AT, places=passed)] if passed else []
         why += [Why(Reason.PASSED_SLOT, places=built)] if built else []
         consequence = Consequence.WILL_BREAK if certain or passed or built else Consequence.MAY_BREAK
-        before = self._find_building(place, ours, found, 0) if built else ()
+        before = self._find_slotted(place, ours, found, 0) if built else ()
         if before:
             then = sum_up(Reason.OVERRIDE_MISFITS, find_misfits(ours, found.before))
             why = [then, Why(Reason.PASSED_SLOT, places=before), Why(Reason.ALREADY_SO), *why]
@@ -98,22 +106,34 @@ class Overrides:
     def _find_refused_arguments(self, places: Iterable[Place]) -> Iterator[str]:
         """What constructors of classes that upstream may build refuse of the signatures of pin and tip."""
         for place in places:
-            if place.override is not None and place.override.name == "__init__" and place.handed:
+            if place.override is not None and place.override.name == "__init__" and (place.handed or place.slots):
                 found = self._comparer.compare(place.target)
                 refused = find_refused(place.override, found)
                 for problem in (*refused, *(find_misfits(place.override, found.before) if refused else ())):
                     yield problem.argument
 
-    def _find_building(self, place: Place, ours: Definition, found: Comparison, side: int) -> tuple[Location, ...]:
-        """Upstream calls at one ref that build what stands in a slot, fit upstream's class and not ours, which we hand
-        on.
+    def _find_runs(self, places: Iterable[Place]) -> Iterator[str]:
+        """Slots in which classes stand whose `forward` may not take what upstream passes."""
+        for place in places:
+            if place.override is not None and place.override.name == _RUN and place.slots:
+                found = self._comparer.compare(place.target)
+                if find_refused(place.override, found) or find_misfits(place.override, found.after):
+                    yield from place.slots
+
+    def _find_slotted(self, place: Place, ours: Definition, found: Comparison, side: int) -> tuple[Location, ...]:
+        """Upstream calls at one ref that build or run what stands in a slot, fit upstream's class and not ours, which
+        we hand on; those of the slots that we name, where there are any.
         """
         theirs = (found.before, found.after)[side]
-        if ours.name != "__init__" or not place.handed or theirs.definition is None or ours.parameters is None:
+        if theirs.definition is None or ours.parameters is None:
             return ()
         refused = {problem.argument for problem in (find_refused(ours, found) if side else find_misfits(ours, theirs))}
-        resolver, asked = (self._comparer.pin, self._comparer.tip)[side], self._refused
-        key = (side, asked)
-        slots = self._comparer.seen.remember(self._slots, key, lambda: find_slot_calls(resolver, asked))
-        sites = find_refusing(slots, ours.parameters, theirs.definition.parameters or (), refused)
-        return tuple(site.location for site in sites)
+        calls = self._read_slots(ours.name, side) if place.handed or place.slots else []
+        sites = find_refusing(calls, ours.parameters, theirs.definition.parameters or (), refused)
+        named = [site for site in sites if site.slot in place.slots]
+        return tuple(site.location for site in (named or (sites if place.handed else ())))
+
+    def _read_slots(self, name: str, side: int) -> list[CallSite]:
+        resolver, asked = (self._comparer.pin, self._comparer.tip)[side], self._asked.get(name, frozenset())
+        find = find_runs if name == _RUN else find_slot_calls
+        return self._comparer.seen.remember(self._slots, (name, side, asked), lambda: find(resolver, asked))

@@ -47,6 +47,8 @@ class Place:
     """Of an override: methods that our class has and that never call upstream's."""
     handed: bool = False
     """Of an override: our code hands the class on as a value, so that upstream may be who builds it."""
+    slots: frozenset[str] = frozenset()
+    """Of an override: the keywords by which our code passes the class on."""
 
 
 @dataclass(slots=True)
@@ -242,6 +244,7 @@ class Finder:
                     base=base,
                     closed=closed,
                     handed=name == "__init__" and self.handing.is_handed(owner.name),
+                    slots=self.handing.find_slots(owner.name),
                 )
 
     def _find_closed(self, entry: ModuleEntry, owner: Definition) -> frozenset[str]:

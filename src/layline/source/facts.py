@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from layline.source.cache import Cache
     from layline.source.tree import Tree
 
-ANALYSER = f"facts-5-py{sys.version_info[0]}.{sys.version_info[1]}"
+ANALYSER = f"facts-6-py{sys.version_info[0]}.{sys.version_info[1]}"
 """Part of the cache key: raise the number whenever the rows change."""
 _DOTTED = re.compile(r"\.*[A-Za-z_]\w*(?:[.:][A-Za-z_]\w*)*\Z")
 _BY_NAME = frozenset({"getattr", "hasattr", "setattr", "delattr", "attrgetter"})
@@ -74,7 +74,8 @@ class Facts:
     typed: tuple[ImportLine, ...] = ()
     """Those."""
     handed: frozenset[str] = frozenset()
-    """Capitalised names that are handed on as values: classes that somebody else may build."""
+    """Capitalised names that are handed on as values: classes that somebody else may build; with the keyword they are
+    passed by, `slot=Name`."""
     imported_texts: tuple[tuple[int, str], ...] = ()
     """Names that are imported by text: what `import_module` is given, or a table in a file that calls it."""
     writes: frozenset[WriteLine] = frozenset()
@@ -270,7 +271,7 @@ class _Walker:
             self.loops.add(node.target.id)
 
     def _note_handed(self, node: ast.AST) -> None:
-        self.handed.update(name for name in find_handed(node) if name[:1].isupper())
+        self.handed.update(name for name in find_handed(node) if name.rpartition("=")[2][:1].isupper())
 
     def _note_import(self, node: ast.Import | ast.ImportFrom) -> None:
         if id(node) in self.never:

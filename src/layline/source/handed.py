@@ -1,4 +1,7 @@
-"""Names that code hands on as values: returned, set as an attribute, passed by keyword; not called or asked about."""
+"""Names that code hands on as values: returned, set as an attribute, passed by keyword; not called or asked about.
+
+What is passed by keyword is told with it, too: `slot=Name`, also of `slot=Spec(module=Name)`.
+"""
 
 from __future__ import annotations
 
@@ -15,8 +18,17 @@ def find_handed(node: ast.AST) -> Iterator[str]:
             yield from _find_values(value)
         case ast.Assign(targets=[ast.Attribute()], value=value):
             yield from _find_values(value)
-        case ast.keyword(arg=str() as slot, value=value) if slot != "module":
-            yield from _find_values(value)  # a spec of our own names a module, and our own code builds it
+        case ast.keyword(arg=str() as slot, value=value):
+            names = list(_find_values(value))
+            if slot != "module":
+                yield from names  # a spec of our own names a module, and our own code builds it
+            yield from (f"{slot}={name}" for name in (*names, *_find_specified(value)))
+
+
+def _find_specified(node: ast.expr) -> Iterator[str]:
+    """Names that a call in a slot is given by keyword: of a spec what is to be built."""
+    if isinstance(node, ast.Call):
+        yield from (name for word in node.keywords for name in _find_values(word.value))
 
 
 def _find_values(node: ast.expr) -> Iterator[str]:

@@ -84,9 +84,10 @@ class Sight:
         return found.hexdigest()
 
     def find_handed(self, path: str) -> list[str]:
-        """Those classes of a file that some file, tests apart, hands on as a value."""
+        """Those classes of a file that some file, tests apart, hands on as a value, and by which keywords."""
         self._read([path])
-        return sorted({name for name in self._looks[path].classes if name in self._handed})
+        own = frozenset(self._looks[path].classes)
+        return sorted(name for name in self._handed if name.rpartition("=")[2] in own)
 
     @cached_property
     def _handed(self) -> frozenset[str]:

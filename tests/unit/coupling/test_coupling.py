@@ -233,6 +233,13 @@ CASES = [
         [("calls", "keel.run.start", "no longer binds", "will break")],
     ),
     (
+        "a class below the one that is gone is asked for now",
+        "from keel.run import start\nstart(make())\n",
+        {"keel/run.py": f"{START}\n\nclass Night(Job):\n    steps = 2\n"},
+        {"keel/run.py": "class Night:\n    steps = 2\n\n\ndef start(job: Night):\n    return job.name\n"},
+        [],
+    ),
+    (
         "the class stays where it was",
         "from keel.run import start\nstart(make())\n",
         {"keel/run.py": START},
@@ -452,6 +459,53 @@ def test_what_upstream_passes_to_our_class_today_already_is_no_news(tmp_path: Pa
     assert (row.consequence.value, row.culprit) == ("may break", None)
     assert row.detail.startswith("our override does not take name=None; upstream passes it to the class")
     assert "already so at the pin; our override does not take group=None" in row.detail
+
+
+ATTENTION = "class Attention:\n    def forward(self, x, mask, heads):\n        return x\n"
+RUNS = "class Block:\n    def forward(self, x):\n        return self.attention(x, mask=1, heads=2)\n"
+OUR_ATTENTION = "from keel.layer import Attention\n\nclass Ours(Attention):\n    def forward(self, x, mask, heads):\n        return x\n"
+CACHED = (ATTENTION.replace("heads)", "heads, cache=None)"), RUNS.replace("heads=2", "heads=2, cache=3"))
+NAMES_IT = "\nspec = Parts(attention=Spec(module=Ours, params={}))\n"
+RUN_IN_SLOTS = [
+    # (what it shows, what our file does with its class, pin, tip, consequence, the call of upstream's that is named)
+    ("a spec in a slot that upstream runs", NAMES_IT, (ATTENTION, RUNS), CACHED, "will break", True),
+    ("the class itself", "\nspec = Parts(attention=Ours)\n", (ATTENTION, RUNS), CACHED, "will break", True),
+    ("another slot", NAMES_IT.replace("attention=", "other="), (ATTENTION, RUNS), CACHED, "may break", False),
+    ("a call that does not pass it", NAMES_IT, (ATTENTION, RUNS), (CACHED[0], RUNS), "may break", False),
+    (
+        "passed at the pin already",
+        NAMES_IT,
+        CACHED,
+        (CACHED[0].replace("cache=None", "cache=None, fast=False"), CACHED[1].replace("cache=3", "cache=3, fast=True")),
+        "may break",
+        True,
+    ),
+]
+
+
+@pytest.mark.parametrize(
+    ("given", "pin", "tip", "consequence", "named"),
+    [row[1:] for row in RUN_IN_SLOTS],
+    ids=[row[0] for row in RUN_IN_SLOTS],
+)
+def test_an_override_breaks_where_upstream_runs_what_stands_in_a_slot(
+    tmp_path: Path, given: str, pin: tuple[str, str], tip: tuple[str, str], consequence: str, named: bool
+) -> None:
+    sides = [{"keel/layer.py": one, "keel/block.py": two} for one, two in (pin, tip)]
+    found = couple(tmp_path, OUR_ATTENTION + given, sides[0], {**sides[1], "keel/x.py": ""})
+    (row,) = [one for one in found if one.touch.value == "overrides"]
+    assert (row.consequence.value, "keel/block.py:3" in row.detail) == (consequence, named)
+    assert ("already so at the pin" in row.detail) is (pin is CACHED)
+
+
+def test_the_slot_that_we_name_is_told(tmp_path: Path) -> None:
+    more = SLOT.replace("self.proj = submodules.proj(4,", "self.other = submodules.other(4,").replace("Block", "First")
+    ours = OUR_LINEAR + "\nspec = Parts(proj=Ours)\n"
+    after = {"keel/layer.py": NAMED, "keel/block.py": f"{more}\n\n{SLOT}"}
+    found = couple(tmp_path, ours, {"keel/layer.py": LINEAR}, {**after})
+    (row,) = [one for one in found if one.touch.value == "overrides"]
+    assert "keel/block.py:8" in row.detail
+    assert "keel/block.py:3" not in row.detail
 
 
 @pytest.mark.parametrize(
