@@ -103,6 +103,7 @@ class Reason(Enum):
     USES_GONE = "uses {name}, which is gone{other:? (% now)}"
     NOT_REACHED = "is not reached: the import of {name} at line {counts[0]} fails{other:? (% now)}"
     LINE_FAILS = "is not reached: line {counts[0]} fails, where {name} is gone{other:? (% now)}"
+    RESULT_LACKS = "reads {name} of the result of {other}, which is a {text} and has none"
     NEEDS_GONE = "needs {name}, imported at {places}, which is gone{other:? (% now)}"
     # the fit of our replacement as a whole
     MISFITS = "our replacement {parts:4}"
@@ -114,6 +115,7 @@ class Reason(Enum):
     MISFITS_SLOT = "our replacement {parts:4}; upstream passes it to the class that is set in a field, as at {places:2}"
     MISFITS_TODAY = "today already our replacement {parts:4}; upstream passes it at {places:4}"
     MISREADS = "our replacement {parts:3+}"
+    MISREADS_TODAY = "today already our replacement {parts:3+}"
     MISRETURNS = "our replacement {parts}"
     TAKES_ALL = "our replacement {text} still takes what upstream passes"
     UNCALLED = "no upstream code calls it at the tip"
@@ -277,6 +279,7 @@ PROBLEMS = frozenset(
         Reason.MISFITS_SLOT,
         Reason.MISFITS_TODAY,
         Reason.MISREADS,
+        Reason.MISREADS_TODAY,
         Reason.MISRETURNS,
     }
 )

@@ -26,7 +26,7 @@ from layline.coupling.drift_model import LOST, Drift, Sides
 from layline.coupling.effectiveness import find_holders, find_risks
 from layline.coupling.fit import Fitter, called_name, find_problems, makes_instances, may_refuse
 from layline.coupling.question import Question
-from layline.coupling.returns import judge_returns
+from layline.coupling.returns import judge_results, judge_returns
 from layline.coupling.subjects import Judged, Subject, find_subjects
 from layline.coupling.surroundings import find_held
 from layline.source import ParameterKind, Symbol
@@ -315,6 +315,7 @@ JUDGES: tuple[Callable[[Question], Iterator[Finding]], ...] = (
     judge_calls,
     judge_returns,
     judge_reads,
+    judge_results,
     judge_reach,
     judge_bypass,
 )

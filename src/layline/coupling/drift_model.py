@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from layline.coupling.version_guards import Running
     from layline.source.resolve import Resolver
 
+_MISFITTING = (Reason.MISFITS_TODAY, Reason.MISREADS_TODAY)
 LOST = frozenset(kind for kind in DriftKind if kind.facts.fate is Fate.GONE)
 
 
@@ -76,7 +77,7 @@ class Drift:
     @property
     def today(self) -> Literal["fits", "dead", "does-not-fit"]:
         """What it does at the pin: `fits`, `dead`, or `does-not-fit`."""
-        return "dead" if self.dead_today else "does-not-fit" if self.has(Reason.MISFITS_TODAY) else "fits"
+        return "dead" if self.dead_today else "does-not-fit" if self.has(*_MISFITTING) else "fits"
 
     @property
     def reasons(self) -> tuple[Why, ...]:

@@ -18,6 +18,7 @@ from layline.core.evidence import Location
 from layline.core.why import Reason, Why, say
 from layline.coupling.own_imports import OwnImports, OwnModules
 from layline.coupling.replacements import Replacement, Replacements
+from layline.coupling.results import Results
 from layline.coupling.row_parts import LostRead
 from layline.coupling.surroundings import (
     Chain,
@@ -60,6 +61,18 @@ class Reader:
             found += self._find_failing(comparison, ours)
         listed = sorted(found, key=lambda item: (item.line, say(item.why)))
         return tuple({(item.name, item.attribute): item for item in reversed(listed)}.values())[::-1]
+
+    def find_lacking(self, comparison: Comparison, ours: Replacement) -> tuple[tuple[Why, ...], tuple[Why, ...]]:
+        """What our method reads of the results of upstream's functions and they do not have, at pin and tip."""
+        found: list[tuple[Why, ...]] = []
+        for side, symbol in enumerate((comparison.before, comparison.after)):
+            definition = symbol.definition
+            if definition is None or symbol.module is None or not definition.owner:
+                return (), ()
+            results = Results((self._comparer.pin, self._comparer.tip)[side], self._instances[side])
+            listed = results.find_lacking(ours, comparison.name.rpartition(".")[0])
+            found.append(tuple(dict.fromkeys(listed)))
+        return found[0], found[1]
 
     def sets(self, owner: Comparison, word: str) -> bool:
         """Whether methods of a class put an attribute on their objects, at pin and tip."""

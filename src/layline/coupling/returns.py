@@ -36,6 +36,19 @@ def judge_returns(question: Question) -> Iterator[Finding]:
             yield Finding(severity=Severity.LOOK, why=why)
 
 
+def judge_results(question: Question) -> Iterator[Finding]:
+    """A replacement that reads what the results of upstream's functions do not have: today already, or at the tip."""
+    ours = question.ours
+    if ours is None or not question.is_decided or question.kind.facts.fate is not Fate.STAYS:
+        return
+    then, now = question.sides.reader.find_lacking(question.comparison, ours)
+    if then:
+        yield Finding(severity=Severity.LOOK, why=Why(Reason.MISREADS_TODAY, parts=then))
+    new = tuple(one for one in now if one not in then)
+    if new:
+        yield Finding(severity=Severity.BREAKS, why=Why(Reason.MISREADS, parts=new))
+
+
 def _judge_count(question: Question, held: frozenset[str]) -> Iterator[Finding]:
     comparison, ours = question.comparison, question.ours
     change = compare_returns(comparison, question.sides.pin, question.sides.tip) if comparison.body_changed else None

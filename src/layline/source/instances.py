@@ -94,8 +94,21 @@ class Instances:
         if not text or not all(part.isidentifier() for part in text.split(".")):
             return None
         symbol = self._resolver.resolve_in(module, text)
+        if self._is_maker(symbol):
+            symbol = self._resolver.resolve_in(module, text.rpartition(".")[0])
         is_class = symbol.definition is not None and symbol.definition.kind is DefinitionKind.CLASS
         return symbol.home if is_class else None
+
+    def _is_maker(self, symbol: Symbol) -> bool:
+        """True of a method that makes objects of the class it is called on: `cls(…)`."""
+        definition = symbol.definition
+        if definition is None or symbol.module is None or "classmethod" not in definition.decorators:
+            return False
+        node = self._resolver.index.read_node(symbol.module, definition)
+        return node is not None and any(
+            isinstance(item, ast.Call) and isinstance(item.func, ast.Name) and item.func.id == "cls"
+            for item in walk(node)
+        )
 
 
 def _find_set(method: ast.FunctionDef | ast.AsyncFunctionDef) -> Iterator[tuple[str, int, str | None]]:

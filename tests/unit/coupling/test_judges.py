@@ -571,6 +571,67 @@ def test_a_call_must_bind_to_ours_as_a_whole(
     assert said in row.detail
 
 
+OUTPUT = "from collections import OrderedDict\n\n\nclass Output(OrderedDict):\n    pooled: int = 0\n\n\n"
+ENCODER = (
+    "class Encoder:\n    @classmethod\n    def build(cls, config):\n        return cls(config)\n\n"
+    "    def forward(self, x):\n        return {made}\n\n\n"
+)
+MODEL = (
+    "class Model:\n    def __init__(self, config):\n        self.encoder = Encoder.build(config)\n\n"
+    "    def forward(self, x):\n        return self.encoder(x)\n"
+)
+RESULTS = [
+    # (what it shows, our method, what the encoder returns at the pin, at the tip, severity, today)
+    ("read at once", "    return self.encoder(x).shape", "x", "Output(pooled=x)", "breaks", "fits"),
+    ("of a variable", "    y = self.encoder(x)\n    return y.shape", "x", "Output(pooled=x)", "breaks", "fits"),
+    (
+        "at the pin already",
+        "    return self.encoder(x).shape",
+        "Output(pooled=x)",
+        "Output(pooled=1)",
+        "look",
+        "does-not-fit",
+    ),
+    ("what it has", "    return self.encoder(x).pooled", "x", "Output(pooled=x)", "ok", "fits"),
+    ("what Python's own class has", "    return self.encoder(x).keys()", "x", "Output(pooled=x)", "ok", "fits"),
+    (
+        "a variable that is set again",
+        "    y = self.encoder(x)\n    y = y.pooled\n    return y.shape",
+        "x",
+        "Output(pooled=x)",
+        "ok",
+        "fits",
+    ),
+    (
+        "asked first",
+        "    y = self.encoder(x)\n    if isinstance(y, dict):\n        y = y.pooled\n    return y.shape",
+        "x",
+        "Output(pooled=x)",
+        "ok",
+        "fits",
+    ),
+    (
+        "in a function that is handed the object",
+        "    return embed(self, x)\n\n\ndef embed(model, x):\n    y = model.encoder(x)\n    return y.mean()",
+        "x",
+        "Output(pooled=x)",
+        "breaks",
+        "fits",
+    ),
+]
+
+
+@pytest.mark.parametrize(
+    ("ours", "then", "now", "severity", "today"), [row[1:] for row in RESULTS], ids=[row[0] for row in RESULTS]
+)
+def test_what_ours_reads_of_a_result_must_be_there(
+    tmp_path: Path, ours: str, then: str, now: str, severity: str, today: str
+) -> None:
+    before, after = ({"keel/run.py": OUTPUT + ENCODER.format(made=made) + MODEL} for made in (then, now))
+    row = judge(tmp_path, before, {**after}, ours=f"def fast(self, x):\n{ours}\n", target="keel.run.Model.forward")
+    assert (row.severity, row.today) == (severity, today)
+
+
 def test_a_module_that_took_the_old_object_calls_not_ours(tmp_path: Path) -> None:
     use = "from keel.run import run\n\n\ndef go():\n    return run(3, mode=1)\n"
     row = judge(tmp_path, {"keel/run.py": CALLS.format("")}, {"keel/use.py": use})
