@@ -3,6 +3,7 @@
     self.proj = submodules.proj(size, config=config, name=name)     # a field of a value
     build_module(submodules.mlp, config=config, name=name)          # a builder that is handed the field
     self.mlp(hidden, mask=mask)                                     # what was built is run: its `forward`
+    build_module(layer_spec, config=config, number=1)               # what a spec names: the slot `module`
 
 Which class stands there only a run knows; what is passed can be read.
 """
@@ -10,6 +11,7 @@ Which class stands there only a run knows; what is passed can be read.
 from __future__ import annotations
 
 import ast
+import builtins
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
@@ -25,7 +27,9 @@ from layline.source.resolve import Resolver
 from layline.source.walking import walk
 
 _BUILDER = "build_"
-_TELLING = 3
+SPECIFIED = "module"
+"""The slot of what a spec names that is built as a whole."""
+TELLING = 3
 """So many arguments that fit say which class a slot is for."""
 
 
@@ -34,6 +38,7 @@ def find_refusing(
     ours: tuple[Parameter, ...],
     theirs: tuple[Parameter, ...],
     refused: frozenset[str] | set[str],
+    telling: int = TELLING,
 ) -> list[CallSite]:
     """Slot calls that fit upstream's class at the tip, and ours but for an argument that it refuses; the most telling
     first.
@@ -45,7 +50,7 @@ def find_refusing(
         shape = replace(site.shape, has_double_star=True)
         fitting = shape.positional + len(names.intersection(shape.keywords))
         failing = {problem.argument for problem in check_call(shape, ours, bound=True)}
-        if fitting >= _TELLING and not failing.isdisjoint(refused) and not check_call(shape, theirs, bound=True):
+        if fitting >= telling and not failing.isdisjoint(refused) and not check_call(shape, theirs, bound=True):
             found.append(site)
     return sorted(found, key=lambda site: (-len(site.shape.keywords), site.location.path, site.location.line))
 
@@ -76,46 +81,21 @@ def _find_in(resolver: Resolver, module: str, data: bytes, pattern: re.Pattern[b
             read = _read_slot(resolver, module, node) if isinstance(node, ast.Call) and node.keywords else None
             if read is not None and isinstance(node, ast.Call):
                 at = Location(path, node.lineno + offset)
-                yield CallSite(module=module, location=at, shape=read[1], certain=False, slot=read[0])
-
-
-def find_runs(resolver: Resolver, slots: frozenset[str]) -> list[CallSite]:
-    """Calls `self.slot(…)` of the first part, outside tests, in the order of files and lines."""
-    if not slots:
-        return []
-    words = b"|".join(re.escape(name.encode()) for name in sorted(slots))
-    pattern = re.compile(rb"\bself\.(?:" + words + rb")\s*\(")
-    found = [
-        site
-        for module, data in read_modules(resolver, sorted(slots))
-        if resolver.index.every[module].part == 0 and not is_test_module(module) and pattern.search(data)
-        for site in _find_run(resolver, module, data, pattern)
-        if site.slot in slots
-    ]
-    return sorted(found, key=lambda site: (site.location.path, site.location.line))
-
-
-def _find_run(resolver: Resolver, module: str, data: bytes, pattern: re.Pattern[bytes]) -> Iterator[CallSite]:
-    holder, path = resolver.index.module(module), resolver.index.entries[module].path
-    parts = parse_around(data, holder, pattern) if holder is not None else ()
-    for tree, offset in () if isinstance(parts, Skipped) else parts:
-        for node in walk(tree):
-            match node:
-                case ast.Call(func=ast.Attribute(value=ast.Name(id="self"), attr=slot)):
-                    at = Location(path, node.lineno + offset)
-                    yield CallSite(module=module, location=at, shape=read_call(node), certain=False, slot=slot)
+                alone = dotted_text(node.func) == f"self.{read[0]}"
+                yield CallSite(module=module, location=at, shape=read[1], certain=False, slot=read[0], on_self=alone)
 
 
 def _read_slot(resolver: Resolver, module: str, call: ast.Call) -> tuple[str, CallShape] | None:
-    """The slot, and what the call passes to the class in it; None where it calls something that can be told."""
+    """The slot, and what the call passes to what stands in it; None where it calls something that can be told."""
     match call:
         case ast.Call(
-            func=ast.Name(id=name) | ast.Attribute(attr=name), args=[ast.Attribute() | ast.Subscript(), *_]
+            func=ast.Name(id=name) | ast.Attribute(attr=name), args=[ast.Attribute() | ast.Subscript() | ast.Name(), *_]
         ) if name.startswith(_BUILDER):
             shape, field = read_call(call), call.args[0]
-            return getattr(field, "attr", ""), replace(shape, positional=shape.positional - 1)
-        case ast.Call(func=ast.Attribute() as func):
+            slot = SPECIFIED if isinstance(field, ast.Name) else getattr(field, "attr", "")
+            return slot, replace(shape, positional=shape.positional - 1)
+        case ast.Call(func=ast.Attribute() | ast.Name() as func):
             text = dotted_text(func)
-            known = text is None or resolver.resolve_in(module, text).exists
-            return None if known else (func.attr, read_call(call))
+            known = text is None or resolver.resolve_in(module, text).exists or hasattr(builtins, text)
+            return None if known else (getattr(func, "attr", ""), read_call(call))
     return None
