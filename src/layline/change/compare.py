@@ -16,11 +16,12 @@ from dataclasses import replace
 from layline.change.comparison import Comparison
 from layline.change.homes import MOVE, Homes, needs_more
 from layline.change.shims import find_shimmed
-from layline.change.signatures import SignatureChange, compare_decorators, compare_signatures
+from layline.change.signatures import ParameterChange, SignatureChange, compare_decorators, compare_signatures
 from layline.change.trace import Tracer, Trail, is_followable
 from layline.core.drift import DriftKind, Fate
 from layline.core.finding import Suggestion
 from layline.core.why import Reason, Why
+from layline.source.decorators import keeps_object
 from layline.source.definitions import Definition, DefinitionKind
 from layline.source.names import is_within, module_name, parents
 from layline.source.resolve import Resolver
@@ -128,11 +129,23 @@ class Comparer:
     ) -> tuple[SignatureChange, ...]:
         """Of a function its own; of a class those of what makes its instances."""
         if one.kind is not DefinitionKind.CLASS:
-            return compare_signatures(one, two)
+            found = compare_signatures(one, two)
+            kept = self._keeps_object(before, after, one, two) if found else False
+            return tuple(item for item in found if not (kept and item.change is ParameterChange.DECORATORS))
         old = self.pin.resolve(f"{before.home}.__init__").definition
         new = self.tip.resolve(f"{after.home}.__init__").definition
         made = compare_signatures(old, new) if old is not None and new is not None else ()
         return (*made, *compare_decorators(one, two))
+
+    def _keeps_object(self, before: Symbol, after: Symbol, one: Definition, two: Definition) -> bool:
+        """Whether all decorators that came or went give back the function they are given."""
+        sides = (self.pin, before.module, one, two), (self.tip, after.module, two, one)
+        return all(
+            module is not None and keeps_object(side, module, word)
+            for side, module, own, other in sides
+            for word in own.decorators
+            if word not in other.decorators
+        )
 
     def find_lost(self, start: Comparison) -> Comparison:
         """What became of a name that the tip does not have: all that follows from history and from what is alike."""

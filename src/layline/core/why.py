@@ -104,6 +104,7 @@ class Reason(Enum):
     NOT_REACHED = "is not reached: the import of {name} at line {counts[0]} fails{other:? (% now)}"
     LINE_FAILS = "is not reached: line {counts[0]} fails, where {name} is gone{other:? (% now)}"
     RESULT_LACKS = "reads {name} of the result of {other}, which is a {text} and has none"
+    CALLS_REFUSING = "calls {name} at {places}, which at the tip {parts:2;}"
     NEEDS_GONE = "needs {name}, imported at {places}, which is gone{other:? (% now)}"
     # the fit of our replacement as a whole
     MISFITS = "our replacement {parts:4}"
@@ -118,6 +119,7 @@ class Reason(Enum):
     MISREADS_TODAY = "today already our replacement {parts:3+}"
     MISRETURNS = "our replacement {parts}"
     TAKES_ALL = "our replacement {text} still takes what upstream passes"
+    NO_LONGER_CALLED = "upstream's own code called it and no longer does: what we put there is not run by it"
     UNCALLED = "no upstream code calls it at the tip"
     UNREAD_SIGNATURE = "our replacement's signature cannot be read"
     NO_INIT = "our class writes no __init__ of its own"
@@ -182,6 +184,7 @@ class Reason(Enum):
     ALSO = "also line {names:6&}"
     ALSO_LINES = "also lines {names:6&}"
     # when it applies
+    ONLY_WITHOUT = "it stands in for {name} where that cannot be imported"
     GUARD_UNDECIDED = "undecided whether {name} can still be true: {parts:;}"
     GUARD_NEVER = "{name} cannot be true even at the pin: {parts:;}"
     GUARD_FOLLOWS = "{name} is false at the tip until it follows the move to {other}"

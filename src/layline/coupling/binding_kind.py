@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from layline.change.binding import Problem
 from layline.change.compare import Comparison
+from layline.change.signatures import returns_another
 from layline.core.evidence import Skipped
 from layline.core.why import Reason, Why
 from layline.source import Definition, DefinitionKind, Symbol
@@ -93,6 +94,33 @@ def _arity(side: Resolver, symbol: Symbol) -> int | None:
     node = side.index.read_node(symbol.module, symbol.definition)
     found = set(find_arities(node)) if node is not None else set()
     return found.pop() if len(found) == 1 else None
+
+
+def retypes(comparison: Comparison, pin: Resolver) -> bool:
+    """Whether a function declares to return another type, and may do so: the same body that makes its result itself
+    was only annotated anew.
+    """
+    before, after = comparison.before, comparison.after
+    if before.definition is None or after.definition is None or before.module is None:
+        return False
+    if not returns_another(before.definition.returns, after.definition.returns):
+        return False
+    if comparison.body_changed:
+        return True
+    node = pin.index.read_node(before.module, before.definition)
+    bound = {item.id for item in walk(node) if isinstance(item, ast.Name) and isinstance(item.ctx, ast.Store)}
+    return any(_hands_on(item.value, bound) for item in walk_own(node) if isinstance(item, ast.Return))
+
+
+def _hands_on(value: ast.expr | None, bound: set[str]) -> bool:
+    """True of a result that another function makes, which may have changed: nothing that the function itself bound."""
+    match value:
+        case ast.Call(func=func):
+            root: ast.expr = func
+            while isinstance(root, ast.Attribute | ast.Call | ast.Subscript):
+                root = root.func if isinstance(root, ast.Call) else root.value
+            return not (isinstance(root, ast.Name) and root.id in bound)
+    return False
 
 
 def find_arities(node: ast.AST) -> Iterator[int | None]:

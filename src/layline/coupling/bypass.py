@@ -11,13 +11,14 @@ from layline.change.call_sites import read_modules
 from layline.core.drift import DriftKind, Fate
 from layline.core.evidence import Severity
 from layline.core.finding import Finding, Suggestion
+from layline.core.ours import is_test_module
 from layline.core.patch import Style
 from layline.core.why import Reason, Why
 from layline.coupling.drift_model import Sides
 from layline.coupling.question import Question
 from layline.source import absolute_name
 from layline.source.resolve import Resolver
-from layline.source.usage import find_calls, mentions
+from layline.source.usage import find_calls, mentions, reads_attribute
 
 _REBINDS = frozenset({Style.BINDING_REPLACEMENT, Style.FUNCTION_WRAPPING})
 
@@ -42,6 +43,23 @@ def judge_bypass(question: Question) -> Iterator[Finding]:
     if users:
         why = Why(Reason.BYPASSED, holder, users[0].target)
         yield Finding(severity=Severity.BREAKS, why=why, suggestion=users[0])
+
+
+def judge_uncalled(question: Question) -> Iterator[Finding]:
+    """A method that upstream's own code called at the pin and nowhere at the tip: what we put there is not run."""
+    comparison, sides = question.comparison, question.sides
+    before, after = comparison.before.definition, comparison.after.definition
+    if question.effect.style not in _REBINDS or question.kind.facts.fate is not Fate.STAYS or not question.is_decided:
+        return
+    if before is None or after is None or not (before.owner and after.owner) or before.name.startswith("__"):
+        return
+    if comparison.body_changed and _is_read(sides.pin, before.name) and not _is_read(sides.tip, before.name):
+        yield Finding(severity=Severity.LOOK, why=Why(Reason.NO_LONGER_CALLED))
+
+
+def _is_read(side: Resolver, name: str) -> bool:
+    """Whether code outside tests reads an attribute of that name, or asks for it by text."""
+    return any(reads_attribute(data, name) for module, data in read_modules(side, [name]) if not is_test_module(module))
 
 
 def judge_source(question: Question, severity: Severity) -> Iterator[Finding]:

@@ -1,17 +1,24 @@
-"""Whether upstream's own calls pass what our replacement refuses, at the pin and at the tip, whatever became of the
-signature.
+"""Whether upstream's own calls pass what our replacement refuses, and whether the calls in our replacement still fit
+upstream's functions.
 """
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterator
 
+from layline.change.binding import check_call, read_call
 from layline.core.drift import Fate
-from layline.core.evidence import Severity
+from layline.core.evidence import Location, Severity
 from layline.core.finding import Finding
 from layline.core.why import Reason, Why
+from layline.coupling.callee import find_callee
 from layline.coupling.fit import Refused
 from layline.coupling.question import Question
+from layline.coupling.replacements import Replacement
+from layline.coupling.surroundings import Imported, find_imports
+from layline.source.fingerprint import dotted_text
+from layline.source.walking import walk
 
 
 def judge_calls(question: Question) -> Iterator[Finding]:
@@ -25,6 +32,41 @@ def judge_calls(question: Question) -> Iterator[Finding]:
     new = {name: one for name, one in now.items() if name not in then and not _is_told(one, told)}
     if new:
         yield Finding(severity=Severity.BREAKS, why=_sum_up(new, Reason.MISFITS_PASSED))
+
+
+def judge_own_calls(question: Question) -> Iterator[Finding]:
+    """Calls of upstream's functions in our replacement that fit them at the pin and not at the tip."""
+    ours = question.ours
+    if ours is None or ours.tree is None or not question.is_decided or question.kind.facts.fate is not Fate.STAYS:
+        return
+    parts = tuple(dict.fromkeys(_find_unbound(question, ours, find_imports(ours.tree, ours.node))))
+    if parts:
+        yield Finding(severity=Severity.BREAKS, why=Why(Reason.MISREADS, parts=parts))
+
+
+def _find_unbound(question: Question, ours: Replacement, imports: dict[str, Imported]) -> Iterator[Why]:
+    comparer, running = question.sides.comparer, question.sides.running
+    for node in walk(ours.node):
+        text = dotted_text(node.func) if isinstance(node, ast.Call) else None
+        imported = imports.get(text.partition(".")[0]) if text is not None else None
+        if text is None or imported is None or imported.guarded or not isinstance(node, ast.Call):
+            continue
+        found = comparer.compare(f"{imported.name}{text[len(text.partition('.')[0]) :]}")
+        if found.kind.facts.fate is not Fate.STAYS:
+            continue
+        sides = (comparer.pin, found.before), (comparer.tip, found.after)
+        callees, call = [find_callee(side, symbol) for side, symbol in sides], read_call(node)
+        if callees[0] is None or callees[1] is None:
+            continue
+        then, now = (check_call(call, one[0].parameters or (), bound=one[1]) for one in callees if one is not None)
+        at = Location(ours.location.path, node.lineno)
+        if (
+            now
+            and not then
+            and (running is None or running.decide(at, found.name.rpartition(".")[2])[1].holds is not False)
+        ):
+            told = tuple(problem.why for problem in now)
+            yield Why(Reason.CALLS_REFUSING, text, parts=told, places=(at,))
 
 
 def _is_told(one: Refused, told: tuple[Why, ...]) -> bool:

@@ -11,7 +11,6 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from layline.change.compare import Comparison
 from layline.change.similarity import SMALL, compare_shingles, read_shingles
-from layline.core.condition import ConditionKind, asks_about, lacks
 from layline.core.drift import DriftKind, Fate, Uncompared
 from layline.core.evidence import Evidence, Severity
 from layline.core.finding import Finding, weigh
@@ -19,12 +18,13 @@ from layline.core.patch import Effect, Inventory, Patch, Style
 from layline.core.why import Reason, Why
 from layline.coupling.anchors import quote
 from layline.coupling.bodies import judge_body
-from layline.coupling.bypass import judge_bypass, judge_source
-from layline.coupling.calls import judge_calls
+from layline.coupling.bypass import judge_bypass, judge_source, judge_uncalled
+from layline.coupling.calls import judge_calls, judge_own_calls
 from layline.coupling.calls_original import calls_sometimes
-from layline.coupling.drift_model import LOST, Drift, Sides
+from layline.coupling.drift_model import Drift, Sides
 from layline.coupling.effectiveness import find_holders, find_risks
 from layline.coupling.fit import Fitter, called_name, find_problems, makes_instances, may_refuse
+from layline.coupling.limits import is_for_missing, limit_by_activity, limit_by_guard, limit_by_version
 from layline.coupling.question import Question
 from layline.coupling.returns import judge_results, judge_returns
 from layline.coupling.subjects import Judged, Subject, find_subjects
@@ -175,7 +175,7 @@ def judge_target(question: Question) -> Iterator[Finding]:
     comparison, effect = question.comparison, question.effect
     if question.lost_texts[0]:
         return  # dead today already: what the tip does to its target changes nothing
-    if question.kind is DriftKind.DEAD_AT_PIN and _fills_gap(question):
+    if question.kind is DriftKind.DEAD_AT_PIN and is_for_missing(question, question.target):
         yield Finding(kind=DriftKind.EXTERNAL, severity=Severity.OK, why=Why(Reason.ADDS_MISSING), is_limit=True)
         return
     severity, is_limit = _weigh_kind(question), question.kind is DriftKind.DEAD_AT_PIN
@@ -184,11 +184,6 @@ def judge_target(question: Question) -> Iterator[Finding]:
         yield Finding(kind=question.kind, severity=severity, why=why, suggestion=home, is_limit=is_limit)
     if not effect.certain:
         yield Finding(severity=Severity.OK, why=Why(Reason.NOT_CERTAIN, text=str(effect.reason)))
-
-
-def _fills_gap(question: Question) -> bool:
-    """True of a write that asks first whether upstream lacks the name."""
-    return any(lacks(one, question.target) for one in (question.effect.when, question.patch.guard.when))
 
 
 def _weigh_kind(question: Question) -> Severity:
@@ -263,49 +258,6 @@ def judge_need(question: Question) -> Iterator[Finding]:
     yield Finding(severity=Severity.OK, why=why, retires=True)
 
 
-def limit_by_guard(question: Question, severity: Severity) -> Iterator[Finding]:
-    """What a guard that can no longer be true does: nothing breaks, the patch stops applying; what cannot be decided is
-    said.
-    """
-    found = question.outlook
-    if found is None:
-        return
-    before = {Reason.NOT_REACHED, Reason.LINE_FAILS}
-    failing = any(item.certain and item.why.reason in before for item in question.lost)
-    off = found.is_over and severity is Severity.BREAKS and not (found.of_effect and failing)
-    yield Finding(severity=Severity.LOOK if off else Severity.OK, why=found.why, is_limit=off, retires=found.can_go)
-    if off and not found.is_planned:
-        yield Finding(severity=Severity.LOOK, why=Why(Reason.STOPS_APPLYING), is_limit=True)
-
-
-def limit_by_version(question: Question, severity: Severity) -> Iterator[Finding]:
-    """A write that does not run at the tip's version breaks nothing there and can go; one that runs only where upstream
-    lost the name adds it.
-    """
-    running, own = question.sides.running, question.effect.when
-    if running is None or asks_about(own, ConditionKind.VERSION):
-        return
-    then, now = running.decide(question.effect.location)
-    breaks = severity is Severity.BREAKS
-    if now.holds is False and then.holds is False:
-        why = Why(Reason.NOT_RUN_AT_ALL, parts=now.why)
-        yield Finding(severity=Severity.OK, why=why, is_limit=breaks, retires=True)
-    elif now.holds is False:
-        why = Why(Reason.NOT_RUN_NOW if breaks else Reason.NOT_RUN_ANY_MORE, parts=now.why)
-        yield Finding(severity=Severity.LOOK if breaks else Severity.OK, why=why, is_limit=breaks, retires=True)
-        if breaks:
-            yield Finding(severity=Severity.LOOK, why=Why(Reason.STOPS_APPLYING), is_limit=True)
-    elif then.holds is False and question.kind in LOST and breaks:
-        yield Finding(severity=Severity.OK, why=Why(Reason.ADDED_THERE, parts=then.why), is_limit=True)
-
-
-def limit_by_activity(question: Question, severity: Severity) -> Iterator[Finding]:
-    """A patch that nobody installs breaks nothing."""
-    if not question.patch.active and severity is Severity.BREAKS:
-        why = Why(Reason.INACTIVE, text=question.patch.active_reason)
-        yield Finding(severity=Severity.LOOK, why=why, is_limit=True)
-
-
 JUDGES: tuple[Callable[[Question], Iterator[Finding]], ...] = (
     judge_load,
     judge_texts,
@@ -313,11 +265,13 @@ JUDGES: tuple[Callable[[Question], Iterator[Finding]], ...] = (
     judge_need,
     judge_fit,
     judge_calls,
+    judge_own_calls,
     judge_returns,
     judge_reads,
     judge_results,
     judge_reach,
     judge_bypass,
+    judge_uncalled,
 )
 SECOND: tuple[Callable[[Question, Severity], Iterator[Finding]], ...] = (
     judge_body,

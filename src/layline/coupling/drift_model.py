@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from layline.source.resolve import Resolver
 
 _MISFITTING = (Reason.MISFITS_TODAY, Reason.MISREADS_TODAY)
+_NOT_RUN = (Reason.GUARD_NEVER, Reason.NOT_RUN_AT_ALL)
 LOST = frozenset(kind for kind in DriftKind if kind.facts.fate is Fate.GONE)
 
 
@@ -77,7 +78,9 @@ class Drift:
     @property
     def today(self) -> Literal["fits", "dead", "does-not-fit"]:
         """What it does at the pin: `fits`, `dead`, or `does-not-fit`."""
-        return "dead" if self.dead_today else "does-not-fit" if self.has(*_MISFITTING) else "fits"
+        return (
+            "dead" if self.dead_today or self.has(*_NOT_RUN) else "does-not-fit" if self.has(*_MISFITTING) else "fits"
+        )
 
     @property
     def reasons(self) -> tuple[Why, ...]:

@@ -7,11 +7,10 @@ from collections.abc import Collection, Iterable, Iterator
 from layline.change.binding import CallSite, Problem, check_call
 from layline.change.call_sites import CallSites
 from layline.change.compare import Comparer, Comparison
-from layline.change.signatures import returns_another
 from layline.change.slots import SPECIFIED, TELLING, find_refusing, find_slot_calls
 from layline.core.evidence import Location
 from layline.core.why import Reason, Why
-from layline.coupling.binding_kind import find_nature_problems
+from layline.coupling.binding_kind import find_nature_problems, retypes
 from layline.coupling.callee import find_doubtful, find_misfits, find_refused, reaches
 from layline.coupling.model import Consequence, State
 from layline.coupling.reading import Place
@@ -69,7 +68,7 @@ class Overrides:
             return Verdict(state=State.CANNOT_ACCEPT, consequence=Consequence.MAY_BREAK, why=why)
         if problems:
             return self._refuse(place, ours, found, problems)
-        if returns_another(before.returns, after.returns):
+        if retypes(found, self._comparer.pin):
             returns = Why(Reason.METHOD_RETURNS, str(before.returns), str(after.returns))
             return Verdict(state=State.SIGNATURE, consequence=Consequence.MAY_BREAK, why=(returns,))
         state = find_state(found.kind)

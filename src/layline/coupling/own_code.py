@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -12,6 +13,7 @@ from layline.coupling.own_uses import find_roots, read_uses
 from layline.coupling.reading import Finder
 from layline.coupling.uses import ANALYSER
 from layline.coupling.version_guards import Running, VersionGuards
+from layline.history.tags import is_version, nearest_tag
 from layline.interpreter.modules import Modules
 from layline.source import Index, Part, Tree, build_indexes, open_cache
 from layline.source.declared_version import read_version
@@ -62,6 +64,16 @@ def find_version(upstream: Repository, commit: str, packages: tuple[str, ...]) -
     """What upstream calls itself at a commit."""
     found = read_version(upstream, commit, packages)
     return found.text if found is not None else None
+
+
+def find_running(upstream: Repository, commit: str, packages: tuple[str, ...]) -> str | None:
+    """The version that code at a commit runs as: the declared one; of a project that takes it from its tags, the
+    nearest tag before.
+    """
+    declared = find_version(upstream, commit, packages)
+    tag = nearest_tag(upstream, commit) if declared is None else None
+    found = re.search(r"\d+(\.\d+)+\w*", tag[0]) if tag is not None and is_version(tag[0]) else None
+    return declared if found is None else found[0]
 
 
 def read_indexes(*wanted: list[Part], progress: Progress = silent) -> list[Index]:

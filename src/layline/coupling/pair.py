@@ -19,7 +19,7 @@ from layline.coupling.decide import RefKnowledge
 from layline.coupling.flags import FlagChanges, compare_flags_of, settle_flags
 from layline.coupling.judge import Judge
 from layline.coupling.model import is_flag
-from layline.coupling.own_code import find_version, judge_ours, read_indexes, read_ours, read_running
+from layline.coupling.own_code import find_running, judge_ours, read_indexes, read_ours, read_running
 from layline.coupling.own_keys import find_own_keys
 from layline.coupling.places import KeptPlaces, PlaceKeeper
 from layline.coupling.reading import READING
@@ -147,7 +147,7 @@ class Pair:
     def versions(self) -> tuple[str | None, str | None]:
         """What upstream calls itself at pin and tip."""
         packages = self.settings.packages
-        return find_version(self.upstream, self.pin, packages), find_version(self.upstream, self.tip, packages)
+        return find_running(self.upstream, self.pin, packages), find_running(self.upstream, self.tip, packages)
 
     @cached_property
     def running(self) -> Running:

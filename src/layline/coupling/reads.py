@@ -152,8 +152,14 @@ class Reader:
         return _Member(owner=owner, kind=held.home if held is not None and _is_class(held) else None)
 
     def _is_set_elsewhere(self, word: str) -> bool:
-        """True if some code of the tip sets it on an object from outside (`trainer.metrics.word = …`)."""
-        return any(sets_attribute(data, word) for _, data in read_modules(self._comparer.tip, [word]))
+        """True if code of the tip sets it on an object from outside (`trainer.metrics.word = …`), and did not at the
+        pin.
+        """
+        then = self._comparer.pin.index
+        return any(
+            sets_attribute(data, word) and not (module in then.entries and sets_attribute(then.read_blob(module), word))
+            for module, data in read_modules(self._comparer.tip, [word])
+        )
 
     def _find_names(self, comparison: Comparison, ours: Replacement) -> Iterator[LostRead]:
         """Upstream names that the replacement reaches through imports around or in it."""
@@ -209,6 +215,18 @@ class Reader:
             yield LostRead(line=at.line, why=why, certain=True, name=name)
         if tree is not None:
             yield from self._find_failing_lines(tree, comparison, at)
+
+    def is_import_lost(self, comparison: Comparison, at: Location) -> bool:
+        """Whether a statement before a line, in no branch and no `try`, imports what the target stands in, and the tip
+        does not have it.
+        """
+        tree = self._replacements.read_tree(at.path)
+        steps = find_steps(tree, at.line) if tree is not None else ()
+        known = (self._find_known(imported, ()) for imported in steps)
+        return any(
+            name is not None and is_within(comparison.name, name) and not self._comparer.compare(name).after.exists
+            for name in known
+        )
 
     def _find_failing_lines(self, tree: ast.Module, comparison: Comparison, at: Location) -> Iterator[LostRead]:
         """The first line before ours that reads what the tip does not have: nothing after it is run."""

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from layline.change.signatures import returns_another
 from layline.core.drift import DriftKind, Fate
 from layline.core.evidence import Severity
 from layline.core.finding import Finding
 from layline.core.why import Reason, Why
-from layline.coupling.binding_kind import compare_returns, find_shape_problems, find_used_attributes
+from layline.coupling.binding_kind import compare_returns, find_shape_problems, find_used_attributes, retypes
 from layline.coupling.calls_original import calls_sometimes
 from layline.coupling.question import Question
 from layline.coupling.surroundings import find_held, find_originals
@@ -27,7 +26,7 @@ def judge_returns(question: Question) -> Iterator[Finding]:
     tree = question.sides.replacements.read_tree(ours.location.path) if ours is not None else None
     held = find_originals(tree, ours.node, comparison.name) if ours is not None and tree is not None else frozenset()
     yield from _judge_count(question, held)
-    if returns_another(before.returns, after.returns):
+    if retypes(comparison, question.sides.pin):
         why = Why(Reason.RETURN_TYPE, str(before.returns), str(after.returns))
         yield Finding(kind=DriftKind.SIGNATURE_CHANGED, severity=Severity.LOOK, why=why)
         used = find_used_attributes(ours.node, held) if ours is not None else []

@@ -6,6 +6,7 @@ A subclass of ours lives on them as on methods, yet no definition stands for the
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass, replace
 
@@ -53,13 +54,16 @@ class Instances:
         return found
 
     def mentions(self, home: str, name: str) -> bool:
-        """True if the text of the class or of one of its bases holds the word: something may still set it."""
+        """True if the class or one of its bases names such an attribute, or has the word as a text: something may still
+        set it.
+        """
+        word = re.compile(rf"""\.\s*{re.escape(name)}\b|["']{re.escape(name)}["']""")
         for symbol in self._lineage(self._resolver.resolve(home), 0):
             if symbol.module is None or symbol.definition is None:
                 continue
             first, last = symbol.definition.lines
             text = "\n".join(self._resolver.index.read_text(symbol.module).splitlines()[first - 1 : last])
-            if name in text:
+            if word.search(text):
                 return True
         return False
 

@@ -60,6 +60,17 @@ def sets_attribute(data: bytes, name: str) -> bool:
     )
 
 
+def reads_attribute(data: bytes, name: str) -> bool:
+    """True if code reads such an attribute of something, or has its name as a text."""
+    if name.encode() not in data:
+        return False
+    return any(
+        (isinstance(node, ast.Attribute) and node.attr == name and isinstance(node.ctx, ast.Load))
+        or (isinstance(node, ast.Constant) and node.value == name)
+        for node in _find_nodes(data)
+    )
+
+
 def find_calls(data: bytes, spelled: str) -> Iterator[int]:
     """Lines that call `f` or `module.f`, spelled so."""
     if spelled.rpartition(".")[2].encode() in data:

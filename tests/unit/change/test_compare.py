@@ -356,3 +356,27 @@ def test_calls_of_a_shared_method_through_its_class(tmp_path: Path, text: str, l
     resolver = Resolver(build_index([Part(tree=Tree(open_repository(history.path), commit), packages=("pkg",))]))
     found = find_call_sites(resolver, ["pkg.a.C0.step"])["pkg.a.C0.step"]
     assert [(site.location.line, site.certain) for site in found] == [(line, True) for line in lines]
+
+
+DOCUMENTED = (
+    "def note(obj=None, *, intro=None):\n    def inner(obj):\n        if intro:\n            return write(obj, intro)\n"
+    "        return obj\n    if obj:\n        return inner(obj)\n    return inner\n\n\n"
+    "def write(function, text):\n    function.__doc__ = text\n    return function\n\n\n"
+    "def wrap(function):\n    def inner(*args):\n        return function(*args)\n    return inner\n\n\n"
+)
+DECORATED = [
+    # (what it shows, the decorator that comes, what became of the function)
+    ("gives back what it is given", "@note", "unchanged"),
+    ("made by a call", "@note(intro='x')", "unchanged"),
+    ("puts another in its place", "@wrap", "signature-changed"),
+    ("from elsewhere", "@other.thing", "signature-changed"),
+]
+
+
+@pytest.mark.parametrize(("decorator", "kind"), [row[1:] for row in DECORATED], ids=[row[0] for row in DECORATED])
+def test_a_decorator_that_keeps_the_function_changes_nothing(tmp_path: Path, decorator: str, kind: str) -> None:
+    text = f"{DOCUMENTED}def run(x):\n    return x\n"
+    found = compare(
+        tmp_path, {"pkg/a.py": text}, {"pkg/a.py": text.replace("def run", f"{decorator}\ndef run")}, "pkg.a.run"
+    )
+    assert found[0] == kind

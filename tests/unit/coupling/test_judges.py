@@ -116,7 +116,7 @@ GUARDED = [
     ("no guard", None, "removed", "breaks", False),
     ("asks for the name first", HAS_RUN, "removed", "look", True),
     ("a branch for old versions", OLD, "removed", "look", False),
-    ("for those who do not install it", negate(need_name("keel")), "removed", "breaks", False),
+    ("for those who do not install it", negate(need_name("keel")), "removed", "look", False),
     ("asks for what the tip has", Condition(kind=ConditionKind.NAME, text="keel.run"), "removed", "breaks", False),
 ]
 
@@ -569,6 +569,122 @@ def test_a_call_must_bind_to_ours_as_a_whole(
     row = judge(tmp_path, {"keel/run.py": CALLS.format(then)}, {"keel/run.py": CALLS.format(now)}, ours=ours, at=4)
     assert row.severity == severity
     assert said in row.detail
+
+
+SHIP = "class Ship:\n    def __init__(self):\n        self.kind = 1\n\n    def sail(self, x):\n        return {read}\n"
+SETS = "def mark(config):\n    config.kind = 2\n"
+READ_LOST = [
+    # (what it shows, the class at the tip, what else sets it at the pin, at the tip, severity)
+    (
+        "a longer word is another",
+        SHIP.format(read="self.kinds").replace("self.kind =", "self.kinds ="),
+        "",
+        "",
+        "breaks",
+    ),
+    ("the class still reads it", SHIP.format(read="self.kind").replace("self.kind = 1", "pass"), "", "", "look"),
+    ("set on something else all along", SHIP.format(read="x").replace("self.kind = 1", "pass"), SETS, SETS, "breaks"),
+    ("set from outside now", SHIP.format(read="x").replace("self.kind = 1", "pass"), "", SETS, "look"),
+]
+
+
+@pytest.mark.parametrize(
+    ("ship", "then", "now", "severity"), [row[1:] for row in READ_LOST], ids=[row[0] for row in READ_LOST]
+)
+def test_what_ours_reads_and_nothing_sets_any_more_breaks(
+    tmp_path: Path, ship: str, then: str, now: str, severity: str
+) -> None:
+    before = {"keel/run.py": SHIP.format(read="self.kind"), "keel/mark.py": then}
+    ours = "def fast(self, x):\n    return self.kind\n"
+    row = judge(tmp_path, before, {"keel/run.py": ship, "keel/mark.py": now}, ours=ours, target="keel.run.Ship.sail")
+    assert row.severity == severity
+
+
+NEVER = [
+    # (what it shows, condition; pin 1.0, tip 2.0; severity, today)
+    ("written for older versions", need_version("keel.__version__", "<", "0.5"), "ok", "dead"),
+    ("asks for a name that neither has", HAS_RUN, "look", "dead"),
+]
+
+
+@pytest.mark.parametrize(("condition", "severity", "today"), [row[1:] for row in NEVER], ids=[row[0] for row in NEVER])
+def test_a_write_that_runs_nowhere_asks_for_no_look(
+    tmp_path: Path, condition: Condition, severity: str, today: str
+) -> None:
+    text = {"keel/run.py": "other = 1\n"}
+    target = "keel.run.run" if condition is HAS_RUN else "keel.run.other"
+    row = judge(tmp_path, text, {"keel/run.py": "other = 2\n"}, condition=condition, target=target)
+    assert (row.severity, row.today) == (severity, today)
+
+
+STUB = "class Ship:\n    def sail(self, x):\n        return self.turn(x)\n\n    def turn(self, x):\n        return x\n"
+UNRUN = STUB.replace("self.turn(x)", "x").replace("        return x\n", "        return x + 1\n")
+UNCALLED = [
+    # (what it shows, upstream at the tip, a module beside it, whether it is said)
+    ("no longer called", UNRUN, "", True),
+    ("called elsewhere", UNRUN, "def go(ship):\n    return ship.turn(1)\n", False),
+    ("asked for by text", UNRUN, "def go(ship):\n    return getattr(ship, 'turn')(1)\n", False),
+    ("named in a message alone", UNRUN.replace("return x + 1", "raise ValueError(f'{x}.turn is old')"), "", True),
+    ("called as before", STUB.replace("return x\n", "return x + 1\n"), "", False),
+]
+
+
+@pytest.mark.parametrize(("tip", "beside", "said"), [row[1:] for row in UNCALLED], ids=[row[0] for row in UNCALLED])
+def test_a_method_that_upstream_no_longer_calls_is_told(tmp_path: Path, tip: str, beside: str, said: bool) -> None:
+    ours = "def fast(self, x):\n    return x\n"
+    after: dict[str, str | None] = {"keel/run.py": tip, "keel/beside.py": beside}
+    row = judge(tmp_path, {"keel/run.py": STUB}, after, ours=ours, target="keel.run.Ship.turn")
+    assert ("no-longer-called" in codes(row)) is said
+
+
+OWN_CALLS = [
+    # (what it shows, our replacement, severity; the tip takes `deep` away)
+    ("passes what is gone", "from keel.help import dive\n\n\ndef fast(x):\n    return dive(x, deep=1)\n", "breaks"),
+    ("through a module", "import keel.help\n\n\ndef fast(x):\n    return keel.help.dive(x, deep=1)\n", "breaks"),
+    ("passes what stays", "from keel.help import dive\n\n\ndef fast(x):\n    return dive(x)\n", "ok"),
+    ("never fitted", "from keel.help import dive\n\n\ndef fast(x):\n    return dive(x, far=1)\n", "ok"),
+    (
+        "for other versions",
+        (
+            "import keel\nfrom packaging.version import Version\nfrom keel.help import dive\n\n\ndef fast(x):\n"
+            "    if Version(keel.__version__) < Version('1.5'):\n        return dive(x, deep=1)\n    return dive(x)\n"
+        ),
+        "ok",
+    ),
+]
+
+
+@pytest.mark.parametrize(("ours", "severity"), [row[1:] for row in OWN_CALLS], ids=[row[0] for row in OWN_CALLS])
+def test_a_call_in_ours_must_fit_upstream(tmp_path: Path, ours: str, severity: str) -> None:
+    line = ours.splitlines().index("def fast(x):") + 1
+    before = {"keel/run.py": RUN, "keel/help.py": "def dive(x, deep=0):\n    return x\n"}
+    after: dict[str, str | None] = {"keel/help.py": "def dive(x):\n    return x\n"}
+    row = judge(tmp_path, before, after, ours=ours, at=line)
+    assert row.severity == severity
+
+
+RETYPED = [
+    # (what it shows, the function at the pin, at the tip, whether it is said)
+    ("annotated anew", "def run(x) -> list:\n    y = make(x)\n    return y.copy()\n", ("list", "int"), False),
+    ("handed on", "def run(x) -> list:\n    return make(x)\n", ("list", "int"), True),
+    ("another body", "def run(x) -> list:\n    return [x]\n", ("list:\n    return [x]", "int:\n    return x"), True),
+]
+
+
+@pytest.mark.parametrize(("text", "change", "said"), [row[1:] for row in RETYPED], ids=[row[0] for row in RETYPED])
+def test_a_result_that_is_only_annotated_anew_is_no_news(
+    tmp_path: Path, text: str, change: tuple[str, str], said: bool
+) -> None:
+    row = judge(tmp_path, {"keel/run.py": text}, {"keel/run.py": text.replace(*change)})
+    assert ("return-type" in codes(row)) is said
+
+
+def test_an_import_of_the_target_fails_before_its_guard_is_asked(tmp_path: Path) -> None:
+    ours = "def fast(x):\n    return x\n\n\ndef install():\n    from keel.run import Ship\n    Ship.sail = fast\n"
+    gone = Condition(kind=ConditionKind.NAME, text="keel.run.Ship.sail")
+    before = {"keel/run.py": SHIP.format(read="x")}
+    row = judge(tmp_path, before, GONE, ours=ours, target="keel.run.Ship.sail", condition=gone)
+    assert (row.severity, "stops-applying" in codes(row)) == ("breaks", False)
 
 
 OUTPUT = "from collections import OrderedDict\n\n\nclass Output(OrderedDict):\n    pooled: int = 0\n\n\n"

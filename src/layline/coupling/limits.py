@@ -1,0 +1,68 @@
+"""Why a row is not as bad as its judges make it look: code of ours that does not run breaks nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from layline.core.condition import ConditionKind, asks_about, lacks
+from layline.core.evidence import Severity
+from layline.core.finding import Finding
+from layline.core.why import Reason, Why
+from layline.coupling.drift_model import LOST
+from layline.coupling.question import Question
+
+
+def limit_by_guard(question: Question, severity: Severity) -> Iterator[Finding]:
+    """What a guard that can no longer be true does: nothing breaks, the patch stops applying; what cannot be decided is
+    said.
+    """
+    found, ground = question.outlook, question.sides.ground
+    absent = next((one for one in (ground.packages if ground else ()) if is_for_missing(question, one)), None)
+    if absent is not None:
+        most = Severity.OK if question.comparison.after.exists else Severity.LOOK
+        yield Finding(severity=most, why=Why(Reason.ONLY_WITHOUT, absent), is_limit=True)
+    if found is None:
+        return
+    before = {Reason.NOT_REACHED, Reason.LINE_FAILS}
+    failing = any(item.certain and item.why.reason in before for item in question.lost)
+    failing = failing or question.sides.reader.is_import_lost(question.comparison, question.effect.location)
+    if found.why.reason is Reason.GUARD_NEVER and found.is_planned:  # written for other versions
+        yield Finding(severity=Severity.OK, why=found.why, is_limit=True, retires=True)
+        return
+    off = found.is_over and severity is Severity.BREAKS and not (found.of_effect and failing)
+    yield Finding(severity=Severity.LOOK if off else Severity.OK, why=found.why, is_limit=off, retires=found.can_go)
+    if off and not found.is_planned:
+        yield Finding(severity=Severity.LOOK, why=Why(Reason.STOPS_APPLYING), is_limit=True)
+
+
+def limit_by_version(question: Question, severity: Severity) -> Iterator[Finding]:
+    """A write that does not run at the tip's version breaks nothing there and can go; one that runs only where upstream
+    lost the name adds it.
+    """
+    running, own = question.sides.running, question.effect.when
+    if running is None or asks_about(own, ConditionKind.VERSION):
+        return
+    then, now = running.decide(question.effect.location)
+    breaks = severity is Severity.BREAKS
+    if now.holds is False and then.holds is False:
+        why = Why(Reason.NOT_RUN_AT_ALL, parts=now.why)
+        yield Finding(severity=Severity.OK, why=why, is_limit=True, retires=True)
+    elif now.holds is False:
+        why = Why(Reason.NOT_RUN_NOW if breaks else Reason.NOT_RUN_ANY_MORE, parts=now.why)
+        yield Finding(severity=Severity.LOOK if breaks else Severity.OK, why=why, is_limit=breaks, retires=True)
+        if breaks:
+            yield Finding(severity=Severity.LOOK, why=Why(Reason.STOPS_APPLYING), is_limit=True)
+    elif then.holds is False and question.kind in LOST and breaks:
+        yield Finding(severity=Severity.OK, why=Why(Reason.ADDED_THERE, parts=then.why), is_limit=True)
+
+
+def limit_by_activity(question: Question, severity: Severity) -> Iterator[Finding]:
+    """A patch that nobody installs breaks nothing."""
+    if not question.patch.active and severity is Severity.BREAKS:
+        why = Why(Reason.INACTIVE, text=question.patch.active_reason)
+        yield Finding(severity=Severity.LOOK, why=why, is_limit=True)
+
+
+def is_for_missing(question: Question, name: str) -> bool:
+    """True of a write that is made only where the name, or the package, is missing."""
+    return any(lacks(one, name) for one in (question.effect.when, question.patch.guard.when))
