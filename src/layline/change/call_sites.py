@@ -161,9 +161,9 @@ class _Wanted:
                 and self._owners[last] > SHARED
                 and last not in _MAKERS
             ):
-                for module in self._find_users(name, symbol):
-                    self.in_home[module][last].append(name)
-                    self.reads[name].add((Asked.MODULE, module))
+                for user in self._find_users(name, symbol):
+                    self.in_home[user][last].append(name)
+                    self.reads[name].add((Asked.MODULE, user))
                 self.reads[name].add(self._count(last))
                 continue
             dunder = last in _MAKERS and symbol.definition is not None

@@ -159,6 +159,7 @@ class Reason(Enum):
     ABSENT_ALREADY = "absent at the pin already"
     FAILS_ALREADY = "neither the pin nor the tip has it: the import fails today, too"
     NOT_CALLED = "upstream no longer has this method, so our override is not called"
+    CALLED_BY_US = "upstream no longer has this method; our own class still calls ours"
     PYTHON_CALLS = "upstream no longer has this method; Python still calls ours, check what is passed to it"
     NEVER_CALLED = "assigning to it raises nothing: what we install is never called"
     TYPES_ONLY = "imported for type checking only"

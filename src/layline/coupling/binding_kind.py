@@ -108,6 +108,8 @@ def retypes(comparison: Comparison, pin: Resolver) -> bool:
     if comparison.body_changed:
         return True
     node = pin.index.read_node(before.module, before.definition)
+    if node is None:
+        return True
     bound = {item.id for item in walk(node) if isinstance(item, ast.Name) and isinstance(item.ctx, ast.Store)}
     return any(_hands_on(item.value, bound) for item in walk_own(node) if isinstance(item, ast.Return))
 

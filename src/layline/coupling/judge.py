@@ -199,6 +199,8 @@ class Judge:
         why = () if new else found.why
         if place.touch is Touch.OVERRIDE:
             special = place.target.rpartition(".")[2].startswith("__")  # Python itself calls these
+            if place.called and not special:
+                return Verdict(state=state, consequence=Consequence.OK, why=(Why(Reason.CALLED_BY_US),))
             why = (Why(Reason.PYTHON_CALLS if special else Reason.NOT_CALLED),)
             return Verdict(state=state, consequence=Consequence.MAY_BREAK, why=why, new_target=new)
         if place.touch is Touch.PATCH:

@@ -18,14 +18,15 @@ def limit_by_guard(question: Question, severity: Severity) -> Iterator[Finding]:
     """
     found, ground = question.outlook, question.sides.ground
     absent = next((one for one in (ground.packages if ground else ()) if is_for_missing(question, one)), None)
-    if absent is not None:
+    if absent is not None and severity is not Severity.OK:
         most = Severity.OK if question.comparison.after.exists else Severity.LOOK
         yield Finding(severity=most, why=Why(Reason.ONLY_WITHOUT, absent), is_limit=True)
     if found is None:
         return
     before = {Reason.NOT_REACHED, Reason.LINE_FAILS}
     failing = any(item.certain and item.why.reason in before for item in question.lost)
-    failing = failing or question.sides.reader.is_import_lost(question.comparison, question.effect.location)
+    if found.is_over and question.sides.reader.is_import_lost(question.comparison, question.effect.location):
+        return  # what the target stands in is imported before the condition is asked
     if found.why.reason is Reason.GUARD_NEVER and found.is_planned:  # written for other versions
         yield Finding(severity=Severity.OK, why=found.why, is_limit=True, retires=True)
         return

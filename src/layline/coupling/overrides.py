@@ -56,15 +56,15 @@ class Overrides:
             return Verdict(state=find_state(found.kind), consequence=Consequence.LOOK, why=found.why)
         natures = list(find_nature_problems(found, ours))
         if natures:
-            why = (sum_up(Reason.OVERRIDE_MISFITS, natures),)
-            return Verdict(state=State.CANNOT_ACCEPT, consequence=Consequence.WILL_BREAK, why=why)
+            misfits = (sum_up(Reason.OVERRIDE_MISFITS, natures),)
+            return Verdict(state=State.CANNOT_ACCEPT, consequence=Consequence.WILL_BREAK, why=misfits)
         problems, today = find_refused(ours, found), find_misfits(ours, found.before)
         then = self._find_slotted(place, ours, found, 0) if today else ()
         passed = self._find_passing(place, ours, found, today) if today and not then and ours.name != _MAKE else ()
         if then or passed:
             where = Why(Reason.PASSED_SLOT, places=then) if then else Why(Reason.PASSED_AT, places=passed)
-            misfits = find_misfits(ours, found.after) or today
-            why = (sum_up(Reason.OVERRIDE_MISFITS, misfits), where, Why(Reason.ALREADY_SO))
+            still = find_misfits(ours, found.after) or today
+            why = (sum_up(Reason.OVERRIDE_MISFITS, still), where, Why(Reason.ALREADY_SO))
             return Verdict(state=State.CANNOT_ACCEPT, consequence=Consequence.MAY_BREAK, why=why)
         if problems:
             return self._refuse(place, ours, found, problems)

@@ -49,6 +49,8 @@ class Place:
     """Of an override: our code hands the class on as a value, so that upstream may be who builds it."""
     slots: frozenset[str] = frozenset()
     """Of an override: the keywords by which our code passes the class on."""
+    called: bool = False
+    """Of an override: our own class calls it."""
 
 
 @dataclass(slots=True)
@@ -229,7 +231,7 @@ class Finder:
 
     def _find_overrides(self, entry: ModuleEntry, owner: Definition, base: str) -> Iterator[Place]:
         module = self.index.module(entry.name)
-        closed = self._find_closed(entry, owner)
+        closed, called = self._find_closed(entry, owner), self._find_called(entry, owner)
         for name in module.members(owner.qualname) if module else ():
             ours = module.best(f"{owner.qualname}.{name}") if module else None
             if ours is None or ours.kind is not DefinitionKind.FUNCTION:
@@ -245,6 +247,7 @@ class Finder:
                     closed=closed,
                     handed=name == "__init__" and self.handing.is_handed(owner.name),
                     slots=self.handing.find_slots(owner.name),
+                    called=name in called,
                 )
 
     def _find_closed(self, entry: ModuleEntry, owner: Definition) -> frozenset[str]:
@@ -256,6 +259,15 @@ class Finder:
             if use.chain.startswith("super().") and use.scope.startswith(f"{owner.qualname}.")
         }
         return frozenset(module.members(owner.qualname) if module else ()) - opened
+
+    def _find_called(self, entry: ModuleEntry, owner: Definition) -> frozenset[str]:
+        """Methods that a class of ours calls on its own objects."""
+        found = self.uses.get(entry.blob)
+        return frozenset(
+            use.chain.removeprefix("self.")
+            for use in (found.uses if found else ())
+            if use.call is not None and use.chain.startswith("self.") and use.scope.startswith(f"{owner.qualname}.")
+        )
 
     def _upstream_bases(self, module: str, definition: Definition, depth: int) -> Iterator[str]:
         """Upstream classes among the ancestors, nearest first; our own classes in between are followed."""

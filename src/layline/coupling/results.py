@@ -103,17 +103,14 @@ def _find_functions(ours: Replacement) -> Iterator[tuple[ast.FunctionDef, str]]:
         return
     me = node.args.args[0].arg
     yield node, me
-    beside = {item.name: item for item in (ours.tree.body if ours.tree is not None else ()) if _is_function(item)}
+    body = ours.tree.body if ours.tree is not None else []
+    beside = {item.name: item for item in body if isinstance(item, ast.FunctionDef)}
     for item in walk(node):
         match item:
             case ast.Call(func=ast.Name(id=name), args=given) if name in beside:
                 for taken, value in zip(beside[name].args.args, given, strict=False):
                     if isinstance(value, ast.Name) and value.id == me:
                         yield beside[name], taken.arg
-
-
-def _is_function(node: ast.stmt) -> bool:
-    return isinstance(node, ast.FunctionDef)
 
 
 def find_taken(function: ast.FunctionDef, me: str) -> Iterator[tuple[tuple[str, ...], str]]:
@@ -135,24 +132,26 @@ def _follow(block: list[ast.stmt], me: str) -> Iterator[tuple[tuple[str, ...], s
         match statement:
             case ast.Assign(targets=[ast.Name(id=name)], value=ast.Call(func=func)):
                 called = _read_chain(func, me)
-                for later in block[place + 1 :] if called is not None else ():
-                    nodes = list(walk(later))
-                    asks = any(isinstance(one, ast.Name) and one.id in _ASKING for one in nodes)
-                    sets = any(isinstance(one, ast.Name) and one.id == name and _is_set(one) for one in nodes)
-                    for one in nodes if not asks and called is not None else ():
-                        match one:
-                            case ast.Attribute(value=ast.Name(id=read), attr=word) if read == name:
-                                yield called, word
-                    if asks or sets:
-                        break
+                if called is not None:
+                    yield from ((called, word) for word in _find_read(block[place + 1 :], name))
+
+
+def _find_read(block: list[ast.stmt], name: str) -> Iterator[str]:
+    """Attributes of a variable that statements read until one sets it again, or asks what it holds."""
+    for statement in block:
+        nodes = list(walk(statement))
+        if any(isinstance(one, ast.Name) and one.id in _ASKING for one in nodes):
+            return
+        for one in nodes:
+            match one:
+                case ast.Attribute(value=ast.Name(id=read), attr=word) if read == name:
+                    yield word
+        if any(isinstance(one, ast.Name) and one.id == name and isinstance(one.ctx, ast.Store) for one in nodes):
+            return
 
 
 _ASKING = frozenset({"isinstance", "hasattr", "getattr", "type"})
 """Code that asks what it has been given may go more than one way."""
-
-
-def _is_set(node: ast.Name) -> bool:
-    return isinstance(node.ctx, ast.Store)
 
 
 def _read_chain(node: ast.expr, me: str) -> tuple[str, ...] | None:

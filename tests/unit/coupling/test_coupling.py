@@ -573,6 +573,17 @@ def test_an_override_whose_upstream_method_returns_something_else(tmp_path: Path
     assert rows == [consequence]
 
 
+def test_an_override_that_our_own_class_calls_is_called(tmp_path: Path) -> None:
+    ours = (
+        "from keel.layer import Layer\n\nclass Ours(Layer):\n    def forward(self, x):\n        return self.inner(x)\n\n"
+        "    def inner(self, x):\n        return x\n"
+    )
+    base = "class Layer:\n    def forward(self, x):\n        return x\n\n    def inner(self, x):\n        return x\n"
+    found = couple(tmp_path, ours, {"keel/layer.py": base}, {"keel/layer.py": base.partition("    def inner")[0]})
+    (row,) = [one for one in found if one.touch.value == "overrides" and one.target.endswith("inner")]
+    assert (row.consequence.value, row.why[0].reason.code) == ("ok", "called-by-us")
+
+
 @pytest.mark.parametrize(("name", "called"), [("__init__", True), ("close", False)])
 def test_python_calls_a_special_method_whatever_upstream_has(tmp_path: Path, name: str, called: bool) -> None:
     base = f"class Layer:\n    def {name}(self, size=1):\n        self.size = size\n\n    def other(self):\n        return 1\n"

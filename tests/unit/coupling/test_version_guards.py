@@ -9,6 +9,7 @@ import pytest
 from histories import History
 from layline.core.condition import Condition, ConditionKind
 from layline.core.evidence import Location
+from layline.coupling.own_code import find_running
 from layline.coupling.version_guards import VersionGuards
 from layline.git import open_repository
 from layline.interpreter.modules import Modules
@@ -157,3 +158,22 @@ def test_of_two_uses_on_one_line_the_name_decides(guards: VersionGuards, name: s
     found = guards.find(Location("sail/use.py", line_of("chosen")), name)
     assert found is not None
     assert say(found) == expected
+
+
+RUNNING = [
+    # (what it shows, files of upstream, its tag, the version it runs as)
+    ("declared", {"keel/__init__.py": "__version__ = '1.5'\n"}, "v0.9.0", "1.5"),
+    ("taken from its tags", {"keel/__init__.py": ""}, "v0.9.0rc1", "0.9.0rc1"),
+    ("a tag that is no version", {"keel/__init__.py": ""}, "nightly", None),
+]
+
+
+@pytest.mark.parametrize(("files", "tag", "version"), [row[1:] for row in RUNNING], ids=[row[0] for row in RUNNING])
+def test_the_version_that_a_commit_runs_as(
+    tmp_path: Path, files: dict[str, str], tag: str, version: str | None
+) -> None:
+    history = History.start(tmp_path / "up")
+    history.commit("first", {**files})
+    history.git("tag", tag)
+    commit = history.commit("second", {"keel/more.py": ""})
+    assert find_running(open_repository(history.path), commit, ("keel",)) == version
