@@ -16,7 +16,7 @@ from layline.core.patch import Style
 from layline.core.why import Reason, Why
 from layline.coupling.drift_model import Sides
 from layline.coupling.question import Question
-from layline.source import absolute_name
+from layline.source import Symbol, absolute_name
 from layline.source.resolve import Resolver
 from layline.source.usage import find_calls, mentions, reads_attribute
 
@@ -53,13 +53,22 @@ def judge_uncalled(question: Question) -> Iterator[Finding]:
         return
     if before is None or after is None or not (before.owner and after.owner) or before.name.startswith("__"):
         return
-    if comparison.body_changed and _is_read(sides.pin, before.name) and not _is_read(sides.tip, before.name):
+    then, now = comparison.before, comparison.after
+    if comparison.body_changed and _is_read(sides.pin, then) and not _is_read(sides.tip, now):
         yield Finding(severity=Severity.LOOK, why=Why(Reason.NO_LONGER_CALLED))
 
 
-def _is_read(side: Resolver, name: str) -> bool:
-    """Whether code outside tests reads an attribute of that name, or asks for it by text."""
-    return any(reads_attribute(data, name) for module, data in read_modules(side, [name]) if not is_test_module(module))
+def _is_read(side: Resolver, method: Symbol) -> bool:
+    """Whether code outside tests reads an attribute of that name, or asks for it by text; `self` is an object of the
+    class in its own module and in those that import the class.
+    """
+    owner, _, name = (method.home or "").rpartition(".")
+    near = {method.module, *(module for module, _ in side.find_importers(owner))}
+    return any(
+        reads_attribute(data, name, of_self=module in near)
+        for module, data in read_modules(side, [name])
+        if not is_test_module(module)
+    )
 
 
 def judge_source(question: Question, severity: Severity) -> Iterator[Finding]:

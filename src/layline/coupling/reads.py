@@ -117,7 +117,7 @@ class Reader:
                 return
             if self._read(1, now, word) is None and self._read(1, now, "__getattr__") is None:
                 text = ".".join((chain.words[0], *words[: number + 1]))
-                doubt = chain.guarded or self._instances[1].mentions(now, word) or self._is_set_elsewhere(word)
+                doubt = chain.guarded or self._instances[1].mentions(now, word) or self._is_set_elsewhere(now, word)
                 why = Why(Reason.READS_LOST, text, now)
                 yield LostRead(
                     line=chain.line,
@@ -151,13 +151,16 @@ class Reader:
         held = resolver.resolve_in(symbol.module, text) if text else None
         return _Member(owner=owner, kind=held.home if held is not None and _is_class(held) else None)
 
-    def _is_set_elsewhere(self, word: str) -> bool:
-        """True if code of the tip sets it on an object from outside (`trainer.metrics.word = …`), and did not at the
-        pin.
+    def _is_set_elsewhere(self, home: str, word: str) -> bool:
+        """True if code of the tip that knows the class, or stands beside it, sets it on an object from outside
+        (`trainer.metrics.word = …`), and did not at the pin.
         """
-        then = self._comparer.pin.index
+        then, owner = self._comparer.pin.index, self._comparer.tip.resolve(home)
+        package, plain = (owner.module or "").rpartition(".")[0], home.rpartition(".")[2].encode()
         return any(
-            sets_attribute(data, word) and not (module in then.entries and sets_attribute(then.read_blob(module), word))
+            (plain in data or module.rpartition(".")[0] == package)
+            and sets_attribute(data, word)
+            and not (module in then.entries and sets_attribute(then.read_blob(module), word))
             for module, data in read_modules(self._comparer.tip, [word])
         )
 

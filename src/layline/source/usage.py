@@ -60,15 +60,18 @@ def sets_attribute(data: bytes, name: str) -> bool:
     )
 
 
-def reads_attribute(data: bytes, name: str) -> bool:
-    """True if code reads such an attribute of something, or has its name as a text."""
+def reads_attribute(data: bytes, name: str, *, of_self: bool) -> bool:
+    """True if code reads such an attribute of something, or has its name as a text; of `self` only where asked."""
     if name.encode() not in data:
         return False
-    return any(
-        (isinstance(node, ast.Attribute) and node.attr == name and isinstance(node.ctx, ast.Load))
-        or (isinstance(node, ast.Constant) and node.value == name)
-        for node in _find_nodes(data)
-    )
+    for node in _find_nodes(data):
+        match node:
+            case ast.Constant(value=text) if text == name:
+                return True
+            case ast.Attribute(value=owner, attr=word, ctx=ast.Load()) if word == name:
+                if of_self or not (isinstance(owner, ast.Name) and owner.id == "self"):
+                    return True
+    return False
 
 
 def find_calls(data: bytes, spelled: str) -> Iterator[int]:

@@ -600,6 +600,16 @@ def test_what_ours_reads_and_nothing_sets_any_more_breaks(
     assert row.severity == severity
 
 
+def test_who_does_not_know_the_class_sets_nothing_on_its_objects(tmp_path: Path) -> None:
+    ours = "def fast(self, x):\n    return self.kind\n"
+    after: dict[str, str | None] = {
+        "keel/run.py": SHIP.format(read="x").replace("self.kind = 1", "pass"),
+        "keel/far/mark.py": SETS,
+    }
+    before = {"keel/run.py": SHIP.format(read="self.kind")}
+    assert judge(tmp_path, before, after, ours=ours, target="keel.run.Ship.sail").severity == "breaks"
+
+
 NEVER = [
     # (what it shows, condition; pin 1.0, tip 2.0; severity, today)
     ("written for older versions", need_version("keel.__version__", "<", "0.5"), "ok", "dead"),
@@ -623,6 +633,13 @@ UNCALLED = [
     # (what it shows, upstream at the tip, a module beside it, whether it is said)
     ("no longer called", UNRUN, "", True),
     ("called elsewhere", UNRUN, "def go(ship):\n    return ship.turn(1)\n", False),
+    ("called by a class beside it", UNRUN, STUB.replace("Ship", "Boat").replace("return x", "return 2"), True),
+    (
+        "called by an heir",
+        UNRUN,
+        "from keel.run import Ship\n\n\nclass Boat(Ship):\n    def go(self):\n        self.turn(1)\n",
+        False,
+    ),
     ("asked for by text", UNRUN, "def go(ship):\n    return getattr(ship, 'turn')(1)\n", False),
     ("named in a message alone", UNRUN.replace("return x + 1", "raise ValueError(f'{x}.turn is old')"), "", True),
     ("called as before", STUB.replace("return x\n", "return x + 1\n"), "", False),
