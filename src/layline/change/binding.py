@@ -65,6 +65,8 @@ class CallSite:
     certain: bool
     """False: a method called on a value whose class only a run knows."""
     on_self: bool = False
+    exact: bool = False
+    """A method called on an object that was made beside it: of that class itself, of none below."""
     slot: str = ""
     """The field that holds what is called, where only a run knows what it is."""
 

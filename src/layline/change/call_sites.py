@@ -89,17 +89,19 @@ def read_modules(resolver: Resolver, words: Iterable[str]) -> Iterator[tuple[str
                 yield from ((name, blob.data) for name in names[blob.oid])
 
 
-def _receiver(tree: ast.Module, call: ast.Call, holder: Module | None, offset: int) -> str | None:
+def _receiver(tree: ast.Module, call: ast.Call, holder: Module | None, offset: int) -> tuple[str | None, bool]:
     """The class that the receiver of a method call is known to have: of `self`, or of an annotated or constructed
-    variable.
+    variable; and whether it was made there, so that it is of no class below.
     """
     match call.func:
         case ast.Attribute(value=ast.Name(id="self")):
-            return _find_class(holder, call.lineno + offset)
+            return _find_class(holder, call.lineno + offset), False
         case ast.Attribute(value=ast.Name(id=name)):
-            kinds = {kind for function in _find_functions(tree, call) for kind in _find_kinds(function, name)}
-            return kinds.pop() if len(kinds) == 1 else None  # several makers: only a run knows
-    return None
+            found = {one for function in _find_functions(tree, call) for one in _find_kinds(function, name)}
+            kinds = {kind for kind, _ in found}
+            if len(kinds) == 1:  # several makers: only a run knows
+                return kinds.pop(), all(made for _, made in found)
+    return None, False
 
 
 def _find_class(holder: Module | None, line: int) -> str | None:
@@ -121,15 +123,17 @@ def _list_functions(tree: ast.Module) -> list[ast.FunctionDef | ast.AsyncFunctio
     return [node for node in walk(tree) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)]
 
 
-def _find_kinds(function: ast.FunctionDef | ast.AsyncFunctionDef, name: str) -> Iterator[str | None]:
-    """What a variable of a function is annotated with or made by; None for anything else it is given."""
+def _find_kinds(function: ast.FunctionDef | ast.AsyncFunctionDef, name: str) -> Iterator[tuple[str | None, bool]]:
+    """What a variable of a function is annotated with or made by, and whether it is made; None for anything else it is
+    given.
+    """
     for one in (*function.args.posonlyargs, *function.args.args, *function.args.kwonlyargs):
         if one.arg == name:
-            yield dotted_text(one.annotation) if one.annotation is not None else None
+            yield dotted_text(one.annotation) if one.annotation is not None else None, False
     for node in walk(function):
         match node:
             case ast.Assign(targets=[ast.Name(id=given)], value=value) if given == name:
-                yield dotted_text(value.func) if isinstance(value, ast.Call) else None
+                yield (dotted_text(value.func), True) if isinstance(value, ast.Call) else (None, False)
 
 
 _CLASS = tuple(DefinitionKind).index(DefinitionKind.CLASS)
@@ -203,7 +207,7 @@ class _Wanted:
             for node in walk(tree):
                 match node:
                     case ast.Call(func=ast.Name(id=last) | ast.Attribute(attr=last)) if last in words or last in own:
-                        klass = _receiver(tree, node, holder, offset)
+                        klass, made = _receiver(tree, node, holder, offset)
                         held = self._find_held(module, node, holder, offset)
                         shared = own.get(last, ())
                         for dotted in (*words.get(last, ()), *shared):
@@ -217,6 +221,7 @@ class _Wanted:
                                         location=Location(path, node.lineno + offset),
                                         shape=read_call(node),
                                         certain=certain,
+                                        exact=made and bool(certain),
                                         on_self=(dotted_text(node.func) or "").rpartition(".")[0] == "self",
                                     ),
                                 )

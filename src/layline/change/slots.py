@@ -20,13 +20,22 @@ from layline.change.binding import CallShape, CallSite, check_call, read_call
 from layline.change.call_sites import read_modules
 from layline.core.evidence import Location, Skipped
 from layline.core.ours import is_test_module
-from layline.source.definitions import Parameter
+from layline.source.definitions import (
+    ROW_FIRST,
+    ROW_KIND,
+    ROW_LAST,
+    ROW_QUALNAME,
+    DefinitionKind,
+    Module,
+    Parameter,
+)
 from layline.source.excerpts import parse_around
 from layline.source.fingerprint import dotted_text
 from layline.source.resolve import Resolver
 from layline.source.walking import walk
 
 _BUILDER = "build_"
+_CLASS = tuple(DefinitionKind).index(DefinitionKind.CLASS)
 SPECIFIED = "module"
 """The slot of what a spec names that is built as a whole."""
 TELLING = 3
@@ -82,7 +91,17 @@ def _find_in(resolver: Resolver, module: str, data: bytes, pattern: re.Pattern[b
             if read is not None and isinstance(node, ast.Call):
                 at = Location(path, node.lineno + offset)
                 alone = dotted_text(node.func) == f"self.{read[0]}"
+                if alone and _is_method(holder, node.lineno + offset, read[0]):
+                    continue
                 yield CallSite(module=module, location=at, shape=read[1], certain=False, slot=read[0], on_self=alone)
+
+
+def _is_method(holder: Module | None, line: int, name: str) -> bool:
+    """Whether the class around a line defines the name: no field, then."""
+    rows = holder.rows if holder is not None else ()
+    around = [row for row in rows if row[ROW_KIND] == _CLASS and row[ROW_FIRST] <= line <= row[ROW_LAST]]
+    owner = max(around, key=lambda row: row[ROW_FIRST], default=None)
+    return owner is not None and holder is not None and name in holder.members(str(owner[ROW_QUALNAME]))
 
 
 def _read_slot(resolver: Resolver, module: str, call: ast.Call) -> tuple[str, CallShape] | None:
@@ -94,8 +113,12 @@ def _read_slot(resolver: Resolver, module: str, call: ast.Call) -> tuple[str, Ca
             shape, field = read_call(call), call.args[0]
             slot = SPECIFIED if isinstance(field, ast.Name) else getattr(field, "attr", "")
             return slot, replace(shape, positional=shape.positional - 1)
+        case ast.Call(func=ast.Call(args=[ast.Attribute(attr=slot)])):  # `checked(self.mlp)(…)`
+            return slot, read_call(call)
         case ast.Call(func=ast.Attribute() | ast.Name() as func):
             text = dotted_text(func)
-            known = text is None or resolver.resolve_in(module, text).exists or hasattr(builtins, text)
+            holder = resolver.index.module(module)
+            inner = any(item.alias == text for item in holder.imports) if holder is not None else False
+            known = text is None or inner or resolver.resolve_in(module, text).exists or hasattr(builtins, text)
             return None if known else (getattr(func, "attr", ""), read_call(call))
     return None

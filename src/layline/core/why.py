@@ -174,6 +174,9 @@ class Reason(Enum):
     ALREADY_SO = "already so at the pin"
     MAYBE_PASSED = "upstream may pass it at {places:3}, to a value of which only a run knows what it is"
     NOT_PASSED_ANYWHERE = "no upstream call passes that"
+    RUN_BY_US = (
+        "at the pin already upstream passes more than it takes to what stands there ({places:1}): our own code runs it"
+    )
     PASSED_SLOT = "upstream passes it to the class that is set in a field, as at {places:2}"
     METHOD_RETURNS = "upstream's method returned {name} and returns {other} now"
     CLASS_NO_MORE = "the class is a function at the tip: isinstance and subclassing fail"

@@ -111,7 +111,8 @@ def retypes(comparison: Comparison, pin: Resolver) -> bool:
     if node is None:
         return True
     bound = {item.id for item in walk(node) if isinstance(item, ast.Name) and isinstance(item.ctx, ast.Store)}
-    return any(_hands_on(item.value, bound) for item in walk_own(node) if isinstance(item, ast.Return))
+    returned = [item.value for item in walk_own(node) if isinstance(item, ast.Return)]
+    return not returned or any(_hands_on(value, bound) for value in returned)
 
 
 def _hands_on(value: ast.expr | None, bound: set[str]) -> bool:

@@ -42,10 +42,10 @@ class Overrides:
             self._refused = frozenset(self._find_refused_arguments(places))
 
     def _find_refused_arguments(self, places: Iterable[Place]) -> Iterator[str]:
-        """What overrides refuse of the signatures of pin and tip; of constructors those of classes that we hand on."""
+        """What overrides refuse of the signatures of pin and tip."""
         for place in places:
             ours = place.override
-            if ours is not None and (ours.name != _MAKE or place.handed or place.slots):
+            if ours is not None:
                 found = self._comparer.compare(place.target)
                 refused = (*find_refused(ours, found), *find_misfits(ours, found.before))
                 yield from (problem.argument for problem in refused)
@@ -61,6 +61,9 @@ class Overrides:
         problems, today = find_refused(ours, found), find_misfits(ours, found.before)
         then = self._find_slotted(place, ours, found, 0) if today else ()
         passed = self._find_passing(place, ours, found, today) if today and not then and ours.name != _MAKE else ()
+        if then and ours.name == _RUN:
+            ran = (sum_up(Reason.OVERRIDE_MISFITS, problems or today), Why(Reason.RUN_BY_US, places=then))
+            return Verdict(state=State.CANNOT_ACCEPT, consequence=Consequence.OK, why=ran)
         if then or passed:
             where = Why(Reason.PASSED_SLOT, places=then) if then else Why(Reason.PASSED_AT, places=passed)
             still = find_misfits(ours, found.after) or today
@@ -104,7 +107,7 @@ class Overrides:
         """Upstream calls of the method by its name at the tip that ours does not accept."""
         arguments, name = {problem.argument for problem in problems}, found.after.home or found.name
         for site in self._sites.find(name, self._doubtful) if name in self._doubtful else ():
-            if site.module.startswith("tests.") or not reaches(site, place, self._comparer.tip):
+            if site.exact or site.module.startswith("tests.") or not reaches(site, place, self._comparer.tip):
                 continue
             failing = {one.argument for one in check_call(site.shape, ours.parameters or (), bound=True)}
             if failing & arguments or any(one.startswith("#") for one in failing):
@@ -116,15 +119,25 @@ class Overrides:
         """Upstream calls at the tip that ours does not accept, on values of which only a run knows what they are."""
         theirs = found.after.definition
         named = [site.location for site in self._find_refusing(place, ours, found, problems)]
-        if named or ours.name == _MAKE or theirs is None:
+        if named or theirs is None:
             return tuple(named)
-        runs, tip = ours.name == _RUN, self._comparer.tip
+        runs, tip, calls = ours.name == _RUN, self._comparer.tip, self._read_slots(1)
         if runs and place.slots - {SPECIFIED}:
             return ()  # it stands where we say
-        calls = self._read_slots(1)
-        reaching = calls if runs else [one for one in calls if one.slot == ours.name and reaches(one, place, tip)]
+        if ours.name == _MAKE:
+            reaching = calls
+        elif runs:
+            reaching = [one for one in calls if not check_call(one.shape, theirs.parameters or (), bound=True)]
+        else:
+            reaching = [one for one in calls if one.slot == ours.name and reaches(one, place, tip)]
         refused = {problem.argument for problem in problems}
-        sites = find_refusing(reaching, ours.parameters or (), theirs.parameters or (), refused, TELLING if runs else 1)
+        sites = find_refusing(
+            reaching,
+            ours.parameters or (),
+            theirs.parameters or (),
+            refused,
+            TELLING if runs or ours.name == _MAKE else 1,
+        )
         return tuple(site.location for site in sites)
 
     def _find_slotted(self, place: Place, ours: Definition, found: Comparison, side: int) -> tuple[Location, ...]:
