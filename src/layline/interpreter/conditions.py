@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import re
 import threading
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from layline.interpreter.config_paths import Roots, read_chain
 from layline.interpreter.inner import find_parts, walk
-from layline.interpreter.needs import say_need
+from layline.interpreter.needs import classify, say_need
 from layline.interpreter.values import (
     FALSE,
     RAISES,
@@ -61,8 +60,6 @@ _OPERATORS = {
 }
 _DESCRIBED = (Unknown, Partial, Table, Made, Source)
 """Values that nobody writes in a test."""
-_VERSION = re.compile(r"version|_min_|_ge_|_below|_above|packaging", re.IGNORECASE)
-_PLATFORM = re.compile(r"cuda|hip|rocm|xpu|npu|gpu|device|platform|arch|sys\.version_info|is_available", re.IGNORECASE)
 
 
 class _Known(threading.local):
@@ -323,9 +320,9 @@ class Reader:
             case Called(callee=Outside(path="builtins.hasattr"), arguments=(owner, name, *_)) if not read_chain(owner):
                 yield f"attr:{self.show(owner)}.{self.show(name).strip(chr(39))}"
             case Called(callee=Outside(path=path)) if not path.startswith("builtins."):
-                yield f"{_classify(path)}:{self.show(value)}"
+                yield f"{classify(path)}:{self.show(value)}"
             case Outside(path=path) if not path.startswith(("builtins.", "operator.")):
-                yield f"{_classify(path)}:{path}"
+                yield f"{classify(path)}:{path}"
             case Member() | Element() if read_chain(value):
                 yield f"context:{'.'.join(read_chain(value) or ())}"
             case Items() | Table():
@@ -391,9 +388,3 @@ class Reader:
             case Unknown(why=why):
                 return f"<{why}>"
         return f"<{type(value).__name__.lower()}>"
-
-
-def _classify(path: str) -> str:
-    if _VERSION.search(path):
-        return "version"
-    return "platform" if _PLATFORM.search(path) else "call"

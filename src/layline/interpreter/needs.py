@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from layline.interpreter.inner import walk
@@ -10,6 +11,11 @@ from layline.interpreter.versions import METADATA
 
 _LONGEST = 200
 """A need told in more characters is shortened."""
+_VERSION = re.compile(r"version|_min_|_ge_|_below|_above|packaging", re.IGNORECASE)
+_PLATFORM = re.compile(
+    r"cuda|rocm|gpu|device|platform|sys\.version_info|is_available|(?<![a-z])(?:hip|xpu|npu|arch)(?![a-z])",
+    re.IGNORECASE,
+)
 _COMPARISONS = frozenset({"==", "!=", "<", "<=", ">", ">="})
 
 
@@ -40,3 +46,10 @@ def _find_packages(value: Value) -> Iterator[str]:
 
 def _no(_: Value) -> bool:
     return False
+
+
+def classify(path: str) -> str:
+    """What kind of thing is asked for, by the words of its path."""
+    if _VERSION.search(path):
+        return "version"
+    return "platform" if _PLATFORM.search(path) else "call"

@@ -384,8 +384,8 @@ def name_owner(owner: Value) -> str:
         case Element(owner=Called(callee=Outside(path=path))) if path.endswith(".__subclasses__"):
             return f"every subclass of {path.removesuffix('.__subclasses__')}"
         case Member(owner=inner, name="__class__") | Called(callee=Outside(path="builtins.type"), arguments=(inner,)):
-            spelled = spell_object(inner)
-            return f"the class of `{spelled}`, {_AT_RUN_TIME}" if spelled else f"the class of {_AT_RUN_TIME}"
+            spelled = None if isinstance(inner, Called) else spell_object(inner)
+            return f"the class of `{spelled}`, {_AT_RUN_TIME}" if spelled else f"the class of {name_owner(inner)}"
         case Called(callee=Outside(path=path), arguments=arguments) if not path.startswith("builtins."):
             texts = [repr(v.value) for v in arguments if isinstance(v, Literal) and isinstance(v.value, str)]
             return f"what {path}({', '.join(texts[:2]) or '…'}) returns"

@@ -10,6 +10,7 @@ from layline.core.evidence import Severity
 from layline.core.listing import Diagnostic, Group, Listing
 from layline.core.patch import Holder, Style, TargetKind
 from layline.core.prose import count, verb
+from layline.patches.guards.chosen import AS_IT_WAS
 from layline.patches.guards.show import show_both
 from layline.patches.report import describe_change, describe_closing, find_shared_targets, is_on_object
 from layline.patches.wanted import DEAD, NEVER_ACTIVE, find_warnings
@@ -17,6 +18,8 @@ from layline.patches.wanted import DEAD, NEVER_ACTIVE, find_warnings
 if TYPE_CHECKING:
     from layline.core.patch import Effect, Inventory, Patch
 
+_LONGEST = 200
+"""A condition is shown up to here; the JSON and `patches show` tell the whole."""
 _RULED_OUT = "the tests before this line rule it out"
 _UPSTREAM, _OTHER, _SETTING, _UNNAMED = "upstream", "other", "setting", "unnamed"
 
@@ -134,8 +137,10 @@ def _describe(effect: Effect) -> str:
 
 def _condition(effect: Effect, patch: Patch | None) -> str:
     both = show_both(effect, patch)
-    rest = f", else {effect.otherwise}" if effect.otherwise else ""
-    return f"when {both}{rest}" if both else ""
+    if len(both) > _LONGEST:
+        both = f"{both[:_LONGEST].rpartition(' ')[0]} … (`patches show {patch.id if patch is not None else effect.id}` tells all)"
+    rest = "; else the original stays" if effect.otherwise == AS_IT_WAS else f", else {effect.otherwise}"
+    return f"when {both}{rest if effect.otherwise else ''}" if both else ""
 
 
 def _warn(effect: Effect, patch: Patch | None) -> Diagnostic:

@@ -108,7 +108,7 @@ def build_plan(
             else f"Constraint: {show_guard(patch.guard)}."
         ),
         *(f"Constraint: {need}." for need in patch.guard.other),
-        _describe_installing(patch),
+        describe_installing(patch),
         *(f"Look at: {problem}." for problem in found.problems),
     ]
     if len(consumers) > _MOST:
@@ -121,10 +121,19 @@ def build_plan(
     return Section(title="Porting plan", blocks=tuple(blocks))
 
 
-def _describe_installing(patch: Patch) -> Inline:
+def describe_installing(patch: Patch) -> Inline:
     if is_effect_id(patch.id):
         if not patch.handler:
             return "Make the assignment before upstream uses the name."
+        if all(effect.moment is Moment.TRANSIENT for effect in patch.effects):
+            around = Cell(f"with {patch.handler}(…):", code=True)
+            return (
+                "It is undone when ",
+                Cell(patch.handler, code=True),
+                " ends: run what uses the name inside it (",
+                around,
+                ").",
+            )
         return ("Call ", Cell(f"{patch.handler}()", code=True), " before upstream uses the name.")
     return (
         "Either rebind directly (",

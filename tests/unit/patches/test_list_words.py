@@ -1,0 +1,84 @@
+"""How the list says a long condition, another value, a class that only a run knows, and what a test needs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from layline.core.evidence import Location
+from layline.core.patch import Effect, Moment, Patch, Style
+from layline.interpreter.needs import classify
+from layline.patches.list_lines import build_listing
+from layline.patches.port.plan import describe_installing
+from layline.render.inline import plain
+from snippets import read_files
+
+NEEDS = [
+    # path, what it asks for
+    ("re.search", "call"),
+    ("own.membership", "call"),
+    ("own.read_input", "call"),
+    ("own.is_npu", "platform"),
+    ("torch.version.hip", "version"),
+    ("own.get_arch", "platform"),
+    ("torch.cuda.is_available", "platform"),
+]
+
+
+@pytest.mark.parametrize(("path", "expected"), NEEDS)
+def test_what_a_call_asks_for(path: str, expected: str) -> None:
+    assert classify(path) == expected
+
+
+LONG = " and ".join(f"check_number_{number}(model)" for number in range(20))
+TAILS = [
+    # body below `import up.a as m`, the end of its line
+    (
+        f"def go(model):\n    if {LONG}:\n        m.f = print\n",
+        "check_number_6(model) and … (`patches show ID` tells all)",
+    ),
+    (
+        "def g(): pass\ndef go(fast):\n    f = m.f\n    if fast:\n        f = g\n    m.f = f\n",
+        "when fast; else the original stays",
+    ),
+]
+
+
+@pytest.mark.parametrize(("source", "expected"), TAILS)
+def test_conditions_in_the_list(tmp_path: Path, source: str, expected: str) -> None:
+    inventory = read_files(tmp_path, {"own/boot.py": f"import up.a as m\n{source}"})
+    [told] = [item for group in build_listing(inventory, "own", "up").groups for item in group.items]
+    [stray] = inventory.unregistered
+    assert told.tail.endswith(expected.replace("ID", stray.effect.id))
+
+
+def test_the_class_of_what_a_call_returns(tmp_path: Path) -> None:
+    source = "import up.a as m\ndef g(self): pass\ndef go(x):\n    m.attach(x).__class__.forward = g\n"
+    [stray] = read_files(tmp_path, {"own/boot.py": source}).unregistered
+    assert stray.effect.reason == "`forward` of the class of what up.a.attach(…) returns"
+
+
+INSTALLING = [
+    (Moment.INSTALL, "Call go() before upstream uses the name."),
+    (Moment.TRANSIENT, "It is undone when go ends: run what uses the name inside it (with go(…):)."),
+]
+
+
+@pytest.mark.parametrize(("moment", "expected"), INSTALLING)
+def test_how_a_patch_is_installed(moment: Moment, expected: str) -> None:
+    place = Location("own/boot.py", 3)
+    effect = Effect(
+        style=Style.BINDING_REPLACEMENT, target="up.a.f", replacement="own.g", location=place, moment=moment
+    )
+    patch = Patch(
+        id="e-1234567",
+        backend=None,
+        phase=None,
+        priority=None,
+        location=place,
+        handler="go",
+        handler_lines=(3, 3),
+        effects=(effect,),
+    )
+    assert plain(describe_installing(patch)) == expected
