@@ -38,6 +38,8 @@ class Write(Event):
     """Where each caller stood, and the function it was in, outermost first."""
     chosen: tuple[Value, ...] = ()
     """Those of `when` that only decide which object is written to; the write itself happens either way."""
+    own: tuple[Value, ...] = ()
+    """Those of `when` that the writing function asks itself."""
     node: ast.AST | None = None
     """What is written: the attribute, the item, or the call of `setattr`."""
     given: tuple[Value, ...] = ()

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from layline.interpreter.branches import restrict
 from layline.interpreter.modules import Scope
 from layline.interpreter.values import (
     Argument,
@@ -60,18 +61,34 @@ def _join(owner: str | None, rest: str) -> str | None:
     return text if text is None or len(text) <= _LONGEST else None
 
 
-def find_classes(owner: Value, tests: Iterable[Value]) -> list[Value]:
+def find_classes(owner: Value, tests: Iterable[Value], chosen: tuple[Value, ...] = ()) -> list[Value]:
     """The classes an object is one of, by its making or by a test on the way: Outside or Class values."""
     made = class_of(owner)
-    if made is not None:
-        return [made]
-    asked = list(tests)
+    return [made] if made is not None else find_tested(owner, tests, chosen)
+
+
+def find_tested(owner: Value, tests: Iterable[Value], chosen: tuple[Value, ...] = ()) -> list[Value]:
+    """The classes that a test on the way tells, the one asked last; of those that choose the object (`chosen`, the last
+    of `tests`) the inner came first.
+    """
+    known = tuple(tests)
+    asked = [*reversed(chosen), *known[: len(known) - len(chosen)]]
     for find in (_find_equal, _find_asked):  # the very class tells more than one above it
-        for test in asked:
-            found = list(find(owner, test))
+        for test in reversed(asked):
+            found = list(find(owner, _restrict(test, known)))
             if found:
                 return [kind for kind in found if isinstance(kind, Outside | Class)]
     return []
+
+
+def _restrict(test: Value, known: tuple[Value, ...]) -> Value:
+    """A test of one of several objects, as a test of the one that is meant here."""
+    match test:
+        case Called(callee=callee, arguments=(Choice() as asked, kinds)):
+            return Called(callee, (restrict(asked, known), kinds))
+        case Test(operator="and" | "or" as operator, operands=operands):
+            return Test(operator, tuple(_restrict(operand, known) for operand in operands))
+    return test
 
 
 def find_class_name(owner: Value, tests: Iterable[Value]) -> str | None:

@@ -238,6 +238,7 @@ class Writes(Machine):
             when=self.conditions(),
             trail=self.trail(),
             chosen=tuple(self.chosen),
+            own=tuple(test for test, _ in self.frame.conditions),
             node=node,
         )
         if value is not None and self._puts_back(event):

@@ -42,6 +42,26 @@ class P(Base):
         [(4, "transient")],
     ),
     (
+        "kept in the constructor, set and put back by one method",
+        """
+def make(owner, old):
+    def step(*args):
+        owner.called = True
+        return old(*args)
+    return step
+class P(Base):
+    def __init__(self, model):
+        self._model = model
+        self._old = self._model.step
+        self._new = make(self, self._model.step)
+    def run(self):
+        self._model.step = self._new
+        self._model.fit()
+        self._model.step = self._old
+""",
+        [(12, "transient")],
+    ),
+    (
         "each layer",
         """
 class P(Base):

@@ -8,17 +8,20 @@ from typing import TYPE_CHECKING, Any
 
 from layline.core.condition import ALWAYS, NEVER, Condition, ConditionKind, combine, negate, say
 from layline.core.evidence import Location
+from layline.core.patch import Holder
 from layline.interpreter.condition_reader import tell_condition
 from layline.interpreter.conditions import Reader, is_vague, simplify
 from layline.interpreter.config_paths import Roots
 from layline.interpreter.events import Call, Write
 from layline.interpreter.inner import walk
 from layline.interpreter.line_tests import find_body, find_chain, find_line_tests, read_caller_tests, read_line_tests
+from layline.interpreter.objects import class_of, find_tested
 from layline.interpreter.prefilter import find_handed, look_at
 from layline.interpreter.values import (
     FALSE,
     TRUE,
     UNREACHED,
+    Called,
     Choice,
     Class,
     Inside,
@@ -52,7 +55,7 @@ def find_listed(event: Event, place: Location, *, is_named: bool = True) -> tupl
     above. Of an object without a name it is the nearest call.
     """
     trail: tuple[tuple[Location, Any], ...] = getattr(event, "trail", ())
-    while len(trail) > 1 and look_at(trail[-1][1]).is_helper and _is_decided(event, trail[-1][1], place):
+    while len(trail) > 1 and _is_decided(event, trail[-1][1], place, is_named=is_named):
         left, trail = trail[-1][1], trail[:-1]
         place = trail[-1][0]
         if not is_named and trail[-1][1] is not left:
@@ -68,13 +71,24 @@ def find_caller(event: Event) -> Location | None:
     return trail[-2][0] if event.at.line in find_handed(trail[-1][1]).owner else None
 
 
-def _is_decided(event: Event, helper: Any, place: Location) -> bool:
-    """A parameter gives the name or the value, or an object whose name the caller knows."""
-    handed = find_handed(helper)
+def _is_decided(event: Event, helper: Any, place: Location, *, is_named: bool) -> bool:
+    """A parameter gives the name or the value, or an object whose name or class the caller knows."""
+    handed, seen = find_handed(helper), look_at(helper)
+    if not seen.is_helper or _is_made_by(event, seen.calls):
+        return False
     if not isinstance(event, Write) or place.line in (handed.rest if place == event.at else handed.passed):
         return True
     named = any(isinstance(owner, Outside | Class | Inside) for owner in find_alternatives(event.owner))
-    return named and place == event.at and place.line in handed.owner
+    told = named or (is_named and not find_tested(event.owner, event.own, event.chosen))
+    return told and place == event.at and place.line in handed.owner
+
+
+def _is_made_by(event: Event, calls: frozenset[str]) -> bool:
+    """The object written to is made in this very function, whatever its parameters are."""
+    match event:
+        case Write(owner=Called(callee=Outside(path=path)) as owner) if class_of(owner) is not None:
+            return path.rpartition(".")[2] in calls
+    return False
 
 
 class Ways:
@@ -121,8 +135,9 @@ class Ways:
         """What decides that it is this target, of several the line may mean."""
         tests: list[Value] = []
         match event:
-            case Write(chosen=chosen):
-                if len(self._seen.get(_key(event), ())) <= 1:
+            case Write(chosen=chosen, owner=owner):
+                is_tested = effect.holder is Holder.OBJECT and class_of(owner) is None
+                if len(self._seen.get(_key(event), ())) <= 1 and not is_tested:  # by a test: its class says which
                     tests += chosen
                 tests += _find_tests(event.name, effect.target or "")
             case Call(arguments=arguments, keywords=keywords):
@@ -141,9 +156,7 @@ class Ways:
         if _is_short(found) and not is_vague(value):
             return found
         written = self._installer.machine.read_written(test)
-        return (
-            written if written is not None and _is_short(written, 6) else say("tests before this line choose the value")
-        )
+        return written if written is not None and _is_short(written, 6) else say("earlier lines choose this value")
 
     def _say(self, test: Value) -> Condition | None:
         value = simplify(test)

@@ -33,6 +33,7 @@ from layline.interpreter.values import (
     find_order,
 )
 from layline.patches.idioms.attributes import is_kept_original, is_loaded_module
+from layline.patches.idioms.kept import find_kept
 from layline.patches.installer import Installer, Known, MemberKind, moment_of, name_owner
 from layline.source.names import longest_root
 
@@ -60,6 +61,7 @@ def find_instance_bindings(event: Event, installer: Installer) -> Iterator[Effec
         or not isinstance(event.owner, Argument | Member | Element | Called | Unknown)
     ):
         return
+    event = replace(event, value=find_kept(event.value, installer.machine))
     name = text_of(event.name)
     if name is None:
         yield from _find_nameless(event, installer)
@@ -87,7 +89,7 @@ def _tell(event: Write, name: str, installer: Installer) -> Iterator[Effect]:
     made = class_of(owner)
     if isinstance(made, Outside) and (made.path.partition(".")[0] in sys.stdlib_module_names or _is_any(made)):
         return  # a stand-in or an empty container we made ourselves: `SimpleNamespace()`, `nn.Module()`
-    known = find_classes(event.owner, event.when) or find_said(owner, installer.machine)
+    known = find_classes(event.owner, event.when, event.chosen) or find_said(owner, installer.machine)
     if len(known) > 1 and any(map(_is_any, known)):
         known = []  # it may be an object of nearly every class: `model: PreTrainedModel | Adapted`
     classes = [kind for kind in known if not _is_vague(kind, name, installer)]

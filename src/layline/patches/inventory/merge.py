@@ -21,9 +21,10 @@ def settle(
     `enclose` names what is around a line, `tells` whether a row without a target is listed.
     """
     ordered = sorted(items, key=_order)
-    told = {find_helper(item) for item in ordered if item.effect.target}
+    left = _find_open(ordered)
+    told = {find_helper(item) for item in ordered if item.effect.target and find_helper(item) not in left}
     placed = sorted((_place(item, told, enclose) for item in ordered), key=_order)
-    return list(_drop_marks(list(_drop_restores(list(_drop_copies(placed, told, tells))))))
+    return list(_drop_marks(list(_drop_restores(list(_drop_copies(placed, told, left, tells))))))
 
 
 def _place(item: Unregistered, told: set[str], enclose: Callable[[Effect], str | None]) -> Unregistered:
@@ -35,6 +36,22 @@ def _place(item: Unregistered, told: set[str], enclose: Callable[[Effect], str |
         return replace(item, effect=replace(effect, called_at=None))
     moved = list_at_call(replace(effect, called_at=None), effect.called_at)
     return replace(item, effect=moved, within=enclose(moved) or item.within)
+
+
+def _find_open(items: list[Unregistered]) -> set[str]:
+    """Lines of helpers that are told where they stand, too: one caller knows the class of its object, another does
+    not.
+    """
+    named = [item for item in items if find_helper(item) and item.effect.target]
+    calls = {(find_helper(item), item.effect.location) for item in named}
+    objects = {find_helper(item) for item in named if item.effect.holder is Holder.OBJECT}
+    objects -= {find_helper(item) for item in named if item.effect.holder is not Holder.OBJECT}
+    others: set[str] = set()
+    for item in (item for item in items if item.effect.target is None):
+        helper, effect = find_helper(item), item.effect
+        place, call = (helper, effect.location) if helper else (str(effect.location), effect.called_at)
+        others |= {place} if call is not None and (place, call) not in calls else set()
+    return objects & others
 
 
 def list_at_call(effect: Effect, caller: Location) -> Effect:
@@ -57,12 +74,16 @@ def drop_handed(items: list[Unregistered], handed: frozenset[str]) -> list[Unreg
 
 
 def _drop_copies(
-    ordered: list[Unregistered], told: set[str], tells: Callable[[Effect], bool]
+    ordered: list[Unregistered], told: set[str], left: set[str], tells: Callable[[Effect], bool]
 ) -> Iterator[Unregistered]:
     named = {item.effect.location for item in ordered if item.effect.target}
     listed = [item for item in ordered if not find_helper(item) and (item.effect.target or tells(item.effect))]
     plain = {_describe(item, str(item.effect.location)) for item in listed}
-    decided = {find_helper(item) for item in ordered if _describe(item, find_helper(item)) not in plain}
+    decided = {
+        find_helper(item)
+        for item in ordered
+        if _describe(item, find_helper(item)) not in plain and find_helper(item) not in left
+    }
     seen: set[tuple[object, ...]] = set()
     for item in ordered:
         effect, helper = item.effect, find_helper(item)

@@ -58,8 +58,14 @@ def find_put_back(owner: ast.ClassDef) -> PutBack:
     kept = {(one.target, one.value): one.method for one in found}
     back = [one for one in found if kept.get((one.value, one.target), one.method) != one.method]
     restored = {(kept[(one.value, one.target)], one.target) for one in back if one.method not in _ENDS}
+    ends = {(one.method, one.target): one.line for one in back}
     restores = frozenset(one.line for one in back)
-    swaps = (one.line for one in found if (one.method, one.target) in restored and one.line not in restores)
+    swaps = (
+        one.line
+        for one in found
+        if one.line not in restores
+        and ((one.method, one.target) in restored or one.line < ends.get((one.method, one.target), 0))
+    )
     return PutBack(frozenset(swaps), restores)
 
 
