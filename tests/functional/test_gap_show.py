@@ -132,6 +132,20 @@ def test_a_pin_on_a_branch_of_upstream_is_no_warning(tmp_path: Path, ref: str | 
     assert said in layline("gap", "show", "keel", "--date", "2026-01-05", cwd=tmp_path).out
 
 
+def test_all_backends_in_one_table(tmp_path: Path) -> None:
+    make_layered(tmp_path)
+    more = '\n[backends.rope]\npin = { revision = "v1.0" }\nobjects = "upstream"\n'
+    lost = '\n[backends.lost]\npin = { revision = "v1.0" }\nobjects = "nowhere"\n'
+    (tmp_path / "layline.toml").write_text(CONFIG + more + lost)
+    told = layline("gap", "show", "--all", "--date", "2026-01-05", cwd=tmp_path)
+    assert told.code == 0, told.err
+    assert [line.split()[0] for line in told.out.splitlines() if " 2026-01-02 " in line] == ["Keel", "rope"]
+    assert "backend lost" in told.out
+    data = layline("gap", "show", "--all", "--format", "json", "--date", "2026-01-05", cwd=tmp_path).json
+    assert [one["behind"] for one in data["backends"]] == [2, 2]
+    assert [one["what"] for one in data["skipped"]] == ["backend lost"]
+
+
 def test_rules_for_auditors_stand_behind_evidence(tmp_path: Path) -> None:
     make_layered(tmp_path)
     told = layline("gap", "show", "keel", "--evidence", "--date", "2026-01-05", cwd=tmp_path).out

@@ -9,7 +9,12 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
     "doctor": ("doctor", "doctor --pins"),
     "schema": ("schema config", "schema config -o layline.schema.json"),
     "gap": ("gap show", "gap report --all"),
-    "gap show": ("gap show keel", "gap show keel --to v1.2.0 --evidence", "gap show --fail-on 'behind>200'"),
+    "gap show": (
+        "gap show keel",
+        "gap show --all",
+        "gap show keel --to v1.2.0 --evidence",
+        "gap show --fail-on 'behind>200'",
+    ),
     "gap report": ("gap report keel", "gap report --all --fetch"),
     "gap verify": ("gap verify",),
     "gap audit": ("gap audit docs/backend-gap/dashboard-data/reports/keel-upstream-main.json",),

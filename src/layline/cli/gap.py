@@ -29,6 +29,7 @@ def gap() -> None:
 
 @gap.command("show")
 @backend_argument
+@click.option("--all", "every", is_flag=True, help="One line for each backend.")
 @to_option
 @at_option
 @worktree_option
@@ -47,6 +48,7 @@ def gap() -> None:
 @config_option
 def gap_show(
     backend: str | None,
+    every: bool,
     to: str | None,
     at: str,
     worktree: bool,
@@ -65,11 +67,16 @@ def gap_show(
     from layline.app import gap as app_gap
     from layline.workspace.open import fetch_backend, open_workspace
 
+    if backend is not None and every:
+        raise click.UsageError("Name one backend or use --all, not both.")
     workspace = open_workspace(config, at=at, worktree=worktree)
-    key = workspace.settings.choose(backend)
-    if fetch:
+    chosen = workspace.settings.backends if every else (workspace.settings.choose(backend, or_else=", or use --all"),)
+    for key in chosen if fetch else ():
         fetch_backend(workspace, key)
-    answer = app_gap.gap_show(workspace, key, to=to, today=today, fail_on=fail_on)
+    if every:
+        answer = app_gap.gap_show_all(workspace, to=to, today=today, fail_on=fail_on)
+    else:
+        answer = app_gap.gap_show(workspace, next(iter(chosen)), to=to, today=today, fail_on=fail_on)
     if not evidence:
         told = answer.report
         answer = replace(answer, report=replace(told, meta=told.meta[:1], sections=told.sections[:1]))

@@ -55,6 +55,14 @@ class Gap(OfCommit):
     repositories: Repositories
 
 
+class AllGaps(OfCommit):
+    """`gap show --all`."""
+
+    schema: Literal["layline.gap/1"]
+    backends: list[Gap]
+    skipped: list[Skipped]
+
+
 class WrittenFile(TypedDict):
     path: str
     changed: bool

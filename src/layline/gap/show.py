@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import date
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from layline import codec
-from layline.core.evidence import Alert, Evidence, Fact, Severity
-from layline.core.report import Cell, Paragraph, Report, Section, Table
+from layline.core.evidence import Alert, Evidence, Fact, Severity, Skipped, encode_skipped
+from layline.core.report import Answer, Cell, Paragraph, Report, Section, Table
 from layline.errors import ConfigError
 from layline.gap.endpoints import Endpoints
 from layline.git import DIFF_RULE, DIFF_SETTINGS
@@ -178,6 +179,36 @@ def build_report(
             Section(title="Evidence", blocks=(Table(columns=("what", "command", "in a clone of"), rows=evidence),)),
         ),
     )
+
+
+def join_gaps(workspace: Workspace, found: list[Answer], skipped: list[Skipped]) -> Answer:
+    """One row for each backend; what each answer warns of, with its name."""
+    gaps = [cast("answers.Gap", one.data) for one in found]
+    rows = tuple(
+        (
+            workspace.label(gap["backend"]),
+            gap["pin"]["commit"][:12],
+            gap["pin"]["date"],
+            *(str(gap[name]) for name in ("behind", "ahead", "files", "age_days")),
+            gap["tip"]["commit"][:12],
+        )
+        for gap in gaps
+    )
+    columns = ("backend", "pin", "pin date", "behind", "ahead", "files changed", "age in days", "tip")
+    alerts = tuple(
+        replace(alert, message=f"{workspace.label(gap['backend'])}: {alert.message}")
+        for gap, one in zip(gaps, found, strict=True)
+        for alert in one.report.alerts
+    )
+    data: answers.AllGaps = {"schema": "layline.gap/1", "backends": gaps, "skipped": encode_skipped(skipped)}
+    report = Report(
+        title="The gap of all backends",
+        meta=found[0].report.meta,
+        alerts=alerts,
+        sections=(Section(title="", blocks=(Table(columns=columns, rows=rows, numeric=frozenset(range(3, 7))),)),),
+        skipped=tuple(skipped),
+    )
+    return Answer(report=report, data=data, needs_person=any(one.needs_person for one in found))
 
 
 def _show_value(fact: Fact[Any]) -> str | Cell:

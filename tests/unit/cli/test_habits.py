@@ -140,7 +140,7 @@ def test_version_help_quiet_and_verbose(sample: Sample) -> None:
 def test_labels_are_names_and_the_only_backend_need_not_be_named(sample: Sample, tmp_path: Path) -> None:
     assert layline("gap", "show", "KEEL", "--format", "json", cwd=sample.harbor).json["backend"] == "keel"
     told = layline("gap", "show", cwd=sample.harbor)
-    assert (told.code, "Name one of keel, spar, rivet." in told.err) == (2, True)
+    assert (told.code, "Name one of keel, spar, rivet, or use --all." in told.err) == (2, True)
     config = (sample.harbor / "layline.toml").read_text()
     alone = config[: config.index("[backends.spar]")].replace("../", f"{sample.root}/")
     (tmp_path / "layline.toml").write_text(alone.replace("[project]", f'[project]\ngit = "{sample.harbor}"', 1))

@@ -185,9 +185,17 @@ def test_a_patched_class_of_which_no_object_is_made_by_name_is_told(
         "class Turner:\n    def turn(self, x):\n        total = x\n        for y in range(x):\n            total += y\n"
     )
     user = "from up.{} import Turner\n\n\ndef build():\n    return {}\n"
-    old = {"up/__init__.py": "", "up/old.py": body, "up/user.py": user.format("old", "Turner(1)")}
+    old: dict[str, str | bytes | None] = {
+        "up/__init__.py": "",
+        "up/old.py": body,
+        "up/user.py": user.format("old", "Turner(1)"),
+    }
     pin = upstream.commit("pin", old)
-    moved = {"up/old.py": None, "up/new.py": body, "up/user.py": user.format("new", made)}
+    moved: dict[str, str | bytes | None] = {
+        "up/old.py": None,
+        "up/new.py": body,
+        "up/user.py": user.format("new", made),
+    }
     tip = upstream.commit("tip", moved)
     found = successors(upstream, pin, tip, "up.old.Turner", patched)
     assert [one.is_unmade for one in found] == ([True] if unmade else [])
