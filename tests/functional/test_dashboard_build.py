@@ -171,6 +171,7 @@ def test_a_heavy_evidence_file_never_stops_the_site(project: Path, size: int, le
 
 
 def test_without_the_maker_of_pdfs_the_way_round_is_named(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("LAYLINE_CACHE", str(project.parent / "empty"))
     monkeypatch.setitem(sys.modules, "typst", None)
     done = build(project)
     assert done.code == 2

@@ -170,7 +170,7 @@ def test_bad_requests_are_errors_not_crashes(agent: Agent, tool: str, arguments:
 
 def test_an_argument_error_says_what_to_write_instead(agent: Agent) -> None:
     said = agent.call("patches", {"backend": "keel", "severity": "bad"}).content[0].text
-    assert "`severity` is 'bad'. Hint: It is one of breaks, look, ok." in said
+    assert "`severity` is 'bad'. Hint: It is one of error, warning, note, breaks, look, ok." in said
     said = agent.call("patches", {"ask": "show"}).content[0].text
     assert "`patch` is needed for this question. Hint: Its id, the upstream name it replaces, or file:line" in said
 

@@ -95,8 +95,8 @@ _KINDS = (*(kind.value for kind in DriftKind), *ELSEWHERE, DEAD, NEVER_ACTIVE)
 PATCHES = Tool(
     name="patches",
     says=(
-        "Monkey patches of a backend, registered or not. ask=list: what each replaces or wraps, where, when it is on. "
-        "drift: which break at an upstream ref, worst first. show, diff, port: one patch in depth, upstream then and "
+        "Monkey patches of a backend. ask=list: what each replaces or wraps, where, when it is on. "
+        "drift: which break at an upstream ref. show, diff, port: one patch in depth, upstream then and "
         "now "
         "beside ours, a plan to bring it elsewhere. find: a word in ids, targets, conditions, config keys. retarget: "
         "the "
@@ -123,7 +123,7 @@ PATCHES = Tool(
         Input(name="target", says="list, drift: only targets with this in their name; * matches."),
         Input(name="kind", says="list, drift: only this kind.", choices=_KINDS),
         Input(name="certain", says="list, drift: only what is certain, or not.", kind="boolean"),
-        Input(name="phase", says="list: only this phase of the registry."),
+        Input(name="phase", says="list: only this phase."),
         Input(name="culprits", says="drift: name the upstream commit of each row.", kind="boolean", default=False),
         TO,
         AT,
