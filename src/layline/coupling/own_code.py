@@ -61,9 +61,9 @@ def read_running(ours: Tree, roots: tuple[str, ...], ground: RefKnowledge) -> Ru
 
 
 def find_version(upstream: Repository, commit: str, packages: tuple[str, ...]) -> str | None:
-    """What upstream calls itself at a commit."""
+    """What upstream calls itself at a commit; how many commits after a tag it is decides nothing, and changes daily."""
     found = read_version(upstream, commit, packages)
-    return found.text if found is not None else None
+    return re.sub(r"\.dev\d+$", ".dev0", found.text) if found is not None else None
 
 
 def find_running(upstream: Repository, commit: str, packages: tuple[str, ...]) -> str | None:

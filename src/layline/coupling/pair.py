@@ -161,7 +161,7 @@ class Pair:
         return Sight(tree, roots, open_cache(analyser=FACTS))
 
     def open_memos(self, kind: str, *inputs: object) -> Memos:
-        """What is kept of our files depends on our settings, all pins, the pin's commit and the version at the tip; each
+        """What is kept of our files depends on our settings, all pins, the pin's commit and both versions; each
         part says what else, and notes what it reads of the tip.
         """
         workspace, tree = self.workspace, self.workspace.tree
@@ -173,7 +173,7 @@ class Pair:
             for path, name in names.items()
             if name and longest_root(name, self.settings.packages)
         ]
-        given = (workspace.settings, find_pins(workspace), self.backend, self.pin, self.versions[1], *inputs)
+        given = (workspace.settings, find_pins(workspace), self.backend, self.pin, self.versions, *inputs)
         # more history may come to a shallow clone, and with it other culprits
         return Memos() if self.upstream.is_shallow else open_memos(kind, *given, tops, shared, own)
 

@@ -145,6 +145,8 @@ def _steps(gap: Gap, shown: list[int]) -> tuple[Inline, ...]:
 def _version(side: Side) -> Inline:
     if side.version is None:
         return "none declared"
+    if side.version.evidence.path is None:
+        return f"{side.version.text}, by its tags"
     place = evidence_cell(side.version.evidence)
     return (f"{side.version.text}, in ", place if isinstance(place, Cell) else Cell(str(place)))
 

@@ -16,14 +16,14 @@ _MOST_BRANCHES = 8
 """Of so many branches the version is read, the newest first."""
 
 
-def nearest_tag(repository: Repository, commit: str) -> tuple[str, int] | None:
+def nearest_tag(repository: Repository, commit: str, wanted: Callable[[str], bool] = bool) -> tuple[str, int] | None:
     """The tag on the fewest commits before `commit` and how many there are; ties go to the later name."""
-    tags = repository.refs("refs/tags")
-    if not tags:
-        return None
     by_commit: dict[str, list[str]] = {}
-    for name, oid in tags.items():
-        by_commit.setdefault(oid, []).append(name.removeprefix("refs/tags/"))
+    for name, oid in repository.refs("refs/tags").items():
+        if wanted(bare := name.removeprefix("refs/tags/")):
+            by_commit.setdefault(oid, []).append(bare)
+    if not by_commit:
+        return None
     if commit in by_commit:
         return max(by_commit[commit]), 0
     reachable = _reachable(repository, commit, set(by_commit))

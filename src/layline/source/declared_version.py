@@ -1,4 +1,4 @@
-"""The version a tree declares, and the file that declares it; nothing is imported or run."""
+"""The version a tree declares, and the file that declares it, or the tag; nothing is imported or run."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from layline.core.evidence import Evidence
 from layline.core.ours import is_packaged
+from layline.history.tags import is_version, nearest_tag
 from layline.source.parsing import PARSING
 from layline.source.setup_script import parse_setup_script
 
@@ -30,7 +31,7 @@ class Version:
 
 def read_version(repository: Repository, commit: str, packages: tuple[str, ...] = ()) -> Version | None:
     """The first declaration found, strongest first: build files and where they point, version files, the packages'
-    modules.
+    modules; the tag before it, where the build files leave the version to tags.
     """
     known = cache(lambda path: _read(repository, commit, path))
     for path, parse in _places(packages, known):
@@ -42,7 +43,31 @@ def read_version(repository: Repository, commit: str, packages: tuple[str, ...] 
         found = _from_module(known(path) or "")
         if found is not None:
             return _build(repository, commit, path, found)
-    return None
+    return _read_tagged(repository, commit) if _leaves_to_tags(known("pyproject.toml") or "") else None
+
+
+_TAGGERS = re.compile(r"(setuptools[-_.]scm|hatch[-_.]vcs)\b", re.IGNORECASE)
+"""What makes a version of git's tags when a package is built."""
+
+
+def _leaves_to_tags(pyproject: str) -> bool:
+    """`dynamic = ["version"]`, built with one of these."""
+    plain = _load_toml(pyproject)
+    needs = _table(plain, "build-system").get("requires", [])
+    named = any(_TAGGERS.match(str(need)) for need in (needs if isinstance(needs, list) else []))
+    return named and "version" in _table(plain, "project").get("dynamic", ())
+
+
+def _read_tagged(repository: Repository, commit: str) -> Version | None:
+    """As these programs count: the version of the tag, or on the way to the next one (`1.2.1.dev30` after `v1.2.0`)."""
+    found = nearest_tag(repository, commit, is_version)
+    named = re.search(r"\d[\w.!+]*$", found[0]) if found is not None else None
+    if found is None or named is None:
+        return None
+    version = re.fullmatch(r"(.*?)(\d+)", named[0])
+    text = named[0] if version is None or not found[1] else f"{version[1]}{int(version[2]) + 1}.dev{found[1]}"
+    command = f"git describe --tags --long --match '*[0-9]*' {commit}"
+    return Version(text=text, evidence=Evidence(repo=repository.name, commit=commit, command=command))
 
 
 def _read(repository: Repository, commit: str, path: str) -> str | None:

@@ -141,3 +141,31 @@ def test_versions_are_found_without_configured_packages(tmp_path: Path) -> None:
     version = read_version(open_repository(history.path), commit)
     assert version is not None
     assert version.text == "1.2.3"
+
+
+SCM = '[build-system]\nrequires = ["setuptools", "setuptools-scm>=8"]\n[project]\nname = "x"\ndynamic = ["version"]\n'
+TAGGED = [
+    # what it shows, pyproject.toml, tag of the first commit, its version, the version two commits later
+    ("a tag", SCM, "v1.2.0", "1.2.0", "1.2.1.dev2"),
+    ("a candidate", SCM, "v1.2.0rc1", "1.2.0rc1", "1.2.0rc2.dev2"),
+    ("a tag with a name before it", SCM, "core_v0.9", "0.9", "0.10.dev2"),
+    ("hatch", SCM.replace("setuptools-scm>=8", "hatch_vcs"), "2.0", "2.0", "2.1.dev2"),
+    ("no tag", SCM, None, None, None),
+    ("a tag without a version", SCM, "nightly", None, None),
+    ("nobody reads tags", SCM.replace("setuptools-scm>=8", "wheel"), "v1.2.0", None, None),
+]
+
+
+@pytest.mark.parametrize(("shows", "build", "tag", "first", "later"), TAGGED, ids=[row[0] for row in TAGGED])
+def test_a_version_that_is_left_to_tags(
+    tmp_path: Path, shows: str, build: str, tag: str | None, first: str | None, later: str | None
+) -> None:
+    history = History.start(tmp_path / "up")
+    commits = [history.commit("one", {"pyproject.toml": build, "x/__init__.py": ""})]
+    if tag is not None:
+        history.git("tag", tag)
+    commits += [history.commit(name, {f"x/{name}.py": ""}) for name in ("two", "three")]
+    repository = open_repository(history.path)
+    found = [read_version(repository, commit, ("x",)) for commit in (commits[0], commits[2])]
+    assert [one.text if one else None for one in found] == [first, later]
+    assert all("git describe" in str(one.evidence.command) for one in found if one)
