@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from layline.core.prose import count, listed, share
+from layline.core.prose import count, listed, share, verb
 from layline.core.report import Bullets, Cell, Paragraph, Section, Table
 from layline.gap import statements
 from layline.gap.breaks import count_touched, find_places
@@ -72,7 +72,11 @@ def _figures(gap: Gap) -> Table:
 def _relation(gap: Gap) -> str:
     if gap.distance.ahead == 0:
         return "the pin can move forward without a merge"
-    return "our own commits have to be carried over"
+    own, tag = f"{count(gap.distance.ahead, 'commit')} of", gap.pin.tag
+    off = f"{verb(gap.distance.ahead, 'is')} not on {gap.ref}"
+    if tag is not None and tag[1] == 0:
+        return f"the pin is the release {tag[0]}: {own} its branch {off}"
+    return f"{own} the pin {off}: upstream's on another branch, or yours to carry over"
 
 
 def _version_impact(gap: Gap) -> str:
