@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from layline.source.parsing import PARSING
+from layline.source.walking import walk
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,6 +17,16 @@ class SetupScript:
     keywords: tuple[ast.keyword, ...] = ()
     """`**name` and `**dict(…)` are spread out where they are literals."""
     names: dict[str, ast.expr] = field(default_factory=dict)
+    functions: dict[str, ast.FunctionDef] = field(default_factory=dict)
+
+    def find_texts(self, value: ast.expr) -> list[str]:
+        """Every literal text of an expression, and of the functions of the file that it calls."""
+        called = {
+            node.func.id for node in walk(value) if isinstance(node, ast.Call) and isinstance(node.func, ast.Name)
+        }
+        nodes = (value, *(function for name, function in self.functions.items() if name in called))
+        constants = (node.value for part in nodes for node in walk(part) if isinstance(node, ast.Constant))
+        return list(dict.fromkeys(text for text in constants if isinstance(text, str)))
 
     def look_up(self, value: ast.expr) -> ast.expr:
         """What a name of the file stands for; any other expression is itself."""
@@ -44,7 +55,8 @@ def parse_setup_script(text: str) -> SetupScript:
         if isinstance(target, ast.Name)
     }
     calls = (node for node in ast.walk(module) if isinstance(node, ast.Call) and _called(node) == "setup")
-    return SetupScript(tuple(keyword for call in calls for keyword in _spread(call, names)), names)
+    functions = {node.name: node for node in module.body if isinstance(node, ast.FunctionDef)}
+    return SetupScript(tuple(keyword for call in calls for keyword in _spread(call, names)), names, functions)
 
 
 def read_setup_name(text: str) -> str | None:

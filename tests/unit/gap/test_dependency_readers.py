@@ -126,6 +126,36 @@ def test_setup_py_is_parsed_not_run(tmp_path: Path) -> None:
     assert found.skipped == (Skipped("setup.py:7", "extra all is computed: `read('all.txt')`"),)
 
 
+READS_FILES = """\
+from setuptools import setup
+
+def needs():
+    def read(name):
+        return open("requirements/" + name).read().splitlines()
+    return read("cuda.txt") if is_cuda() else read("common.txt") if is_none() else read("rocm.txt")
+
+setup(name="up", install_requires=needs())
+"""
+
+
+def test_setup_py_names_the_files_it_reads(tmp_path: Path) -> None:
+    files = {
+        "setup.py": READS_FILES,
+        "requirements/common.txt": "numpy>=2\n",
+        "requirements/cuda.txt": "-r common.txt\ntorch==2.1\n",
+        "requirements/rocm.txt": "-r common.txt\ntorch==2.0\n",
+        "requirements/lint.txt": "ruff\n",
+    }
+    found = read_declarations(read(tmp_path, files))
+    told = [(one.name, one.spec, one.scope) for one in found.items if one.rank is Rank.METADATA]
+    assert told == [
+        ("numpy", ">=2", "runtime"),
+        ("torch", "==2.1", "runtime by cuda.txt"),
+        ("torch", "==2.0", "runtime by rocm.txt"),
+    ]
+    assert not found.skipped
+
+
 def test_setup_cfg_is_read(tmp_path: Path) -> None:
     text = (
         "[options]\npython_requires = >=3.8\ninstall_requires =\n    torch>=2\n    # gone\n"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import fnmatch
 import posixpath
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from layline.core.evidence import Skipped
@@ -16,7 +16,11 @@ from layline.gap.dependencies.locks import LOCK_FILES, read_lock
 from layline.gap.dependencies.model import Declaration, LockedSet, Rank
 from layline.gap.dependencies.pyproject import dynamic_requirement_files, find_pyproject_declarations
 from layline.gap.dependencies.requirement_files import REQUIREMENT_FILE, find_requirement_declarations
-from layline.gap.dependencies.setup_files import find_setup_cfg_declarations, find_setup_py_declarations
+from layline.gap.dependencies.setup_files import (
+    find_setup_cfg_declarations,
+    find_setup_py_declarations,
+    find_setup_py_files,
+)
 from layline.gap.dependencies.shell import find_shell_declarations
 from layline.gap.dependencies.workflows import find_commented, find_workflow_declarations
 
@@ -123,7 +127,7 @@ def find_declarations(tree: Tree, rank: Rank, path: str) -> Iterator[Declaration
                 inner = posixpath.normpath(posixpath.join(posixpath.dirname(path), one))
                 yield from find_requirement_declarations(tree, inner, rank=Rank.METADATA, scope=scope)
     elif name == "setup.py":
-        yield from find_setup_py_declarations(path, text)
+        yield from _find_setup_py(tree, path, text)
     elif name == "setup.cfg":
         yield from find_setup_cfg_declarations(path, text)
     elif CONTAINER_FILE.search(path):
@@ -134,6 +138,27 @@ def find_declarations(tree: Tree, rank: Rank, path: str) -> Iterator[Declaration
         yield from find_workflow_declarations(path, text)
     else:
         yield from find_document_declarations(path, text, rank)
+
+
+def _find_setup_py(tree: Tree, path: str, text: str) -> Iterator[Declaration | Skipped]:
+    """What it declares itself, and the requirement files that it reads for what it does not."""
+    folder = posixpath.dirname(path)
+    known = [one for one in tree.entries if one.startswith(folder) and REQUIREMENT_FILE.search(one)]
+    files = find_setup_py_files(text, known)
+    yield from find_setup_py_declarations(path, text, elsewhere=files.keys())
+    for scope, paths in files.items():
+        yield from _find_read(tree, scope, paths)
+
+
+def _find_read(tree: Tree, scope: str, paths: tuple[str, ...]) -> Iterator[Declaration | Skipped]:
+    """The needs of several files: what all of them ask for, and what each asks for alone (a platform, mostly)."""
+    found = {path: list(find_requirement_declarations(tree, path, rank=Rank.METADATA, scope=scope)) for path in paths}
+    places = [{one.place for one in items if isinstance(one, Declaration)} for items in found.values()]
+    shared = set.intersection(*places)
+    for path, items in found.items():
+        alone = f"{scope} by {posixpath.basename(path)}"
+        for one in items:
+            yield replace(one, scope=alone) if isinstance(one, Declaration) and one.place not in shared else one
 
 
 def _without_repeats(items: list[Declaration]) -> tuple[Declaration, ...]:

@@ -11,7 +11,7 @@ from layline.gap.dependencies.model import Declaration, Kind, Rank, parse_need
 from layline.source.setup_script import SetupScript, parse_setup_script
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Collection, Iterable, Iterator
 
 _SCOPES = {"install_requires": "runtime", "setup_requires": "build system", "tests_require": "extra test"}
 
@@ -34,15 +34,36 @@ def find_setup_cfg_declarations(path: str, text: str) -> Iterator[Declaration | 
             yield from _listed(path, lines, f"extra {extra}", value)
 
 
-def find_setup_py_declarations(path: str, text: str) -> Iterator[Declaration | Skipped]:
-    """The keywords of the `setup(…)` call, where they are literals or names of literals in the same file."""
+def find_setup_py_declarations(
+    path: str, text: str, elsewhere: Collection[str] = ()
+) -> Iterator[Declaration | Skipped]:
+    """The keywords of the `setup(…)` call, where they are literals or names of literals in the same file; those of
+    scopes that stand `elsewhere` are left to others.
+    """
     try:
         script = parse_setup_script(text)
     except (SyntaxError, ValueError, RecursionError) as error:
         yield Skipped.at(path, None, f"not Python: {error}")
         return
     for keyword in script.keywords:
-        yield from _find_keyword(path, keyword, script)
+        if _SCOPES.get(keyword.arg or "") not in elsewhere:
+            yield from _find_keyword(path, keyword, script)
+
+
+def find_setup_py_files(text: str, known: Iterable[str]) -> dict[str, tuple[str, ...]]:
+    """Scope → requirement files that a computed keyword names, in its call or in the function that it calls."""
+    try:
+        script = parse_setup_script(text)
+    except (SyntaxError, ValueError, RecursionError):
+        return {}
+    found: dict[str, tuple[str, ...]] = {}
+    for keyword in script.keywords:
+        value = script.look_up(keyword.value)
+        if keyword.arg in _SCOPES and isinstance(value, ast.Call):
+            texts = script.find_texts(value)
+            files = [path for path in known if any(path == one or path.endswith(f"/{one}") for one in texts)]
+            found[_SCOPES[keyword.arg]] = tuple(files)
+    return {scope: files for scope, files in found.items() if files}
 
 
 def _find_keyword(path: str, keyword: ast.keyword, script: SetupScript) -> Iterator[Declaration | Skipped]:
