@@ -157,7 +157,7 @@ class Reason(Enum):
     HOLDS_ANOTHER = "it held {name} and holds {other} now"
     NOT_SET = "no method of {name} sets self.{other} at the tip"
     ABSENT_ALREADY = "absent at the pin already"
-    FAILS_ALREADY = "neither the pin nor the tip has it: the import fails today, too"
+    FAILS_ALREADY = "neither the pin nor the tip has it: the import fails where it runs"
     NOT_CALLED = "upstream no longer has this method, so our override is not called"
     CALLED_BY_US = "upstream no longer has this method; our own class still calls ours"
     PYTHON_CALLS = "upstream no longer has this method; Python still calls ours, check what is passed to it"

@@ -11,6 +11,7 @@ from layline.core.condition import OPAQUE, Condition, ConditionKind, asks_about,
 from layline.coupling.decide import Decision, RefKnowledge, decide
 from layline.coupling.releases import ReleaseReader, Scope
 from layline.interpreter.line_tests import LineTest, find_body, find_chain, find_line_tests
+from layline.source.walking import walk
 
 if TYPE_CHECKING:
     from layline.core.evidence import Location
@@ -38,6 +39,16 @@ class VersionGuards:
             found = self._read(module, location.line, name) if module is not None else OPAQUE
             self._known[key] = found if _asks_version(found) else None
         return self._known[key]
+
+    def is_chosen(self, location: Location) -> bool:
+        """Whether the import at a line is all that a branch is about: it stands in an `if` itself, not further inside."""
+        module = self.modules.find(self.modules.names_by_path.get(location.path, ""))
+        branches = (node for one in (module.body if module else ()) for node in walk(one) if isinstance(node, ast.If))
+        return any(
+            isinstance(one, ast.Import | ast.ImportFrom) and one.lineno <= location.line <= (one.end_lineno or 0)
+            for node in branches
+            for one in (*node.body, *node.orelse)
+        )
 
     def _read(self, module: Module, line: int, name: str) -> Condition:
         chain = find_chain(module.body, line)

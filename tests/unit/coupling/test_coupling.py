@@ -81,6 +81,20 @@ CASES = [
         {"x.py": ""},
         [],
     ),
+    (
+        "missing at both, chosen by a test that nobody can decide",
+        "if odd():\n    from keel.run import walk\nelse:\n    walk = None\n",
+        {"keel/run.py": RUN},
+        {"x.py": ""},
+        [],
+    ),
+    (
+        "missing at both, in code that a test only leads to",
+        "def f(jobs):\n    if jobs:\n        for job in jobs:\n            from keel.run import walk\n",
+        {"keel/run.py": RUN},
+        {"x.py": ""},
+        [("imports the name", "keel.run.walk", "missing already", "look at")],
+    ),
     ("missing until the tip", "from keel.run import walk\n", {"keel/run.py": RUN}, {"keel/run.py": "walk = 1\n"}, []),
     (
         "missing at both, behind a version that neither has",
