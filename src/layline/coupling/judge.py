@@ -31,6 +31,7 @@ _DEEP = {Touch.SUBCLASS, Touch.OVERRIDE, Touch.PATCH}
 """Touches that rely on how the upstream code works, not only on its name and signature."""
 
 
+_ABSENT = Verdict(state=State.UNDECIDED, consequence=Consequence.OK, why=(Why(Reason.ABSENT_ALREADY),))
 _ASKED = Verdict(state=State.UNDECIDED, consequence=Consequence.WILL_BREAK)
 
 
@@ -93,8 +94,7 @@ class Judge:
             return verdict
         then, now = self._running.decide(place.location, place.target.rpartition(".")[2])
         if now.holds is None and verdict.state is State.MISSING and self._running.guards.is_chosen(place.location):
-            why = (Why(Reason.ABSENT_ALREADY),)  # the author chooses by a test that cannot be decided here
-            return replace(verdict, state=State.UNDECIDED, consequence=Consequence.OK, why=why)
+            return _ABSENT  # the author chooses by a test that cannot be decided here
         if now.holds is not False:
             return verdict
         if then.holds is False:
@@ -184,17 +184,18 @@ class Judge:
         consequence = Consequence.MAY_BREAK if doubt else Consequence.WILL_BREAK
         return Verdict(state=State.REMOVED, consequence=consequence, why=(Why(Reason.NOT_SET, home, name),))
 
-    @staticmethod
-    def _judge_unknown(place: Place, found: Comparison) -> Verdict | None:
+    def _judge_unknown(self, place: Place, found: Comparison) -> Verdict | None:
         if place.touch not in {Touch.IMPORT, Touch.MODULE, Touch.SCRIPT} or found.kind is DriftKind.EXTERNAL:
             return None
         if found.kind is not DriftKind.DEAD_AT_PIN:
             return Verdict(state=State.UNDECIDED, consequence=Consequence.OK, why=found.why)
-        fails = not (found.after.exists or place.guarded or place.type_checking) and place.certain
-        if fails:
+        # below a package it may be a module that is compiled
+        entry = self._comparer.pin.index.entries.get(place.target.rpartition(".")[0])
+        alone = entry is not None and not entry.path.endswith("__init__.py")
+        if alone and not (found.after.exists or place.guarded or place.type_checking) and place.certain:
             why = (Why(Reason.FAILS_ALREADY),)
             return Verdict(state=State.MISSING, consequence=Consequence.LOOK, why=why)
-        return Verdict(state=State.UNDECIDED, consequence=Consequence.OK, why=(Why(Reason.ABSENT_ALREADY),))
+        return _ABSENT
 
     def _judge_gone(self, place: Place, found: Comparison) -> Verdict:
         state = find_gone_state(found)

@@ -95,6 +95,7 @@ CASES = [
         {"x.py": ""},
         [("imports the name", "keel.run.walk", "missing already", "look at")],
     ),
+    ("missing at both, below a package", "from keel import fast\n", {"keel/run.py": RUN}, {"x.py": ""}, []),
     ("missing until the tip", "from keel.run import walk\n", {"keel/run.py": RUN}, {"keel/run.py": "walk = 1\n"}, []),
     (
         "missing at both, behind a version that neither has",
