@@ -10,6 +10,7 @@ from layline.app.dashboard_index import dashboard_index as dashboard_index
 from layline.app.doctor import doctor as doctor
 from layline.app.gap import gap_show as gap_show
 from layline.app.gap_audit import gap_audit as gap_audit
+from layline.app.gap_find import gap_find as gap_find
 from layline.app.gap_report import gap_report as gap_report
 from layline.app.gap_verify import gap_verify as gap_verify
 from layline.app.lessons import lessons_list as lessons_list

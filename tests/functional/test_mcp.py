@@ -77,7 +77,7 @@ ASKED_FOR = {"doctor", "gap", "patches", "upgrade", "records", "write", "campaig
 WRITING = {"write"}
 ADDING = {"campaign_note"}
 ACTING = {"campaign_round"}
-CONTEXT = 12_000
+CONTEXT = 10_500
 """Bytes that all tools together cost an agent before it has asked anything."""
 
 
@@ -168,9 +168,18 @@ def test_bad_requests_are_errors_not_crashes(agent: Agent, tool: str, arguments:
     assert "validation error" not in result.content[0].text
 
 
+def test_what_upstream_did_about_a_word(agent: Agent) -> None:
+    found = agent.call("gap", {"ask": "find", "word": "Check-Point", "backend": "keel"}).structured_content["data"]
+    assert [(row["number"], row["new"], row["paths"]) for row in found["changes"]] == [
+        (88, True, ["keel/training/checkpointing.py"])
+    ]
+
+
 def test_an_argument_error_says_what_to_write_instead(agent: Agent) -> None:
     said = agent.call("patches", {"backend": "keel", "severity": "bad"}).content[0].text
     assert "`severity` is 'bad'. Hint: It is one of error, warning, note, breaks, look, ok." in said
+    said = agent.call("gap", {"ask": "find", "wrd": "checkpoint"}).content[0].text
+    assert "there is no input `wrd`. Hint: Inputs: ask, at, backend, limit, offset, to, word." in said
     said = agent.call("patches", {"ask": "show"}).content[0].text
     assert "`patch` is needed for this question. Hint: Its id, the upstream name it replaces, or file:line" in said
 

@@ -15,6 +15,7 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
         "gap show keel --to v1.2.0 --evidence",
         "gap show --fail-on 'behind>200'",
     ),
+    "gap find": ("gap find moe", "gap find checkpoint keel --to v1.2.0"),
     "gap report": ("gap report keel", "gap report --all --fetch"),
     "gap verify": ("gap verify",),
     "gap audit": ("gap audit docs/backend-gap/dashboard-data/reports/keel-upstream-main.json",),

@@ -83,6 +83,38 @@ def gap_show(
     return show(answer, format_, output)
 
 
+@gap.command("find")
+@click.argument("word")
+@backend_argument
+@to_option
+@at_option
+@fetch_option
+@format_option("text", "json", "md")
+@config_option
+def gap_find(
+    word: str,
+    backend: str | None,
+    to: str | None,
+    at: str,
+    fetch: bool,
+    format_: str,
+    output: Path | None,
+    config: Path | None,
+) -> int:
+    """Find what upstream did about WORD since the pin.
+
+    Titles of its changes and paths of the files they touched are searched; what brings something new comes first.
+    """
+    from layline.app.gap_find import gap_find as find
+    from layline.workspace.open import fetch_backend, open_workspace
+
+    workspace = open_workspace(config, at=at)
+    key = workspace.settings.choose(backend)
+    if fetch:
+        fetch_backend(workspace, key)
+    return show(find(workspace, key, word, to=to), format_, output)
+
+
 gap.late = {
     "report": "layline.cli.gap_report:gap_report",
     "verify": "layline.cli.gap_report:gap_verify",

@@ -11,6 +11,7 @@ _IRREGULAR = {
     "breaks": "break",
     "fails": "fail",
     "touches": "touch",
+    "matches": "match",
     "installs": "install",
     "needs": "need",
     "sets": "set",

@@ -63,6 +63,42 @@ class AllGaps(OfCommit):
     skipped: list[Skipped]
 
 
+class GapMatch(TypedDict):
+    """One pull request, or one commit that names none; `paths` are those that name the word."""
+
+    number: int | None
+    title: str
+    kind: str
+    date: str
+    commits: list[str]
+    area: str
+    new: bool
+    in_title: bool
+    new_files: int
+    paths: list[str]
+
+
+class LeftOut(TypedDict):
+    """Commits that are not searched: undone before the tip; of bots, CI, docs and tests alone."""
+
+    reverted: int
+    housekeeping: int
+
+
+class GapFound(TypedDict):
+    """`gap find`."""
+
+    schema: Literal["layline.gap-find/1"]
+    backend: str
+    word: str
+    pin: str
+    tip: str
+    upstream: str
+    searched: int
+    left_out: LeftOut
+    changes: list[GapMatch]
+
+
 class WrittenFile(TypedDict):
     path: str
     changed: bool

@@ -152,15 +152,16 @@ def find_new_classes(gap: Gap) -> Iterator[tuple[str, list[str]]]:
 
 def find_novelties(gap: Gap) -> Iterator[tuple[str, tuple[UpstreamChange, ...]]]:
     """Yields areas with the changes whose titles say that they bring something new, those with most new files first."""
-    new = [
-        change
-        for change in gap.changes.kept
-        if not change.is_lost and (change.kind == "feat" or _NEW.match(change.title))
-    ]
+    new = [change for change in gap.changes.kept if not change.is_lost and is_novelty(change)]
     amounts = Counter(change.area for change in new)
     for area, _ in sorted(amounts.items(), key=lambda pair: (-pair[1], pair[0])):
         inside = (change for change in new if change.area == area)
         yield area, tuple(sorted(inside, key=lambda change: (-change.brings, -change.files, change.date)))
+
+
+def is_novelty(change: UpstreamChange) -> bool:
+    """Its title says that it brings something new."""
+    return change.kind == "feat" or _NEW.match(change.title) is not None
 
 
 def _area_item(gap: Gap, area: str, changes: tuple[UpstreamChange, ...]) -> Inline:

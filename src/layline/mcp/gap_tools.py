@@ -24,6 +24,14 @@ def _show(session: Session, progress: Progress, asked: Asked) -> Answer:
     return gap_show(workspace, workspace.settings.choose(asked["backend"]), to=asked["to"], today=session.day())
 
 
+def _find(session: Session, progress: Progress, asked: Asked) -> Answer:
+    from layline.app.gap_find import gap_find
+
+    workspace = session.workspace(asked["at"])
+    word = asked.need("word", "What to look for, e.g. MoE.")
+    return gap_find(workspace, workspace.settings.choose(asked["backend"]), word, to=asked["to"])
+
+
 def _verify(session: Session, progress: Progress, asked: Asked) -> Answer:
     from layline.app.gap_verify import gap_verify
 
@@ -122,13 +130,11 @@ TOOLS = (
     ),
     Tool(
         name="gap",
-        says="How far a pinned backend is behind its upstream: commits, dates, versions, size of the diff, age, each "
-        "with "
-        "its git command.",
+        says="ask=show: how far a pinned backend is behind its upstream, each figure with its git command. "
+        "find: what upstream did about a word since the pin, new things first.",
         does=READS,
-        questions={"show": _show},
-        inputs=(BACKEND, TO, AT),
-        paged=False,
+        questions={"show": _show, "find": _find},
+        inputs=(Input(name="word", says="find: e.g. MoE."), BACKEND, TO, AT),
     ),
     Tool(
         name="records",

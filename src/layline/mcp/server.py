@@ -8,19 +8,19 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from datetime import date
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any, cast
 
 from mcp.server import MCPServer
 from mcp.server.mcpserver import Context
 from mcp.server.mcpserver.exceptions import ResourceError, ToolError
+from mcp.server.mcpserver.tools import Tool as OfferedTool
 from mcp.types import CallToolResult, TextContent, ToolAnnotations
-from pydantic import WithJsonSchema
 
 from layline import __version__
 from layline.errors import Error
 from layline.mcp import prompts
 from layline.mcp.calls import Call, Workers, answer
-from layline.mcp.tool import Does, Input, Session, Tool
+from layline.mcp.tool import Does, Session, Tool
 from layline.mcp.tools import TOOLS
 
 INSTRUCTIONS = """\
@@ -28,6 +28,8 @@ Layline answers questions about a framework layered over pinned upstreams: how f
 monkey patches exist, when they are on and whether they still fit (patches), whether a kernel change is really faster
 (campaign). Start with doctor. Answers are paged: page.next_offset. Only claim what an answer shows; repeat what was
 skipped. To read without asking: layline://project, layline://inventory/BACKEND, layline://reports, layline://campaigns."""
+
+_BY_NAME = {tool.name: tool for tool in TOOLS}
 
 
 def build_server(config: Path | None = None, *, today: date | None = None) -> MCPServer[Any]:
@@ -41,21 +43,42 @@ def build_server(config: Path | None = None, *, today: date | None = None) -> MC
         finally:
             await workers.close()
 
-    server: MCPServer[Any] = MCPServer(
-        "layline", version=__version__, instructions=INSTRUCTIONS, log_level="WARNING", lifespan=live
-    )
     session = Session(config, today)
-    for tool in TOOLS:
-        server.add_tool(
-            _build_handler(tool, session, workers),
-            name=tool.name,
-            description=tool.says,
-            annotations=_annotate(tool.does),
-            structured_output=False,
-        )
+    server: MCPServer[Any] = MCPServer(
+        "layline",
+        version=__version__,
+        instructions=INSTRUCTIONS,
+        tools=[_offer(tool, session, workers) for tool in TOOLS],
+        log_level="WARNING",
+        lifespan=live,
+    )
     _add_resources(server, session, workers)
     prompts.register(server)
     return server
+
+
+class _Offered(OfferedTool):
+    """A tool as the SDK keeps it, which refuses inputs it does not have; the SDK would drop them in silence."""
+
+    async def run(self, arguments: dict[str, Any], context: Context[Any, Any], convert_result: bool = False) -> Any:
+        try:
+            _BY_NAME[self.name].refuse_unknown(arguments)
+        except Error as error:
+            raise ToolError(_say(error)) from None
+        return await super().run(arguments, context, convert_result)
+
+
+def _offer(tool: Tool, session: Session, workers: Workers) -> _Offered:
+    """The tool with its inputs as we describe them: the SDK's own description is a quarter longer."""
+    made = _Offered.from_function(
+        _build_handler(tool, session, workers),
+        name=tool.name,
+        description=tool.says,
+        annotations=_annotate(tool.does),
+        structured_output=False,
+    )
+    inputs = {item.name: item.schema for item in tool.all_inputs}
+    return cast("_Offered", made.model_copy(update={"parameters": {"type": "object", "properties": inputs}}))
 
 
 def _annotate(does: Does) -> ToolAnnotations:
@@ -85,15 +108,14 @@ def _build_handler(tool: Tool, session: Session, workers: Workers) -> Callable[.
         return CallToolResult(content=[TextContent(type="text", text=text)], structured_content=packed)
 
     context = inspect.Parameter("ctx", inspect.Parameter.POSITIONAL_OR_KEYWORD, annotation=Context[Any, Any])
-    inputs = [context, *map(_describe_input, tool.all_inputs)]
+    named = [
+        inspect.Parameter(item.name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=Any)
+        for item in tool.all_inputs
+    ]
+    inputs = [context, *named]
     handle.__signature__ = inspect.Signature(inputs, return_annotation=CallToolResult)  # type: ignore[attr-defined]
     handle.__annotations__ = {**{item.name: item.annotation for item in inputs}, "return": CallToolResult}
     return handle
-
-
-def _describe_input(item: Input) -> inspect.Parameter:
-    described = Annotated[Any, WithJsonSchema(item.schema)]
-    return inspect.Parameter(item.name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=described)
 
 
 def _add_resources(server: MCPServer[Any], session: Session, workers: Workers) -> None:

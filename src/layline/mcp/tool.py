@@ -150,10 +150,14 @@ class Tool:
 
     def answer(self, session: Session, progress: Progress, arguments: Mapping[str, Any]) -> Answer:
         """Check the inputs, then ask."""
+        self.refuse_unknown(arguments)
+        values = {one.name: one.check(self.name, arguments.get(one.name)) for one in self.all_inputs}
+        ask = values.get("ask") or next(iter(self.questions))
+        return self.questions[ask](session, progress, Asked(self.name, values))
+
+    def refuse_unknown(self, arguments: Mapping[str, Any]) -> None:
+        """An input that nobody reads would be an answer to another question."""
         known = {one.name for one in self.all_inputs}
         unknown = sorted(set(arguments) - known)
         if unknown:
             raise Error(f"{self.name}: there is no input `{unknown[0]}`.", hint=f"Inputs: {', '.join(sorted(known))}.")
-        values = {one.name: one.check(self.name, arguments.get(one.name)) for one in self.all_inputs}
-        ask = values.get("ask") or next(iter(self.questions))
-        return self.questions[ask](session, progress, Asked(self.name, values))

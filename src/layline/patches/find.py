@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from layline.core.word import Word
 from layline.patches.guards.show import show_condition
 
 if TYPE_CHECKING:
@@ -29,11 +30,11 @@ class Hit:
 
 def find_word(inventory: Inventory, schema: Schema, word: str) -> Iterator[Hit]:
     """Hits of a word or phrase, case ignored; `-`, `_` and spaces count as the same."""
-    wanted = _plain(word)
+    wanted = Word(word)
     read: set[str] = set()
     for patch in inventory.patches:
         read.update(patch.guard.keys, patch.body_keys)
-        hits = [(rank, *pair) for rank, pair in enumerate(_texts(patch)) if wanted in _plain(pair[1])]
+        hits = [(rank, *pair) for rank, pair in enumerate(_texts(patch)) if wanted.stands_in(pair[1])]
         if hits:  # one row for a patch, however often it speaks of the word
             yield Hit(
                 backend=inventory.backend,
@@ -44,7 +45,7 @@ def find_word(inventory: Inventory, schema: Schema, word: str) -> Iterator[Hit]:
                 rank=hits[0][0],
             )
     for item in inventory.unregistered:
-        found = next((pair for pair in _stray_texts(item) if wanted in _plain(pair[1])), None)
+        found = next((pair for pair in _stray_texts(item) if wanted.stands_in(pair[1])), None)
         if found is not None:
             yield Hit(
                 backend=inventory.backend,
@@ -55,7 +56,7 @@ def find_word(inventory: Inventory, schema: Schema, word: str) -> Iterator[Hit]:
                 rank=7,
             )
     for key, declared in schema.keys.items():
-        if wanted in _plain(key):
+        if wanted.stands_in(key):
             first = declared[0]
             note = "" if key in read else " (read by no guard)"
             yield Hit(
@@ -101,7 +102,3 @@ def _stray_texts(item: Unregistered) -> Iterator[tuple[str, str]]:
     yield "inside", item.within
     yield "replacement", effect.replacement or ""
     yield "condition", show_condition(effect.when)
-
-
-def _plain(text: str) -> str:
-    return "".join(character for character in text.lower() if character.isalnum() or character == ".")

@@ -154,3 +154,27 @@ def test_the_figures_of_one_report_agree_with_one_another(world: Sample, facts: 
     assert listed + others == stops
     assert (read_number(r"(\d+) stops? on the way", report) or 0) == stops
     assert not stops or read_number(r"move the pin with (\d+) stop", summary) == stops
+
+
+FOUND = [
+    ("checkpoint", "1 of 17 changes of Keel since the pin matches 'checkpoint': 1 in the title (1 of them new)", [88]),
+    (
+        "tide",
+        "4 of 17 changes of Keel since the pin match 'tide': none in the title, 4 only in the path of a file",
+        [58, 104, 97, 83],
+    ),
+    ("zzz", "None of 17 changes of Keel since the pin matches 'zzz'", []),
+]
+
+
+@pytest.mark.parametrize(("word", "said", "numbers"), FOUND)
+def test_what_upstream_did_about_a_word(world: Sample, word: str, said: str, numbers: list[int]) -> None:
+    assert layline("gap", "find", word, "keel", cwd=world.harbor).out.splitlines()[0] == said
+    told = json.loads(layline("gap", "find", word, "keel", "--format", "json", cwd=world.harbor).out)
+    assert [row["number"] for row in told["changes"]] == numbers
+    assert (told["searched"], told["left_out"]) == (17, {"reverted": 2, "housekeeping": 11})
+
+
+def test_one_letter_is_no_word(world: Sample) -> None:
+    result = layline("gap", "find", "x", "keel", cwd=world.harbor)
+    assert (result.code, result.err.splitlines()[0]) == (2, "error: Give at least two letters to look for.")

@@ -1,0 +1,105 @@
+"""`gap find`: what upstream did about a word since the pin."""
+
+from __future__ import annotations
+
+import shlex
+from typing import TYPE_CHECKING
+
+from layline.core.evidence import Evidence
+from layline.core.prose import count, verb
+from layline.core.report import Answer, Cell, Paragraph, Report, Section, Table
+from layline.errors import Error
+from layline.gap.endpoints import find_endpoints
+from layline.gap.find import Match, Searched, find_matches, read_searched
+
+if TYPE_CHECKING:
+    from layline.gap import answers
+    from layline.workspace.open import Workspace
+
+
+def gap_find(workspace: Workspace, key: str, word: str, *, to: str | None = None) -> Answer:
+    """Changes between pin and tip whose title or files name `word`, what brings something new first."""
+    if len(word.strip()) < 2:
+        raise Error("Give at least two letters to look for.")
+    backend, upstream = workspace.settings.backend(key), workspace.open_backend(key)
+    ends = find_endpoints(workspace, upstream, key, to=to)
+    searched = read_searched(upstream, backend, ends)
+    matches = find_matches(searched.changes, word)
+    data: answers.GapFound = {
+        "schema": "layline.gap-find/1",
+        "backend": key,
+        "word": word,
+        "pin": ends.pin,
+        "tip": ends.tip,
+        "upstream": upstream.name,
+        "searched": len(searched.changes),
+        "left_out": {"reverted": searched.reverted, "housekeeping": searched.housekeeping},
+        "changes": [_encode(match) for match in matches],
+    }
+    rows = tuple(
+        (
+            match.change.date,
+            Cell(_name(match), evidence=Evidence(repo=upstream.name, commit=match.change.commits[0])),
+            _tell_kind(match),
+            match.change.title,
+            match.change.area,
+        )
+        for match in matches
+    )
+    report = Report(
+        title=_tell(matches, len(searched.changes), word, backend.label or key),
+        meta=(
+            ("commits", f"{ends.pin[:12]}..{ends.tip[:12]}"),
+            ("not searched", _tell_left_out(searched)),
+            ("our code", f"layline patches find {shlex.quote(word)}"),
+        ),
+        sections=(
+            Section(
+                title="",
+                blocks=(Table(columns=("Date", "Change", "What", "Title", "Area"), rows=rows),)
+                if rows
+                else (Paragraph("No match."),),
+            ),
+        ),
+    )
+    return Answer(report=report, data=data)
+
+
+def _tell(matches: list[Match], searched: int, word: str, label: str) -> str:
+    if not matches:
+        return f"None of {count(searched, 'change')} of {label} since the pin matches {word!r}"
+    named, new = sum(match.in_title for match in matches), sum(match.is_new for match in matches)
+    titles = f"{named or 'none'} in the title{f' ({new} of them new)' if new else ''}"
+    rest = f", {len(matches) - named} only in the path of a file" if named < len(matches) else ""
+    return f"{len(matches)} of {count(searched, 'change')} of {label} since the pin {verb(len(matches), 'matches')} {word!r}: {titles}{rest}"
+
+
+def _tell_left_out(searched: Searched) -> str:
+    quiet = f"{count(searched.housekeeping, 'commit')} of bots, CI, docs and tests"
+    return f"{quiet}; {count(searched.reverted, 'commit')} reverted meanwhile"
+
+
+def _name(match: Match) -> str:
+    return f"#{match.change.number}" if match.change.number else match.change.commits[0][:8]
+
+
+def _tell_kind(match: Match) -> str:
+    if not match.in_title:
+        return "file"
+    return "new" if match.is_new else match.change.kind or "change"
+
+
+def _encode(match: Match) -> answers.GapMatch:
+    change = match.change
+    return {
+        "number": change.number,
+        "title": change.title,
+        "kind": change.kind,
+        "date": change.date,
+        "commits": list(change.commits),
+        "area": change.area,
+        "new": match.is_new,
+        "in_title": match.in_title,
+        "new_files": change.brings,
+        "paths": list(match.paths),
+    }
