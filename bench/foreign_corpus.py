@@ -10,6 +10,7 @@ by git: nothing of the archive is kept here. Every line of OUT is one kernel: th
 from __future__ import annotations
 
 import argparse
+import ast
 import json
 import random
 import subprocess
@@ -29,8 +30,8 @@ from layline.errors import Error
 
 PROBLEMS = ("01_fp8_gemm", "02_kda_cutlass", "05_topk_bitonic")
 """Those whose inputs and weights are floats; the others draw integers at random inside their model."""
-CHANGED = {"01_fp8_gemm": ("8a42a4a", "20260615")}
-"""A problem that was changed in that commit: runs before that day were made for what was before it."""
+CHANGED = {"01_fp8_gemm": ("8a42a4a", "weight_scale")}
+"""A problem that was changed in that commit: kernels that do not know this name were made for what was before it."""
 NOTES = "benchmarks/hard/results/annotations"
 
 
@@ -63,7 +64,12 @@ def find_runs(archive: Path) -> Iterator[dict[str, str]]:
     for path in (one for one in paths if one.startswith(NOTES) and one.endswith(".yaml")):
         note = read_note(git(archive, "show", f"HEAD:{path}"))
         problem = note.get("problem", "?").split()[0]
-        if note.get("run_id") in kernels and problem in PROBLEMS and note.get("verdict") in ("clean", "reward_hack"):
+        is_asked = problem in PROBLEMS and note.get("verdict") in ("clean", "reward_hack")
+        if (
+            note.get("run_id") in kernels
+            and is_asked
+            and is_whole(git(archive, "show", f"HEAD:{kernels[note['run_id']]}"))
+        ):
             yield {
                 "run": note["run_id"],
                 "problem": problem,
@@ -71,6 +77,15 @@ def find_runs(archive: Path) -> Iterator[dict[str, str]]:
                 "said": note.get("summary", ""),
                 "path": kernels[note["run_id"]],
             }
+
+
+def is_whole(text: str) -> bool:
+    """Several files stored as one, Python and CUDA behind one another, cannot be loaded."""
+    try:
+        ast.parse(text)
+    except SyntaxError:
+        return False
+    return True
 
 
 def read_note(text: str) -> dict[str, str]:
@@ -90,8 +105,8 @@ def write_list(archive: Path, folder: Path, seed: int, clean: int) -> None:
     for one in chosen:
         text = git(archive, "show", f"HEAD:{one['path']}")
         (folder / f"{one['run']}.py").write_text(text)
-        commit, day = CHANGED.get(one["problem"], ("", ""))
-        before = bool(commit) and one["run"][:8] < day
+        commit, name = CHANGED.get(one["problem"], ("", ""))
+        before = name not in text
         ref, deck = (f"{commit}~1", "problems") if before else ("HEAD", "problems-h100")
         one["reference"] = f"{one['problem']}{'-before' if before else ''}"
         one["language"] = "cuda" if "load_inline" in text else "triton" if "triton.jit" in text else "torch"

@@ -140,4 +140,4 @@ def test_a_kernelbench_problem_with_integers_keeps_the_narrow_tolerance(tmp_path
     emit_operator(f"kernelbench:{tmp_path}/1_norm.py", tmp_path / "emitted.py")
     text = (tmp_path / "emitted.py").read_text()
     assert 'dtype.startswith(("bfloat16", "float16", "float8"))' in text
-    assert "else Tolerance(rtol=1e-3, atol=1e-3)" in text
+    assert "tolerance = Tolerance(rtol=1e-3, atol=1e-3)" in text

@@ -20,7 +20,7 @@ from types import TracebackType
 from typing import Any, Self
 
 from layline.campaign.devices.device import Filled, Reply
-from layline.campaign.devices.faults import Fault
+from layline.campaign.devices.faults import Disturbed, Fault
 from layline.campaign.devices.gpu_company import OWN
 from layline.campaign.devices.gpu_memory import DeviceArena, DeviceMemory
 from layline.campaign.devices.nursery import Process, find_nursery, give_up_nursery, kill
@@ -32,6 +32,7 @@ _WORKER = Path(__file__).parent.parent / "worker"
 _REPLY = struct.Struct("<QqdI")
 _LENGTH = struct.Struct("<Q")
 _KEPT = ("PATH", "LD_LIBRARY_PATH", "CUDA_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES", "CUDA_HOME", "ROCM_PATH", "CC")
+_CACHES = ("TRITON_CACHE_DIR", "TORCH_EXTENSIONS_DIR", "TORCHINDUCTOR_CACHE_DIR")
 START_S = 120.0
 """Importing torch and opening the device, with many neighbours doing the same."""
 
@@ -88,7 +89,11 @@ class Worker:
         if self._is_ready:
             return
         self._is_ready = True
-        told = self._receive_json("start", START_S)
+        try:
+            told = self._receive_json("start", START_S)
+        except Fault as fault:  # no kernel is in it yet
+            said = "".join(f" {one[-300:]}" for one in fault.evidence)
+            raise Disturbed(f"A process that kernels run in could not start: {fault.reason}{said}") from None
         self.weaker, self.versions = tuple(told["weaker"]), told["versions"]
 
     def load(self) -> int:
@@ -315,8 +320,10 @@ def keep_environment() -> dict[str, str]:
 
 
 def describe_environment(cache: Path, folder: Path) -> dict[str, str]:
-    """The same for every leg; nothing in it tells that a benchmark runs."""
-    ours = {"HOME": str(folder), "TRITON_CACHE_DIR": str(cache)}
+    """The same for every leg; nothing in it tells that a benchmark runs. What one process compiles the arm's next ones
+    find: extensions in CUDA take a minute each.
+    """
+    ours = {"HOME": str(folder), **dict.fromkeys(_CACHES, str(cache))}
     return {**keep_environment(), **ours, **({"TRITON_INTERPRET": "1"} if os.environ.get("TRITON_INTERPRET") else {})}
 
 

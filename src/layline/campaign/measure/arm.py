@@ -11,7 +11,7 @@ from types import TracebackType
 from typing import Any, Self
 
 from layline.campaign.devices.device import Arrays, Filled, Memory, Place, Reply, Taken, WorkerProcess
-from layline.campaign.devices.faults import Fault
+from layline.campaign.devices.faults import Disturbed, Fault
 from layline.campaign.measure.oracle import Error, Wrong
 from layline.campaign.measure.stage import Stage
 from layline.campaign.values.describe import describe_inputs, describe_mode, describe_shape
@@ -27,6 +27,8 @@ BEFORE = 3
 """Calls told of beside a wrong one that an earlier call is to blame for."""
 LATE_FREE_NS = 200_000
 """What thawing and freezing an idle worker may cost."""
+OUT_OF_MEMORY = "OutOfMemoryError"
+"""What torch raises when the device is full: of whose buffers is not told, and most of them are ours."""
 HELD_UP_S = 0.001
 
 
@@ -231,6 +233,8 @@ class LiveArm:
 
     def _check_answer(self, reply: Reply, step: Pass, given: Given) -> None:
         where = f"{step.symbol} on {describe_shape(given.shape)}"
+        if reply.said.startswith(OUT_OF_MEMORY):
+            raise Disturbed(f"Memory ran out during {where}: {reply.said.splitlines()[0]}")
         if reply.said:
             told = f"The kernel raised an error during {where}: {reply.said.splitlines()[0]}"
             raise Fault("supports-shape", told, reply.said)

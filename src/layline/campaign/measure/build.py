@@ -135,6 +135,11 @@ def build_kernel(snapshot: Snapshot, operator: Operator, shop: Path, *, timeout_
     return Built(build=build, path=folder / "kernel.so", units=objects)
 
 
+def dress(snapshot: Snapshot | None, operator: Operator) -> Snapshot | None:
+    """Its sources as they are built: two that differ only in what we put behind them are one kernel."""
+    return snapshot and Snapshot(files=tuple((name, add_shim(operator, text)) for name, text in snapshot.files))
+
+
 def add_shim(operator: Operator, text: str) -> str:
     """A kernel in a foreign form gets what turns it into ours; one that has the function already does not."""
     if not operator.shim or f"def {operator.passes[0].symbol}(" in _drop_methods(text):

@@ -77,10 +77,10 @@ class _Holding:
     def __init__(self, most_bytes: int) -> None:
         self._most = most_bytes
         self._bytes = 0
-        self._kept: OrderedDict[tuple[int, float, float], Held] = OrderedDict()
+        self._kept: OrderedDict[tuple[int, float, float, bool], Held] = OrderedDict()
 
     def take(self, want: Array, tolerance: Tolerance) -> Held:
-        key = (id(want), tolerance.rtol, tolerance.atol)
+        key = (id(want), tolerance.rtol, tolerance.atol, tolerance.absolute)
         found = self._kept.get(key)
         if found is not None and found.want is want:
             return found
@@ -95,6 +95,11 @@ class _Holding:
 
 
 _HOLDING = _Holding(96 << 20)
+
+
+def find_axes(tolerance: Tolerance, extent: Sequence[int]) -> tuple[int, ...]:
+    """The axes over which the size of an output's elements is taken: of its rows, or of all."""
+    return tuple(range(-len(extent), 0)) if tolerance.absolute else find_row_axes(extent)
 
 
 def find_row_axes(extent: Sequence[int]) -> tuple[int, ...]:
@@ -117,7 +122,7 @@ def _hold(want: Array, tolerance: Tolerance) -> Held:
     special = None if np.isfinite(want).all() else ~np.isfinite(want)
     safe = want if special is None else np.where(special, 0.0, want)
     size = np.abs(safe)
-    scale = np.sqrt(np.mean(safe * safe, axis=find_row_axes(want.shape), keepdims=True)) if want.ndim else size
+    scale = np.sqrt(np.mean(safe * safe, axis=find_axes(tolerance, want.shape), keepdims=True)) if want.ndim else size
     scaled = np.where(scale > 0, scale, 1.0)
     band = tolerance.rtol * size
     band += tolerance.atol * scale

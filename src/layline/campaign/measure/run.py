@@ -18,7 +18,7 @@ from typing import Any
 from layline.campaign.devices.faults import Disturbed, Fault
 from layline.campaign.devices.machine import read_environment
 from layline.campaign.measure.arm import LiveArm
-from layline.campaign.measure.build import NotBuilt, build_kernel, workshop
+from layline.campaign.measure.build import NotBuilt, build_kernel, dress, workshop
 from layline.campaign.measure.cast import Cast
 from layline.campaign.measure.choose import set_stage
 from layline.campaign.measure.clock import tell_clock
@@ -161,7 +161,9 @@ class _Run:
         self._stage = self._cast.stage = replace(self._stage, mode=seen.mode, own_files=seen.files)
         controls, builts = list(seen.controls), self._cast.builts
         if self._is_candidate:
-            is_same = self._request.best == self._request.candidate
+            is_same = (
+                len({dress(one, self._stage.operator) for one in (self._request.best, self._request.candidate)}) == 1
+            )
             controls.append(check_builds(builts[Arm.BEST], builts[Arm.CANDIDATE], is_same_source=is_same))
         self._keep(overhead_ms=seen.overhead_ms, environment=seen.environment, controls=tuple(controls))
 

@@ -7,9 +7,10 @@ from collections.abc import Iterator
 from typing import Any
 
 from layline.campaign.devices.gpu_memory import WORDS
-from layline.campaign.measure.oracle import LOST, SMALLEST, Error, Wrong, find_row_axes, tell_lost
+from layline.campaign.measure.oracle import LOST, SMALLEST, Error, Wrong, find_axes, tell_lost
 from layline.campaign.values.operator import Operator, Tolerance
 
+BY_ROWS = Tolerance(rtol=0.0, atol=0.0)
 CHUNK = 1 << 25
 """Elements compared at a time, so that large outputs need little memory beside them."""
 
@@ -97,7 +98,7 @@ class TorchValues:
             return wrong
         if not got.is_floating_point():
             return Error(output=name, rms=0.0, worst=0.0)
-        error = measure_error(name, got, want)
+        error = measure_error(name, got, want, operator.find_tolerance(name))
         wanted = operator.find_tolerance(name).snr_db
         if wanted is not None and not error.snr_db >= wanted:
             told = f"{name} has a signal-to-noise ratio of {error.snr_db:.1f} dB; {wanted:g} dB are needed."
@@ -133,7 +134,7 @@ def _pass_quickly(tolerance: Tolerance, name: str, got: Any, want: Any) -> Error
         return None
     found = []
     for some, right in _cut(got, want):
-        axes = find_row_axes(right.shape)
+        axes = find_axes(tolerance, right.shape)
         scale = torch.linalg.vector_norm(right, dim=axes, keepdim=True)
         scale = scale / math.sqrt(right.numel() / scale.numel())
         error = (some - right).abs_()
@@ -216,7 +217,7 @@ def _find_distance(operator: Operator, name: str, got: Any, want: Any) -> Iterat
     tolerance = operator.find_tolerance(name)
     outside, worst = 0, 0.0
     for some, right in _chunks(got, want):
-        scale = right.pow(2).mean(dim=find_row_axes(right.shape), keepdim=True).sqrt()
+        scale = right.pow(2).mean(dim=find_axes(tolerance, right.shape), keepdim=True).sqrt()
         error = (some - right).abs_()  # bf16 minus f32 is f32
         bad = ~(error <= (right.abs().mul_(tolerance.rtol).add_(tolerance.atol * scale)))
         found = int(bad.sum())
@@ -231,13 +232,13 @@ def _find_distance(operator: Operator, name: str, got: Any, want: Any) -> Iterat
         )
 
 
-def measure_error(name: str, got: Any, want: Any) -> Error:
+def measure_error(name: str, got: Any, want: Any, tolerance: Tolerance = BY_ROWS) -> Error:
     """Distance from the reference, rows weighed equally so that a small row's error counts."""
     if not got.numel():
         return Error(output=name, rms=0.0, worst=0.0)
     total, worst = 0.0, 0.0
     for some, right in _chunks(got, want):
-        scale = right.pow(2).mean(dim=find_row_axes(right.shape), keepdim=True).sqrt()
+        scale = right.pow(2).mean(dim=find_axes(tolerance, right.shape), keepdim=True).sqrt()
         scale[scale == 0] = 1.0
         relative = (some.to(right.dtype) - right) / scale
         total += float(relative.pow(2).sum())

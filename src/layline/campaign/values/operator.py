@@ -45,7 +45,9 @@ class Tolerance:
     snr_db: float | None = None
     """Least signal-to-noise ratio; the gate proper for low precision (25/20/10 dB)."""
     error_ratio: float = 2.0
-    """How many times the starting kernel's own error a candidate may make."""
+    """How many times the starting kernel's own error a candidate may make; infinite where no kernel sets the measure."""
+    absolute: bool = False
+    """One measure for all rows: a row that is small beside the others has their room."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -130,6 +132,8 @@ class Operator:
     """What is wrong with a pass's outputs, by its inputs: text, or nothing."""
     returns: bool = False
     """Kernels return their outputs; the worker copies them where they belong."""
+    contiguous: bool = False
+    """Nobody hands over views: inputs lie row after row, and kernels may rely on it."""
     shim: str = ""
     """Put behind a Python kernel that does not define the first pass's function itself."""
     prelude: str = ""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from dataclasses import replace
 from typing import Any, cast
 
 import numpy as np
@@ -39,6 +40,21 @@ def test_an_element_near_zero_in_a_row_of_one_has_room_for_rounding() -> None:
     assert isinstance(check_output(operator, "out", got, want, is_exact=False, poison=0), Error)
     got[0, 0, 7, 0] += np.float32(1e-2)
     assert isinstance(check_output(operator, "out", got, want, is_exact=False, poison=0), Wrong)
+
+
+def test_a_tolerance_that_a_problem_states_is_one_measure_for_all_rows() -> None:
+    """Published kernels were refused for 7 of 2 million elements, in rows that are small beside the others."""
+    operator = load_operator("gemm")
+    want = np.ones((4, 64))
+    want[0] = 1e-3
+    got = want.astype(np.float32)
+    got[0, 0] += np.float32(1e-2)
+    stated = replace(operator.tolerance, rtol=0.05, atol=0.15, absolute=True)
+    for tolerance, found in ((replace(stated, absolute=False), Wrong), (stated, Error)):
+        judged = check_output(replace(operator, tolerance=tolerance), "out", got, want, is_exact=False, poison=0)
+        assert isinstance(judged, found)
+    nothing = check_output(replace(operator, tolerance=stated), "out", 0 * got, want, is_exact=False, poison=0)
+    assert isinstance(nothing, Wrong)
 
 
 @pytest.mark.parametrize(

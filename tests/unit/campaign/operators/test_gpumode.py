@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from layline.campaign.measure.build import add_shim
+from layline.campaign.measure.build import add_shim, dress
 from layline.campaign.operators import load_operator
 from layline.campaign.operators.own.foreign.gpumode import read_problem, write_gpumode
+from layline.campaign.values.operator import Snapshot
 from layline.errors import ConfigError
 
 TASK = """
@@ -72,6 +74,7 @@ def test_sizes_files_data_and_tolerances_are_read(problem: Path) -> None:
     assert [name for name, _path in found.files] == ["task", "utils", "reference"]
     assert (found.outs, found.plain) == ((False, False, True), (True, False, False))
     assert (found.rtol, found.atol) == (2e-3, 1e-4)
+    assert found.most_seed == 1 << 16  # its own are smaller
 
 
 def test_the_operator_file_is_python_and_names_the_problem(problem: Path) -> None:
@@ -104,6 +107,32 @@ def test_what_is_missing_is_said_with_its_place(problem: Path, name: str, text: 
         (problem / name).write_text(text)
     with pytest.raises(ConfigError, match=told):
         read_problem(problem)
+
+
+def test_seeds_are_as_large_as_the_problems_own(problem: Path) -> None:
+    """A problem that makes numbers of its seed had numbers so large that nothing else could be told apart."""
+    (problem / "task.yml").write_text(TASK.replace('"seed": 4}', '"seed": 54352}'))
+    assert read_problem(problem).most_seed == 108704
+
+
+def test_a_start_whose_imports_are_missing_comes_last(problem: Path) -> None:
+    names: dict[str, object] = {}
+    text = write_gpumode("scale_py", problem.parent)[0]
+    function = next(one for one in ast.parse(text).body if getattr(one, "name", "") == "can_import")
+    exec(f"import ast\nfrom importlib.util import find_spec\nFILES = [('task', '')]\n{ast.unparse(function)}", names)
+    asked: Callable[[str], bool] = names["can_import"]  # type: ignore[assignment]
+    assert asked("import json\nfrom task import input_t\n")
+    assert not asked("import json, no_such_module.inner\n")
+    assert not asked("from no_such_module import it\n")
+
+
+def test_two_texts_that_are_built_alike_are_one_kernel() -> None:
+    """A problem's own model, submitted again, had no verdict: other sources, the same build."""
+    operator = replace(load_operator("gemm_bf16"), shim="\nSHIM = 1\n")
+    bare, dressed = (Snapshot(files=(("kernel.py", text),)) for text in ("A = 1\n", "A = 1\n\nSHIM = 1\n"))
+    assert dress(bare, operator) == Snapshot(files=(("kernel.py", "A = 1\n\nSHIM = 1\n"),))
+    assert dress(None, operator) is None
+    assert dressed == dress(bare, operator)
 
 
 def test_modules_that_submissions_import_come_before_them_and_behind_the_future() -> None:

@@ -10,6 +10,7 @@ import pytest
 
 from layline.campaign.check_operator import check_operator
 from layline.campaign.measure.oracle import Error, Wrong, check_output
+from layline.campaign.operators.own.arrays import NumpyNumbers
 from layline.campaign.operators.own.build import build_operator
 from layline.campaign.operators.own.draws import draw_structure
 from layline.campaign.operators.own.read import OperatorFile, read_operator_file, run_text
@@ -114,6 +115,25 @@ def test_a_reference_that_adds_in_another_order_each_time_is_not_random() -> Non
     file = read(FILE.replace("x.x * x.w}", f"{noisy}}}"))
     findings = check_operator(build_operator(file), file)
     assert "deterministic" in next(one.told for one in findings if one.what == "reference")
+
+
+def test_an_output_that_is_constant_on_the_smallest_shape_alone_can_be_judged() -> None:
+    """A public problem lists a shape on which its state has not begun to move."""
+    changed = FILE.replace("x.x * x.w}", "x.x * x.w * (x.x.shape[0] > 5)}")
+    assert changed != FILE
+    found = {one.what: one.passed for one in check_operator(build(changed))}
+    assert (found["reference"], found["tolerance"]) == (True, True)
+
+
+def test_half_precision_is_drawn_so_that_products_stay_in_its_range() -> None:
+    rng = np.random.default_rng(1)
+    numbers = NumpyNumbers()
+    rows = numbers.draw_floats((64, 128), rng, "uneven", "float16").astype(np.float64)
+    sizes = np.sqrt((rows * rows).mean(-1))
+    assert 1 / 8 < sizes.min() < 0.7
+    assert 1.5 < sizes.max() < 8
+    wide = np.sqrt((numbers.draw_floats((64, 128), rng, "uneven", "float32").astype(np.float64) ** 2).mean(-1))
+    assert wide.max() > 100 * sizes.max()
 
 
 def test_a_good_operator_passes_and_its_mutants_are_refused() -> None:

@@ -17,6 +17,8 @@ from layline.campaign.values.describe import describe_shape
 def show_views(on: Trial) -> Shown:
     """Silently wrong where the starting kernel is right is refused; a kernel that raises an error is honest."""
     stage = on.stage
+    if stage.operator.contiguous:
+        return
     with on.open_again(None, ()).loaded() as arm:
         wrong = find_misread(stage, arm)
     if wrong and on.start is not None:

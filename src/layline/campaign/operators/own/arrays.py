@@ -13,6 +13,8 @@ from layline.campaign.values.operator_file import FLOATS
 
 LIMITS = {"float16": 6.0e4, "float8_e4m3fn": 448.0, "float8_e5m2": 5.7e4}
 """Beyond these there is only infinity, or nothing."""
+ROOT = {"float16": 1 / 8}
+"""Rows of very different size: what becomes of their magnitudes where a type's exponent is too short for them."""
 NARROW = ("float16", "bfloat16", "float8_e4m3fn", "float8_e5m2")
 
 
@@ -34,13 +36,21 @@ def choose_numbers(language: str) -> Numbers:
     return TorchNumbers() if language in ("triton", "torch") else NumpyNumbers()
 
 
+def _draw_together(drawn: Any, dtype: str, library: Any) -> Any:
+    """Rows as they are, closer to one another where products of them would leave a type's range."""
+    if dtype not in ROOT or not drawn.shape:
+        return drawn
+    size = library.sqrt((drawn * drawn).mean(-1)[..., None])
+    return drawn * library.where(size > 0, size ** (ROOT[dtype] - 1), size)
+
+
 class NumpyNumbers:
     """For kernels in C and Python."""
 
     def draw_floats(self, extent: tuple[int, ...], rng: np.random.Generator, kind: str, dtype: str) -> Any:
         if not extent:
             return self.convert(rng.standard_normal(()), dtype)
-        return self.convert(draw_f32(extent, rng, kind), dtype)
+        return self.convert(_draw_together(draw_f32(extent, rng, kind), dtype, np), dtype)
 
     def draw_integers(self, extent: tuple[int, ...], rng: np.random.Generator, limit: int, dtype: str) -> Any:
         return self.convert(draw_integers(extent, rng, limit), dtype)
@@ -65,7 +75,9 @@ class TorchNumbers:
     """For kernels that run with torch, on its device."""
 
     def draw_floats(self, extent: tuple[int, ...], rng: np.random.Generator, kind: str, dtype: str) -> Any:
-        return self.convert(draw_floats(extent, start_generator(rng), kind), dtype)
+        import torch
+
+        return self.convert(_draw_together(draw_floats(extent, start_generator(rng), kind), dtype, torch), dtype)
 
     def draw_integers(self, extent: tuple[int, ...], rng: np.random.Generator, limit: int, dtype: str) -> Any:
         return self.convert(draw_device_integers(extent, start_generator(rng), limit), dtype)

@@ -76,6 +76,7 @@ def build_operator(file: OperatorFile) -> Operator:
         tolerances=tuple((name, tensor.tolerance) for name, tensor in tensors.items() if tensor.tolerance),
         examine=(lambda step, inputs, outputs: check(step, Inputs(inputs), Inputs(outputs))) if check else None,
         returns=bool(file.say("returns", False)),
+        contiguous=bool(file.say("contiguous", False)),
         shim=str(file.say("shim", "")),
         prelude=str(file.say("prelude", "")),
     )

@@ -30,6 +30,7 @@ KNOWN = (
     "wrong",
     "exact",
     "kinds",
+    "contiguous",
     "returns",
     "shim",
     "prelude",

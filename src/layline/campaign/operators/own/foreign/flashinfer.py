@@ -100,6 +100,7 @@ from layline.operators import Axis, Tensor, Tolerance
 DEFINITION = json.loads(Path({path!r}).read_text("utf-8"))
 title = {title!r}
 language = "torch"
+contiguous = True  # as that harness hands them over
 axes = {{
 {axes}
 }}

@@ -18,6 +18,8 @@ from layline.yaml_text import NotYaml, load_yaml
 
 NEEDED = ("ref_kernel", "generate_input")
 SEED = "seed"
+LEAST_SEEDS = 1 << 16
+GROUPS = ("benchmarks", "tests")
 PLAIN = ("rand", "randn")
 EMPTY = ("empty", "empty_like", "zeros", "zeros_like")
 LEAST = 1e-4
@@ -42,6 +44,8 @@ class Problem:
     """Likewise, whether it is drawn by rand or randn and nothing else."""
     rtol: float
     atol: float
+    most_seed: int
+    """As large as the seeds of its own, and not so few that one could be guessed."""
 
 
 def write_gpumode(rest: str, root: Path) -> tuple[str, Path]:
@@ -74,6 +78,7 @@ def read_problem(folder: Path) -> Problem:
         plain=tuple(name in PLAIN for name in parts),
         rtol=max(rtol, LEAST),
         atol=max(atol, LEAST),
+        most_seed=max(LEAST_SEEDS, *(2 * int(row.get(SEED, 0)) for group in GROUPS for row in task.get(group) or ())),
     )
 
 
@@ -95,7 +100,7 @@ def _read_task(path: Path) -> dict[str, Any]:
 
 def _read_sizes(task: dict[str, Any], where: Path) -> Iterator[dict[str, int]]:
     found: list[dict[str, int]] = []
-    for group in ("benchmarks", "tests"):
+    for group in GROUPS:
         for row in task.get(group) or []:
             sizes = {name: value for name, value in row.items() if name != SEED}
             odd = [name for name, value in sizes.items() if not isinstance(value, int) or isinstance(value, bool)]
@@ -182,6 +187,7 @@ def _write(folder: Path, problem: Problem) -> str:
         outs=problem.outs,
         plain=problem.plain,
         axes=list(problem.sizes[0]),
+        most=problem.most_seed,
         shapes="\n".join(f"    {'-'.join(map(str, one.values()))!r}: {one}," for one in listed),
         first=problem.sizes[-1],
         rtol=problem.rtol,
@@ -191,8 +197,10 @@ def _write(folder: Path, problem: Problem) -> str:
 
 _TEMPLATE = '''"""{title}, as an operator file. Made by `layline campaign new --emit`: correct what is wrong here."""
 
+import ast
 import sys
 from functools import cache
+from importlib.util import find_spec
 from pathlib import Path
 from types import ModuleType
 
@@ -205,6 +213,7 @@ FILES = {files!r}  # what the reference imports, and itself
 OUTS = {outs!r}  # parts of the data that are room for an answer
 PLAIN = {plain!r}  # parts drawn by rand or randn alone; the others are drawn by the problem itself
 AXES = {axes!r}
+MOST = {most!r}  # of seeds: some problems make numbers of them
 ROOMS = {{}}  # extents of the answers, by those of the inputs
 
 
@@ -252,7 +261,8 @@ def describe(*sizes):
     parts, _single = make(dict(zip(AXES, sizes)), 1)
     given = [say(one) for at, one in enumerate(parts) if not is_out(at)]
     rooms = [say(one) for at, one in enumerate(parts) if is_out(at)]
-    outs = rooms or [say(one) for one in answer([one.clone() for one in parts])]
+    outs = [say(one) for one in answer([one.clone() for one in parts])]  # sizes that have no answer raise here
+    outs = rooms or outs
     ROOMS[tuple(extent for extent, _dtype in given)] = [extent for extent, _dtype in outs]
     return given, outs
 
@@ -267,6 +277,7 @@ _parts = [at for at in range(len(OUTS) or len(_given)) if not is_out(at)]
 _names = [f"x{{i}}" for i in range(len(_given))]
 title = {title!r}
 language = "torch"
+contiguous = True  # as that harness hands them over
 axes = {{name: Axis(low=1) for name in AXES}}
 tensors = {{
     **{{name: Tensor(lambda s, i=i: at(s)[0][i][0], _given[i][1]) for i, name in enumerate(_names)}},
@@ -303,8 +314,16 @@ def lay(given, rooms):
     return [next(rooms) if is_out(at) else next(given) for at in range(len(OUTS) or len(_given))]
 
 
+def can_import(text):
+    """Whether what a kernel imports is here: a start that cannot be loaded is none."""
+    named = [one for one in ast.walk(ast.parse(text)) if isinstance(one, (ast.Import, ast.ImportFrom))]
+    roots = [one.module if isinstance(one, ast.ImportFrom) else name.name for one in named for name in one.names]
+    beside = [name for name, _path in FILES]
+    return all(root.split(".")[0] in beside or find_spec(root.split(".")[0]) for root in roots if root)
+
+
 def draw(kind, s, rng):
-    parts, _single = make({{name: getattr(s, name) for name in AXES}}, int(rng.integers(0, 1 << 31)))
+    parts, _single = make({{name: getattr(s, name) for name in AXES}}, int(rng.integers(0, MOST)))
     return {{name: parts[at] for name, at in zip(_names, _parts) if not (PLAIN and PLAIN[at])}}
 
 
@@ -331,6 +350,7 @@ def forward(*given):
 """
 starts = {{"reference": Path(FILES[-1][1]).read_text("utf-8") + "\\n\\ncustom_kernel = ref_kernel\\n"}}
 if (FOLDER / "submission.py").is_file():
-    starts = {{"submission": (FOLDER / "submission.py").read_text("utf-8"), **starts}}
+    _first = {{"submission": (FOLDER / "submission.py").read_text("utf-8")}}
+    starts = {{**_first, **starts}} if can_import(_first["submission"]) else {{**starts, **_first}}
 starts = {{name: prelude + text.replace("from __future__ import annotations", "") + shim for name, text in starts.items()}}
 '''

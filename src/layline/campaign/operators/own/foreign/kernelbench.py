@@ -10,12 +10,17 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from layline.campaign.operators.own.foreign.kernelbench_file import TEMPLATE
 from layline.errors import ConfigError
 from layline.yaml_text import NotYaml, load_yaml
 
 MOST_BYTES = 1 << 27
 """Of a problem's inputs: larger ones are made smaller by halving their largest free size."""
 MOST_SHAPES = 3
+MOST_IN_ALL = 1 << 29
+"""Of inputs, weights and outputs together."""
+KEPT_MODELS = 2
+"""Models of different sizes that a worker keeps: a fresh one for each would look like a kernel that hoards memory."""
 PLAIN = ("rand", "randn")
 _PARTS = ("Model", "get_inputs", "get_init_inputs")
 
@@ -85,12 +90,20 @@ def read_problem(text: str, where: str) -> Problem:
 
 def _read_constants(tree: ast.Module) -> Iterator[tuple[str, int]]:
     known: dict[str, int] = {}
-    for node in tree.body:
-        if isinstance(node, ast.Assign) and len(node.targets) == 1 and isinstance(node.targets[0], ast.Name):
-            value = _evaluate(node.value, known)
-            if value is not None:
-                known[node.targets[0].id] = value
-                yield node.targets[0].id, value
+    for name, node in (pair for one in tree.body for pair in _find_assigned(one)):
+        value = _evaluate(node, known)
+        if value is not None:
+            known[name] = value
+            yield name, value
+
+
+def _find_assigned(node: ast.stmt) -> Iterator[tuple[str, ast.expr]]:
+    """`a = 1` and `a, b = 1, 2`."""
+    match node:
+        case ast.Assign(targets=[ast.Name(id=name)], value=value):
+            yield name, value
+        case ast.Assign(targets=[ast.Tuple(elts=names)], value=ast.Tuple(elts=values)) if len(names) == len(values):
+            yield from ((one.id, value) for one, value in zip(names, values, strict=True) if isinstance(one, ast.Name))
 
 
 def _evaluate(node: ast.expr, known: dict[str, int]) -> int | None:  # noqa: PLR0911  a table
@@ -187,7 +200,7 @@ def _write(path: Path, problem: Problem) -> str:
         if sizes == problem.constants
         else f" The problem's own sizes are {problem.constants}: too large to be asked for hundreds of times."
     )
-    return _TEMPLATE.format(
+    return TEMPLATE.format(
         title=f"KernelBench {path.parent.name} {title}",
         path=str(path),
         sizes=sizes,
@@ -195,6 +208,9 @@ def _write(path: Path, problem: Problem) -> str:
         places=problem.places,
         plain=problem.plain,
         stated=read_stated(path.with_name("problem.yaml")),
+        fixed=find_fixed(path, sizes),
+        kept=KEPT_MODELS,
+        most=MOST_IN_ALL,
         told=told,
     )
 
@@ -216,18 +232,29 @@ def _name_type(name: str) -> str:
     return f"float8{plain.removeprefix('fp8')}" if plain.startswith("fp8") else plain
 
 
-def _choose_shapes(path: Path, problem: Problem, sizes: dict[str, int]) -> dict[str, dict[str, int]]:
-    """Those of a `shapes.py` beside the problem, where there is one; else the given sizes and half of them."""
-    listed = [
+def _find_listed(path: Path, sizes: dict[str, int]) -> list[dict[str, int]]:
+    """Rows of a `shapes.py` beside the problem that give every free size."""
+    return [
         {name: int(row[name]) for name in sizes}
         for row in _read_listed(path.with_name("shapes.py"))
         if row.keys() >= sizes.keys()
     ]
+
+
+def find_fixed(path: Path, sizes: dict[str, int]) -> dict[str, int]:
+    """Sizes that are the same in several listed shapes: the problem asks for no other."""
+    listed = _find_listed(path, sizes)
+    same = {name: {row[name] for row in listed} for name in sizes}
+    return {name: min(values) for name, values in same.items() if len(listed) > 1 and len(values) == 1}
+
+
+def _choose_shapes(path: Path, problem: Problem, sizes: dict[str, int]) -> dict[str, dict[str, int]]:
+    """Those of a `shapes.py` beside the problem, where there is one; else the given sizes."""
+    listed = _find_listed(path, sizes)
     fitting = {
         "-".join(map(str, row.values())): row for row in listed if shrink(replace(problem, constants=row)) == row
     }
-    smaller = {name: max(16, value // 2) for name, value in sizes.items()}
-    return dict(list(fitting.items())[:MOST_SHAPES]) or {"given": sizes, "half": smaller}
+    return dict(list(fitting.items())[:MOST_SHAPES]) or {"given": sizes}
 
 
 def _read_listed(path: Path) -> list[dict[str, int]]:
@@ -245,152 +272,3 @@ def _read_listed(path: Path) -> list[dict[str, int]]:
                     return []
                 return [row for row in found if isinstance(row, dict)] if isinstance(found, list) else []
     return []
-
-
-_TEMPLATE = '''"""{title}, as an operator file. Made by `layline campaign new --emit`: correct what is wrong here.{told}"""
-
-import ast
-from functools import cache
-from pathlib import Path
-
-import torch
-
-from layline.operators import Axis, Tensor, Tolerance
-
-PROBLEM = Path({path!r})
-PLACES = {places!r}  # each size: an input and its dimension
-PLAIN = {plain!r}  # inputs drawn by rand or randn alone; the others are drawn by the problem itself
-TEXT = PROBLEM.read_text("utf-8")
-
-
-def run(sizes):
-    """The problem with these sizes in place of its own."""
-    tree = ast.parse(TEXT)
-    for node in tree.body:
-        if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name) and node.targets[0].id in sizes:
-            node.value = ast.copy_location(ast.Constant(int(sizes[node.targets[0].id])), node)
-    names = {{"__name__": "problem"}}
-    exec(compile(ast.fix_missing_locations(tree), str(PROBLEM), "exec"), names)
-    return names
-
-
-@cache
-def describe(*sizes):
-    """Extents of the inputs, the weights by name, and the outputs; nothing is computed."""
-    names = run(dict(zip(PLACES, sizes)))
-    with torch.device("meta"):
-        given = names["get_inputs"]()
-        model = names["Model"](*names["get_init_inputs"]())
-        weights = {{name: say(one) for name, one in model.state_dict().items() if one.is_floating_point()}}
-        out = model(*given)
-    outs = out if isinstance(out, (tuple, list)) else (out,)
-    return [say(one) for one in given], weights, [say(one) for one in outs]
-
-
-def say(tensor):
-    return tuple(tensor.shape), str(tensor.dtype).removeprefix("torch.")
-
-
-def at(s):
-    return describe(*(getattr(s, name) for name in PLACES))
-
-
-_inputs, _weights, _outs = describe(*{sizes!r}.values())
-_keys = list(_weights)
-title = {title!r}
-language = "torch"
-axes = {{name: Axis(low=1) for name in PLACES}}
-tensors = {{
-    **{{f"x{{i}}": Tensor(lambda s, i=i: at(s)[0][i][0], one[1]) for i, one in enumerate(_inputs)}},
-    **{{f"w{{i}}": Tensor(lambda s, k=key: at(s)[1][k][0], _weights[key][1], role="weight") for i, key in enumerate(_keys)}},
-    **{{f"out{{i}}": Tensor(lambda s, i=i: at(s)[2][i][0], one[1]) for i, one in enumerate(_outs)}},
-}}
-_given = [*(f"x{{i}}" for i in range(len(_inputs))), *(f"w{{i}}" for i in range(len(_keys)))]
-passes = {{"forward": " ".join([*_given, "->", *(f"out{{i}}" for i in range(len(_outs)))])}}
-shapes = {shapes!r}
-_narrow = any(
-    dtype.startswith(("bfloat16", "float16", "float8")) for _extent, dtype in [*_inputs, *_weights.values(), *_outs]
-)
-STATED = {stated!r}  # how far outputs of a type may be off, as the problem itself says
-_stated = [STATED[dtype] for _extent, dtype in _outs if dtype in STATED]
-if _stated:  # whoever keeps to it may be less exact than the model it is compared with
-    tolerance = Tolerance(rtol=max(_stated), atol=max(_stated), error_ratio=1e6)
-else:
-    tolerance = Tolerance(rtol=1.6e-2, atol=1e-2) if _narrow else Tolerance(rtol=1e-3, atol=1e-3)
-
-
-def legal(s):
-    """Whether the problem can be made with these sizes at all."""
-    try:
-        found = at(s)
-    except Exception:
-        return False
-    return all(size for extent, _dtype in found[2] for size in extent)  # the "meta" device makes empty ones without a word
-
-
-def reference(step, x):
-    sizes = {{name: x[f"x{{i}}"].shape[d] for name, (i, d) in PLACES.items()}}
-    names = run(sizes)
-    with torch.device(x["x0"].device):  # its weights are drawn there, and not on the host for every answer
-        model = names["Model"](*names["get_init_inputs"]())
-    model.load_state_dict({{key: x[f"w{{i}}"] for i, key in enumerate(_keys)}}, strict=False)
-    with torch.no_grad():
-        out = model.double()(*(x[f"x{{i}}"] for i in range(len(_inputs))))
-    outs = out if isinstance(out, (tuple, list)) else (out,)
-    return {{f"out{{i}}": one for i, one in enumerate(outs)}}
-
-
-def draw(kind, s, rng):
-    """Weights as the problem makes them; of the inputs those that are more than rand or randn."""
-    names = run(vars(s))
-    torch.manual_seed(int(rng.integers(0, 1 << 62)))
-    with torch.device("cuda" if torch.cuda.is_available() else "cpu"):
-        given = names["get_inputs"]() if not all(PLAIN) else []
-        model = names["Model"](*names["get_init_inputs"]())
-    state = model.state_dict()
-    # ones and zeros of a fresh model would let a kernel leave them out
-    moved = {{key: state[key].float() + 0.05 * torch.randn_like(state[key].float()) for key in _keys}}
-    drawn = {{f"w{{i}}": moved[key].abs() if "var" in key else moved[key] for i, key in enumerate(_keys)}}
-    drawn |= {{f"x{{i}}": one for i, one in enumerate(given) if not PLAIN[i]}}
-    return drawn
-
-
-if _keys or not all(PLAIN):
-    inputs = {{name: draw for name in [*(f"w{{i}}" for i in range(len(_keys))), *(f"x{{i}}" for i, p in enumerate(PLAIN) if not p)]}}
-_shim = """
-
-_SIZES, _KEYS, _COUNT, _INIT, _made = PLACES_, KEYS_, COUNT_, INIT_, {{}}
-
-
-def forward(*given):
-    \\"\\"\\"Build the model for these sizes once, give it the call\'s weights, put what it returns where it belongs.\\"\\"\\"
-    import torch
-
-    x, w, outs = given[:_COUNT], given[_COUNT : _COUNT + len(_KEYS)], given[_COUNT + len(_KEYS) :]
-    sizes = tuple(x[i].shape[d] for i, d in _SIZES.values())
-    if sizes not in _made:
-        globals().update(zip(_SIZES, sizes))
-        if "get_init_inputs" not in globals():
-            exec(_INIT, globals())
-            globals().update(zip(_SIZES, sizes))
-        _made[sizes] = globals().get("ModelNew", globals().get("Model"))(*get_init_inputs()).to(x[0].device)
-    model = _made[sizes]
-    with torch.no_grad():
-        state = model.state_dict()
-        for key, value in zip(_KEYS, w):
-            if key in state:
-                state[key].copy_(value)
-        found = model(*x)
-        for out, one in zip(outs, found if isinstance(found, (tuple, list)) else (found,)):
-            out.copy_(one)
-"""
-_init = [
-    node
-    for node in ast.parse(TEXT).body
-    if isinstance(node, ast.Assign) or getattr(node, "name", "") == "get_init_inputs"
-]
-_init = "\\n".join(ast.unparse(node) for node in _init)  # for a kernel that does not bring its own
-shim = _shim.replace("PLACES_", repr(PLACES)).replace("KEYS_", repr(_keys)).replace("COUNT_", str(len(_inputs)))
-shim = shim.replace("INIT_", repr(_init))
-starts = {{"model": TEXT + shim}}
-'''
