@@ -131,6 +131,27 @@ MAPPED_CASES = [
 ]
 
 
+@pytest.mark.parametrize(
+    ("source", "command"),
+    [
+        ("from turbo import ops\n\nops.deep_ep_dispatch(1)\n", None),  # it measures something else
+        ("from turbo import ops\n\nops.moe_permute(1)\n", "python benchmark/bench_deep_ep.py"),
+        ("def broken(:\n", "python benchmark/bench_deep_ep.py"),  # what cannot be read is not held against it
+    ],
+)
+def test_a_benchmark_that_never_names_the_operator_is_asked_for(
+    tmp_path: Path, source: str, command: str | None
+) -> None:
+    """A project's map named the benchmark of another part of the family."""
+    history = History.start(tmp_path / "project")
+    history.commit("Start", {**MAPPED, "benchmark/bench_deep_ep.py": source})
+    with inside(history.path):
+        data = dict(campaign_handoff(Request(operator="moe_permute", backend="HIP", gpu="gfx950"), now=now).data)
+    assert values(data)["Focused benchmark command"] == command
+    told = next(row["found"] for row in data["prerequisites"] if row["name"] == "Focused benchmark command")
+    assert ("never names moe_permute" in told) == (command is None)
+
+
 @pytest.mark.parametrize(("asked", "expected"), MAPPED_CASES)
 def test_the_projects_own_skill_is_read(
     tmp_path: Path, asked: tuple[str, str], expected: dict[str, str | None]

@@ -32,7 +32,10 @@ def campaign_handoff(
     listed = tree.git("ls-files", "-z").decode("utf-8", "surrogateescape").split("\0")
     files = [file for file in listed if file]
     texts = {file: text for file in find_documents(files) if (text := read_document(tree.root / file))}
-    rows = tuple(find_prerequisites(request, Project(files=files, texts=texts)))
+    sources = {
+        file: read_document(tree.root / file) for file in files if file.startswith("bench") and file.endswith(".py")
+    }
+    rows = tuple(find_prerequisites(request, Project(files=files, texts=texts, sources=sources)))
     environment, machine = check_environment(tree.root, request, python)
     draft = render_draft(request, rows, now(), earlier or {})
     return build_handoff(request, rows, tuple(environment), tuple(find_disagreements(request, machine)), draft)

@@ -16,6 +16,7 @@ from layline.campaign.project_docs import (
     find_named,
     find_row,
     find_variable,
+    names_operator,
     propose_metric,
 )
 from layline.campaign.values.manifest import LANGUAGES, METRICS
@@ -98,6 +99,8 @@ class Project:
 
     files: Sequence[str]
     texts: Mapping[str, str] = field(default_factory=dict)
+    sources: Mapping[str, str] = field(default_factory=dict)
+    """Of its benchmarks."""
 
 
 def find_prerequisites(request: Request, project: Project) -> Iterator[Prerequisite]:
@@ -265,6 +268,12 @@ def _find_bench(request: Request, project: Project, row: Row | None) -> Prerequi
     if request.option("bench") or not (own or shared):
         return _command(request, "bench", own, name, "python {}")
     chosen, lines = (own or shared)[0], list(find_lines(project.texts))
+    if chosen in project.sources and not names_operator(project.sources[chosen], family(request.operator)):
+        where = row.where if row is not None and chosen in shared else "its name"
+        told = (
+            f"missing: {chosen} ({where}) never names {family(request.operator)}; say --bench with one that measures it"
+        )
+        return Prerequisite(name=name, value=None, found=told)
     shown = choose_command("python", chosen, request.operator, request.backend, lines)
     precise = [word for word in request.operator.split("_")[1:] if PRECISION.fullmatch(word)]
     if shown is not None and all(word in shown.text.lower() for word in precise):

@@ -4,6 +4,7 @@ Pure.
 
 from __future__ import annotations
 
+import ast
 import re
 from dataclasses import dataclass
 from fnmatch import fnmatch
@@ -166,6 +167,21 @@ def _contradicts(text: str, words: Sequence[str], backend: str) -> bool:
     return bool(
         other or strange or "AUTO_TUNE" in text or " -o " in text or (forced and forced["value"] != backend.upper())
     )
+
+
+def names_operator(source: str, operator_family: str) -> bool:
+    """Whether a benchmark's code imports, calls or defines something called after the operator."""
+    try:
+        nodes = list(ast.walk(ast.parse(source)))
+    except SyntaxError:
+        return True  # what cannot be read is not held against it
+    named = {
+        text
+        for node in nodes
+        for text in (getattr(node, "id", None), getattr(node, "attr", None), getattr(node, "name", None))
+        if isinstance(text, str)
+    }
+    return any(operator_family.lower() in one.lower() for one in named) or not named
 
 
 def find_harness(files: Sequence[str]) -> list[str]:
