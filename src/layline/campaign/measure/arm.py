@@ -27,8 +27,8 @@ BEFORE = 3
 """Calls told of beside a wrong one that an earlier call is to blame for."""
 LATE_FREE_NS = 200_000
 """What thawing and freezing an idle worker may cost."""
-OUT_OF_MEMORY = "OutOfMemoryError"
-"""What torch raises when the device is full: of whose buffers is not told, and most of them are ours."""
+MEMORY_FULL = 2
+"""What a worker tells when the device is full: of whose buffers is not known, and most of them are ours."""
 HELD_UP_S = 0.001
 
 
@@ -233,7 +233,7 @@ class LiveArm:
 
     def _check_answer(self, reply: Reply, step: Pass, given: Given) -> None:
         where = f"{step.symbol} on {describe_shape(given.shape)}"
-        if reply.said.startswith(OUT_OF_MEMORY):
+        if reply.said and reply.status == MEMORY_FULL:
             raise Disturbed(f"Memory ran out during {where}: {reply.said.splitlines()[0]}")
         if reply.said:
             told = f"The kernel raised an error during {where}: {reply.said.splitlines()[0]}"

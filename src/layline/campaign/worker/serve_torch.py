@@ -331,7 +331,8 @@ def serve(functions: list[Callable[..., Any]], device: Device, request: int, rep
         try:
             took = device.time(work, message["spin"], message["lead"])
         except Exception as error:  # noqa: BLE001  whatever the kernel raised is told to the parent
-            status, text = 1, f"{type(error).__name__}: {error}".encode()[:2000]
+            status = 2 if type(error).__name__ == "OutOfMemoryError" else 1
+            text = f"{type(error).__name__}: {error}".encode()[:2000]
         write(reply, pack(message["seq"], status, took, len(text)) + text)
 
 
