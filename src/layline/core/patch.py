@@ -9,6 +9,8 @@ from enum import StrEnum
 from layline.core.condition import ALWAYS, Condition, VersionPattern, find_keys, find_needs
 from layline.core.evidence import Location, Skipped
 
+AS_IT_WAS = "what stood there"
+
 
 class Holder(StrEnum):
     """What an effect is put on, where that is no class or module with a dotted name."""
@@ -97,7 +99,7 @@ class Effect:
     replacement_at: Location | None = None
     """Where the replacement is defined in the downstream, if it is."""
     otherwise: str | None = None
-    """What the same line writes where `when` does not hold: `None`, or what stood there; None: nothing."""
+    """What the same line writes where `when` does not hold: `None` or `AS_IT_WAS`; None: nothing."""
     mutates: tuple[str, ...] = ()
     """Config keys, or `env:NAME`."""
     certain: bool = True

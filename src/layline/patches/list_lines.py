@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING
 
 from layline.core.evidence import Severity
 from layline.core.listing import Diagnostic, Group, Listing
-from layline.core.patch import Holder, Style, TargetKind
+from layline.core.patch import AS_IT_WAS, Holder, Style, TargetKind
 from layline.core.prose import count, verb
-from layline.patches.guards.chosen import AS_IT_WAS
 from layline.patches.guards.show import show_both
 from layline.patches.report import describe_change, describe_closing, find_shared_targets, is_on_object
 from layline.patches.wanted import DEAD, NEVER_ACTIVE, find_warnings

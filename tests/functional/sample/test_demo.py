@@ -50,11 +50,11 @@ def _find_naming(root: Path, text: str) -> list[str]:
 
 
 def test_every_command_has_a_step() -> None:
-    """`mcp` and `lsp` speak to programs, `cache` and `help` do not tell of the sample, `impact` and `fleet` ask about several projects; the
+    """`mcp`, `lsp` and `completion` speak to programs, `cache` and `help` do not tell of the sample, `impact` and `fleet` ask about several projects; the
     walk itself needs no step."""
     walked = {step.command[0] for step in STEPS}
 
-    assert set(COMMANDS) - walked <= {"cache", "demo", "fleet", "help", "impact", "lsp", "mcp"}
+    assert set(COMMANDS) - walked <= {"cache", "completion", "demo", "fleet", "help", "impact", "lsp", "mcp"}
 
 
 def test_a_second_demo_replaces_the_first_and_keeps_what_is_not_ours(tmp_path: Path) -> None:

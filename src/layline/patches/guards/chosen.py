@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from layline.core.patch import AS_IT_WAS
 from layline.interpreter.branches import split_value
 from layline.interpreter.events import Write
 from layline.interpreter.state import text_of
@@ -27,8 +28,6 @@ from layline.interpreter.values import (
 
 if TYPE_CHECKING:
     from layline.interpreter.events import Event
-
-AS_IT_WAS = "what stood there"
 
 
 def tell_chosen(event: Event) -> Event:
