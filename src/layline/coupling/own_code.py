@@ -13,10 +13,9 @@ from layline.coupling.own_uses import find_roots, read_uses
 from layline.coupling.reading import Finder
 from layline.coupling.uses import ANALYSER
 from layline.coupling.version_guards import Running, VersionGuards
-from layline.history.tags import is_version, nearest_tag
 from layline.interpreter.modules import Modules
 from layline.source import Index, Part, Tree, build_indexes, open_cache
-from layline.source.declared_version import read_version
+from layline.source.declared_version import read_tagged, read_version
 
 if TYPE_CHECKING:
     from collections.abc import Container
@@ -25,6 +24,7 @@ if TYPE_CHECKING:
     from layline.coupling.decide import RefKnowledge
     from layline.coupling.model import Coupling
     from layline.git import Repository
+    from layline.source.declared_version import Version
     from layline.source.seen import Read
     from layline.workspace.open import Workspace
 
@@ -62,18 +62,16 @@ def read_running(ours: Tree, roots: tuple[str, ...], ground: RefKnowledge) -> Ru
 
 def find_version(upstream: Repository, commit: str, packages: tuple[str, ...]) -> str | None:
     """What upstream calls itself at a commit; how many commits after a tag it is decides nothing, and changes daily."""
-    found = read_version(upstream, commit, packages)
-    return re.sub(r"\.dev\d+$", ".dev0", found.text) if found is not None else None
+    return _forget_count(read_version(upstream, commit, packages))
 
 
 def find_running(upstream: Repository, commit: str, packages: tuple[str, ...]) -> str | None:
-    """The version that code at a commit runs as: the declared one; of a project that takes it from its tags, the
-    nearest tag before.
-    """
-    declared = find_version(upstream, commit, packages)
-    tag = nearest_tag(upstream, commit) if declared is None else None
-    found = re.search(r"\d+(\.\d+)+\w*", tag[0]) if tag is not None and is_version(tag[0]) else None
-    return declared if found is None else found[0]
+    """The version that code at a commit runs as: the declared one; of a project that declares none, by its tags."""
+    return _forget_count(read_version(upstream, commit, packages) or read_tagged(upstream, commit))
+
+
+def _forget_count(version: Version | None) -> str | None:
+    return re.sub(r"\.dev\d+$", ".dev0", version.text) if version is not None else None
 
 
 def read_indexes(*wanted: list[Part], progress: Progress = silent) -> list[Index]:

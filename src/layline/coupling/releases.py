@@ -72,6 +72,7 @@ class Scope:
 
 
 _BODIES = ("body", "orelse", "finalbody")
+_PLAIN = (ast.Assign, ast.Import, ast.ImportFrom, ast.Expr)
 
 
 class ReleaseReader:
@@ -221,12 +222,33 @@ class ReleaseReader:
     ) -> Value:
         if test in (ALWAYS, NEVER):
             return self._run_block([*(body if test == ALWAYS else orelse), *rest], scope)
+        joined = self._join(body, orelse, scope)
+        if joined is not None:
+            return self._run_block(rest, joined)
         yes = self._run_block([*body, *rest], Scope(scope.module, dict(scope.names), scope.depth + 1))
         if not isinstance(yes, Holds | Known) or (isinstance(yes, Known) and not isinstance(yes.value, bool)):
             return yes  # what a package that is there answers
         no = self._run_block([*orelse, *rest], Scope(scope.module, dict(scope.names), scope.depth + 1))
         first = combine(ConditionKind.ALL, (test, _truth(yes)))
         return Holds(combine(ConditionKind.ANY, (first, combine(ConditionKind.ALL, (negate(test), _truth(no))))))
+
+    def _join(self, body: list[ast.stmt], orelse: list[ast.stmt], scope: Scope) -> Scope | None:
+        """What is known after branches that only assign, where one gives a name the version of a package and the other
+        something unknown: a number that is set by hand says what runs, in the place of that package.
+        """
+        if not all(isinstance(one, _PLAIN) for one in (*body, *orelse)):
+            return None
+        sides = [Scope(scope.module, dict(scope.names), scope.depth + 1) for _ in range(2)]
+        for side, block in zip(sides, (body, orelse), strict=True):
+            for statement in block:
+                self._remember([statement], side, statement.lineno + 1)
+        pairs = {name: (sides[0].names.get(name), sides[1].names.get(name)) for name in _find_assigned(body, orelse)}
+        known = {name: one if isinstance(one, Release) else other for name, (one, other) in pairs.items()}
+        sure = all(
+            isinstance(known[name], Release) and (isinstance(one, Outside | None) or isinstance(other, Outside | None))
+            for name, (one, other) in pairs.items()
+        )
+        return Scope(scope.module, {**scope.names, **known}, scope.depth + 1) if pairs and sure else None
 
     def _find_global(self, module: Module, name: str, depth: int) -> Value:
         key = (module.name, name)
@@ -300,6 +322,11 @@ class ReleaseReader:
             module.name, package=module.is_package, level=statement.level, name=statement.module or ""
         )
         return {item.asname or item.name: (source or "", item.name) for item in statement.names}
+
+
+def _find_assigned(*blocks: list[ast.stmt]) -> set[str]:
+    targets = (target for block in blocks for one in block if isinstance(one, ast.Assign) for target in one.targets)
+    return {part.id for target in targets for part in ast.walk(target) if isinstance(part, ast.Name)}
 
 
 def _find_bodies(statement: ast.If | ast.With | ast.Try | ast.For | ast.While) -> Iterator[list[ast.stmt]]:

@@ -7,9 +7,12 @@ import configparser
 import re
 import tomllib
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Any
+
+import packaging.version
 
 from layline.core.evidence import Evidence
 from layline.core.ours import is_packaged
@@ -43,7 +46,7 @@ def read_version(repository: Repository, commit: str, packages: tuple[str, ...] 
         found = _from_module(known(path) or "")
         if found is not None:
             return _build(repository, commit, path, found)
-    return _read_tagged(repository, commit) if _leaves_to_tags(known("pyproject.toml") or "") else None
+    return read_tagged(repository, commit) if _leaves_to_tags(known("pyproject.toml") or "") else None
 
 
 _TAGGERS = re.compile(r"(setuptools[-_.]scm|hatch[-_.]vcs)\b", re.IGNORECASE)
@@ -58,16 +61,24 @@ def _leaves_to_tags(pyproject: str) -> bool:
     return named and "version" in _table(plain, "project").get("dynamic", ())
 
 
-def _read_tagged(repository: Repository, commit: str) -> Version | None:
+def read_tagged(repository: Repository, commit: str) -> Version | None:
     """As these programs count: the version of the tag, or on the way to the next one (`1.2.1.dev30` after `v1.2.0`)."""
-    found = nearest_tag(repository, commit, is_version)
-    named = re.search(r"\d[\w.!+]*$", found[0]) if found is not None else None
+    found = nearest_tag(repository, commit, lambda name: is_version(name) and _parse_tag(name) is not None)
+    named = _parse_tag(found[0]) if found is not None else None
     if found is None or named is None:
         return None
-    version = re.fullmatch(r"(.*?)(\d+)", named[0])
-    text = named[0] if version is None or not found[1] else f"{version[1]}{int(version[2]) + 1}.dev{found[1]}"
+    version = re.fullmatch(r"(.*?)(\d+)", named)
+    text = named if version is None or not found[1] else f"{version[1]}{int(version[2]) + 1}.dev{found[1]}"
     command = f"git describe --tags --long --match '*[0-9]*' {commit}"
     return Version(text=text, evidence=Evidence(repo=repository.name, commit=commit, command=command))
+
+
+def _parse_tag(name: str) -> str | None:
+    """The version that a tag ends with: `v1.2-rc1` is 1.2rc1; None where it is none."""
+    for at in re.finditer(r"(?:^|[-_/v])(?=\d)", name, re.IGNORECASE):
+        with suppress(packaging.version.InvalidVersion):
+            return str(packaging.version.Version(name[at.end() :]))
+    return None
 
 
 def _read(repository: Repository, commit: str, path: str) -> str | None:

@@ -19,6 +19,9 @@ HELPERS = """
 import importlib.metadata
 import importlib.util
 import operator
+import os
+import other
+from sail import settings
 from packaging import version
 from packaging.version import Version, parse
 import keel
@@ -49,6 +52,31 @@ def is_keel(operation, wanted):
     if operation not in OPERATIONS:
         raise ValueError(operation)
     return OPERATIONS[operation](parse(KEEL), parse(wanted))
+def is_at(wanted):
+    if settings.KEEL_VERSION is not None:
+        number = settings.KEEL_VERSION
+    else:
+        import keel
+        number = keel.__version__
+    try:
+        return Version(number) == Version(wanted)
+    except ValueError:
+        raise RuntimeError(number)
+def is_after(wanted):
+    number = keel.__version__
+    if os.environ.get("KEEL"):
+        number = os.environ["KEEL"]
+    return parse(number) > parse(wanted)
+def is_either(wanted):
+    if settings.other:
+        number = other.__version__
+    else:
+        number = keel.__version__
+    return parse(number) > parse(wanted)
+def is_forced(wanted):
+    if settings.forced:
+        return settings.number == wanted
+    return parse(keel.__version__) > parse(wanted)
 def is_new():
     if not available("keel"):
         return False
@@ -57,7 +85,7 @@ def is_new():
 OURS = """
 import keel
 from packaging.version import Version
-from .helpers import INSTALLED, NEW, available, is_below, is_keel, is_new
+from .helpers import INSTALLED, NEW, available, is_after, is_at, is_below, is_either, is_forced, is_keel, is_new
 def plain(x):
     keel.use()  # plain
     if Version(keel.__version__) >= Version("5.2"):
@@ -74,6 +102,14 @@ def plain(x):
         keel.use()  # operation
     if is_new():
         keel.use()  # early
+    if is_at("5.3"):
+        keel.use()  # by hand
+    if is_after("5.3"):
+        keel.use()  # by hand, later
+    if is_either("5.3"):
+        keel.use()  # of two
+    if is_forced("5.3"):
+        keel.use()  # forced
     if INSTALLED.major >= 6:
         keel.use()  # major
     if INSTALLED.release[:2] < (5, 4):
@@ -108,6 +144,10 @@ CASES = [
     ("helper", "(? and keel < 5.0)"),
     ("operation", "(not ? and keel.__version__ >= 5.3)"),
     ("early", "(? and keel.__version__ >= 5.0)"),
+    ("by hand", "keel.__version__ == 5.3"),  # another number can be set; who sets one says what runs
+    ("by hand, later", "keel.__version__ > 5.3"),
+    ("of two", "((? and other.__version__ > 5.3) or (not ? and keel.__version__ > 5.3))"),
+    ("forced", "(? or (not ? and keel.__version__ > 5.3))"),
     ("major", "keel >= 6"),
     ("release", "keel < 5.4"),
     ("first", "keel >= 6"),
@@ -163,8 +203,13 @@ def test_of_two_uses_on_one_line_the_name_decides(guards: VersionGuards, name: s
 RUNNING = [
     # (what it shows, files of upstream, its tag, the version it runs as)
     ("declared", {"keel/__init__.py": "__version__ = '1.5'\n"}, "v0.9.0", "1.5"),
-    ("taken from its tags", {"keel/__init__.py": ""}, "v0.9.0rc1", "0.9.0rc1"),
+    ("on the way from a tag to the next", {"keel/__init__.py": ""}, "v0.9.0", "0.9.1.dev0"),
+    ("from a candidate", {"keel/__init__.py": ""}, "v0.9.0rc1", "0.9.0rc2.dev0"),
+    ("a candidate behind a dash", {"keel/__init__.py": ""}, "v0.9.0-rc1", "0.9.0rc2.dev0"),
+    ("a word before it", {"keel/__init__.py": ""}, "core_v0.16.1", "0.16.2.dev0"),
+    ("a word with a number before it", {"keel/__init__.py": ""}, "keel2-0.5", "0.6.dev0"),
     ("a tag that is no version", {"keel/__init__.py": ""}, "nightly", None),
+    ("a tag that reads as no version", {"keel/__init__.py": ""}, "26.04-alpha.rc2", None),
 ]
 
 
