@@ -25,7 +25,7 @@ def upgrade_plan(
     workspace: Workspace, key: str, *, to: str | None = None, safe: bool = False, progress: Progress = silent
 ) -> Answer:
     """The steps from the pin to a ref, or to the newest commit that breaks nothing."""
-    end = to or workspace.settings.backend(key).ref
+    end = to if to is not None else workspace.settings.backend(key).ref
     plan = _plan_safe(workspace, key, end, progress) if safe else find_plan(workspace, key, end, progress)
     refusal = find_pin_refusal(workspace, key, plan.to) if plan.steps else None
     answer = tell_guess(workspace, build_answer(plan, workspace.label(key), refusal), key)
@@ -43,6 +43,5 @@ def _plan_safe(workspace: Workspace, key: str, end: str, progress: Progress) -> 
 def upgrade_apply(workspace: Workspace, key: str, options: ApplyOptions, progress: Progress = silent) -> Answer:
     """Put the pin's moves and their mechanical mends on a branch; what is there already is kept."""
     tree = refuse_project(workspace, key, options)
-    end = options.to or workspace.settings.backend(key).ref
-    plan = find_plan(workspace, key, end, progress)
+    plan = find_plan(workspace, key, options.end(workspace.settings.backend(key)), progress)
     return apply_plan(workspace, plan, tree, options, progress)

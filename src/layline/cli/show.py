@@ -114,7 +114,7 @@ def render(answer: Answer, format_: str, *, terminal: bool = False) -> str:
         case "github":
             from layline.render.annotations import render_annotations
 
-            return render_annotations(answer.findings)
+            return render_annotations(answer.findings, answer.notices)
         case "html":
             from layline.render.html import render_page
 

@@ -142,6 +142,8 @@ class Answer:
     """Makes drift, verify, audit and check exit with 1."""
     findings: tuple[Annotation, ...] = ()
     """For `--format sarif|github`; worst first."""
+    notices: tuple[str, ...] = ()
+    """For `--format github`: what belongs to no line of ours."""
     subject: Subject | None = None
     """What the findings are about."""
     listing: Listing | None = None

@@ -10,9 +10,10 @@ from layline.core.report import Annotation
 _WORDS = {Severity.BREAKS: "error", Severity.LOOK: "warning"}
 
 
-def render_annotations(findings: Sequence[Annotation]) -> str:
-    """One `::error` or `::warning` line per finding that is neither fine nor accepted."""
-    lines = [_line(finding) for finding in findings if finding.severity in _WORDS and finding.accepted is None]
+def render_annotations(findings: Sequence[Annotation], notices: Sequence[str] = ()) -> str:
+    """One `::error` or `::warning` line per finding that is neither fine nor accepted, `::notice` for what has no line."""
+    lines = [f"::notice::{_data(notice)}" for notice in notices]
+    lines += [_line(finding) for finding in findings if finding.severity in _WORDS and finding.accepted is None]
     return "".join(f"{line}\n" for line in lines)
 
 

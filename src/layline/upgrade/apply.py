@@ -22,6 +22,7 @@ from layline.upgrade.trailers import Promise, parse_promise, render_trailers
 from layline.upgrade.values import Plan, Step, digest_text
 
 if TYPE_CHECKING:
+    from layline.config import Backend
     from layline.git import Repository
     from layline.upgrade import answers
     from layline.workspace.open import Workspace
@@ -41,7 +42,10 @@ class ApplyOptions:
     """The project's own tests, run after each step on request."""
 
     def name(self, key: str) -> str:
-        return self.branch or f"layline/upgrade-{key}"
+        return self.branch if self.branch is not None else f"layline/upgrade-{key}"
+
+    def end(self, backend: Backend) -> str:
+        return self.to if self.to is not None else backend.ref
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,10 +62,10 @@ def refuse_project(workspace: Workspace, key: str, options: ApplyOptions) -> Wor
     """The work tree that the branch is made in; refused where something of the user's could be lost, or where the last
     step could not write the pin.
     """
-    tree = open_work_tree(workspace.root / workspace.settings.project.git)
+    tree = _open_tree(workspace)
     _refuse_dirty(tree, workspace, workspace.settings.backend(key).path)
     _refuse_branch(tree, options.name(key))
-    to = workspace.open_backend(key).resolve_upstream(options.to or workspace.settings.backend(key).ref)
+    to = workspace.open_backend(key).resolve_upstream(options.end(workspace.settings.backend(key)))
     why = find_pin_refusal(workspace, key, to)
     if why is not None:
         raise ConfigError(f"The pin of {key!r} cannot be moved: {why}; nothing was changed.")
@@ -82,6 +86,15 @@ def apply_plan(
         progress(f"step {number} of {len(plan.steps)}", number, len(plan.steps))
         made.append(worker.make(name, number, options.test))
     return _answer(plan, workspace.label(key), name, done, made)
+
+
+def _open_tree(workspace: Workspace) -> WorkTree:
+    place = workspace.root / workspace.settings.project.git
+    if open_repository(place).is_bare:
+        raise ConfigError(
+            f"{place} has no work tree to make a branch from; nothing was changed.", hint="Use a clone that has one."
+        )
+    return open_work_tree(place)
 
 
 def _refuse_dirty(tree: WorkTree, workspace: Workspace, submodule: str | None) -> None:
@@ -107,6 +120,18 @@ def _refuse_branch(tree: WorkTree, name: str) -> None:
         raise ConfigError(
             f"The branch {name} is checked out; nothing was changed.", hint="Name another one with --branch."
         )
+    taken = next((one for one in _find_holders(name) if tree.resolve_branch(one) is not None), None)
+    if taken is not None:
+        raise ConfigError(
+            f"The branch {taken} leaves no room for {name}; nothing was changed.",
+            hint="Name another one with --branch.",
+        )
+
+
+def _find_holders(name: str) -> list[str]:
+    """Branches that cannot be beside it: git keeps `a/b` in a folder `a`."""
+    parts = name.split("/")
+    return ["/".join(parts[:number]) for number in range(1, len(parts))]
 
 
 def _find_checked_out(tree: WorkTree) -> list[str]:
@@ -161,7 +186,13 @@ class _Worker:
             tests, output = self._run(commit, test)
             commit = self._build(parent, files, number, who, tests)
         old = self._tree.resolve_branch(name) or NO_COMMIT[: len(commit)]
-        self._tree.git("update-ref", "-m", f"layline: upgrade step {number}", f"refs/heads/{name}", commit, old)
+        try:
+            self._tree.git("update-ref", "-m", f"layline: upgrade step {number}", f"refs/heads/{name}", commit, old)
+        except GitError as error:
+            raise ConfigError(
+                f"git could not write the branch {name}, which stays as it was: {error.message.partition('` failed: ')[2]}",
+                hint="A .lock file of a git command that was killed can be deleted. Then give the command again.",
+            ) from None
         return Made(number, commit, tests, output)
 
     def _identify(self) -> Identity:

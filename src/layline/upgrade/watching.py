@@ -147,14 +147,17 @@ def build_news_answer(workspace: Workspace, seen: Seen, today: date) -> Answer:
         "skipped": [{"what": one.what, "why": one.why} for one in skipped],
     }
     lines = tuple(f"{one.backend}: {one.place} {one.target}: {_WORDS[one.kind]}{_blame(one)}" for one in events)
+    safe = tuple(f"{one.backend}: {_WORDS[one.kind]} ({one.target[:12]})" for one in events if not one.place)
+    unread = (f"{one.what} could not be read: {one.why}" for one in skipped)
     blocks = (Bullets(lines),) if lines else (Paragraph("Nothing is new."),)
     return Answer(
         report=Report(title=title, sections=(Section(title="News", blocks=blocks),), skipped=skipped),
         data=data,
         needs_person=bool(events),
         findings=tuple(_annotate(one) for one in events if one.place),
+        notices=(title, *safe, *unread),
         subject=Subject(repo=workspace.downstream.name, commit=workspace.commit, question="watch"),
-        listing=Listing(title=title, groups=_group(events), skipped=skipped),
+        listing=Listing(title=title, meta=safe, groups=_group(events), skipped=skipped),
     )
 
 
@@ -184,17 +187,21 @@ def _group(events: list[Event]) -> tuple[Group, ...]:
             message=f"{one.target}: {_WORDS[one.kind]}{_blame(one)}",
         )
         for one in events
+        if one.place
     )
     return (Group(items=items),) if items else ()
 
 
 def _blame(event: Event) -> str:
-    return f" since {event.culprit[:12]}" if event.culprit else ""
+    """The commit that broke the place, also where another one mended it."""
+    if not event.culprit:
+        return ""
+    return f" (broken by {event.culprit[:12]})" if event.kind is News.MENDED else f" since {event.culprit[:12]}"
 
 
 def _locate(event: Event) -> Location:
     path, _, line = event.place.rpartition(":")
-    return Location(path, int(line)) if line.isdigit() else Location(event.backend, 1)
+    return Location(path, int(line))
 
 
 def _annotate(event: Event) -> Annotation:

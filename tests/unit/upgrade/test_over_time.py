@@ -9,6 +9,7 @@ import pytest
 
 from layline.app.fleet import impact
 from layline.app.over_time import gap_trend, watch
+from layline.cli.show import render
 from layline.errors import ConfigError
 from layline.upgrade.news import News, Place, Remembered, find_news
 from upgrading import Files, Project, make_project
@@ -56,6 +57,36 @@ def test_watch_tells_each_thing_once_on_the_day_it_happens(project: Project, tmp
     assert [tell(number) for number, _ in enumerate(DAYS, 1)] == [news for _, _, news in DAYS]
     assert '"message": "2 places will break"' in (tmp_path / "badge.json").read_text()
     assert {kind for _, _, news in DAYS for kind, _ in news} == {kind.value for kind in News}
+
+
+ON_GITHUB = [
+    # (day, what is written for it after the day before, in parts)
+    (2, ["::notice::This is the first answer: 2 places of ours break at the tips. The next one tells what is new."]),
+    (3, ["::notice::1 message since 2026-01-02: 1 mended.", "keel.a.run: does not break any more (broken by BROKE)"]),
+    (
+        4,
+        [
+            "::notice::3 messages since 2026-01-03: 2 mended, 1 safe.",
+            "::notice::keel: nothing of ours breaks at the tip any more (TIP)",
+            "help_more",
+            "help_out",
+        ],
+    ),
+    (5, ["::notice::1 message since 2026-01-04: 1 can-go.", "keel.b.run: the patch can go"]),
+    (6, ["::notice::Nothing is new since 2026-01-05."]),
+]
+
+
+def test_watch_tells_github_what_it_tells_people(project: Project, tmp_path: Path) -> None:
+    """Also that it is the first answer, that nothing is new, and, at no place of ours, that a tip is safe."""
+    for day, told in ON_GITHUB:
+        answer = watch(project.open(), today=date(2026, 1, day), state=tmp_path / "state.json")
+        lines = render(answer, "github").splitlines()
+        names = {"BROKE": project.upstream.commits[1][:12], "TIP": project.upstream.commits[day - 1][:12]}
+        wanted = [one.replace("BROKE", names["BROKE"]).replace("TIP", names["TIP"]) for one in told]
+        assert [part in line for part, line in zip(wanted, lines, strict=True)] == [True] * len(told), lines
+        notices = [line.removeprefix("::notice::") for line in lines if line.startswith("::notice::")]
+        assert render(answer, "text").splitlines()[: len(notices)] == notices
 
 
 def test_watch_says_which_state_it_cannot_read(project: Project, tmp_path: Path) -> None:

@@ -89,6 +89,23 @@ def hold_another(project: Project) -> None:
     project.downstream.git("checkout", "-q", "main")
 
 
+def stand_in_the_way(project: Project) -> None:
+    project.downstream.git("branch", "layline")
+
+
+def leave_lock(project: Project) -> None:
+    """As git does when it is killed while it moves a branch."""
+    folder = project.downstream.path / ".git/refs/heads/layline"
+    folder.mkdir()
+    (folder / "upgrade-keel.lock").touch()
+
+
+def make_bare(project: Project) -> None:
+    project.downstream.git("clone", "-q", "--bare", ".", str(project.root / "bare.git"))
+    text = (project.root / "layline.toml").read_text()
+    (project.root / "layline.toml").write_text(text.replace('"down"', '"bare.git"'))
+
+
 def pin_newest(project: Project) -> None:
     project.downstream.gitlink("third_party/keel", project.upstream.commits[-1])
     project.downstream.commit("Pin the newest")
@@ -100,6 +117,12 @@ REFUSED: list[tuple[str, Callable[[Project], None], tuple[str, ...], str]] = [
     ("the current branch", nothing, (*APPLY, "--branch=main"), "The branch main is checked out; nothing was changed."),
     ("other work", hold_another, (*APPLY, "--branch=taken"), "holds commits that are no steps of this plan"),
     ("no name for a branch", nothing, (*APPLY, "--branch=a..b"), "'a..b' is not a valid branch name"),
+    ("an empty name for a branch", nothing, (*APPLY, "--branch="), "'' is not a valid branch name"),
+    ("a branch in the way", stand_in_the_way, APPLY, "The branch layline leaves no room for layline/upgrade-keel"),
+    ("a lock of a killed git", leave_lock, APPLY, "which stays as it was: update_ref failed for ref"),
+    ("no work tree", make_bare, APPLY, "bare.git has no work tree to make a branch from; nothing was changed."),
+    ("an empty ref", nothing, (*APPLY, "--to="), "'' is not a ref."),
+    ("plan: an empty ref", nothing, ("upgrade", "plan", "keel", "--to="), "'' is not a ref."),
     ("an unknown ref", nothing, (*APPLY, "--to=nowhere"), "keel has no ref called 'nowhere'"),
     ("a ref like an option", nothing, (*APPLY, "--to=--all"), "'--all'"),
     ("the pin itself", nothing, (*APPLY, "--to=main~1"), "is the pin itself"),
