@@ -37,7 +37,8 @@ def _plan_safe(workspace: Workspace, key: str, end: str, progress: Progress) -> 
     found = find_safe(workspace, key, upstream.resolve_upstream(end), progress)
     if found.commit == pin:
         return Plan(backend=key, commit=workspace.commit, start=pin, to=pin, steps=(), safe_pin=pin)
-    return replace(find_plan(workspace, key, found.commit, progress), safe_pin=found.commit)
+    plan = find_plan(workspace, key, found.commit, progress)
+    return replace(plan, safe_pin=found.commit, after_safe=found.next_commit)
 
 
 def upgrade_apply(workspace: Workspace, key: str, options: ApplyOptions, progress: Progress = silent) -> Answer:

@@ -79,6 +79,8 @@ class Plan(OfCommit, _From):
     plan: str
     to: str
     safe_pin: str | None
+    after_safe: str | None
+    """The commit after the safe one, which breaks places of ours."""
     apply_refuses: str | None
     """Why `upgrade apply` cannot write the pin."""
     does_not_fit: DoesNotFit

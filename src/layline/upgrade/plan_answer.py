@@ -52,6 +52,8 @@ def say_plan(plan: Plan, label: str) -> str:
 def say_counts(plan: Plan) -> Iterator[str]:
     """Why other commands count otherwise, where they do, and what is counted beside the places."""
     places, _ = count_places(plan)
+    if plan.after_safe is not None:
+        yield f"{plan.to[:8]} is the newest safe commit: {plan.after_safe[:8]}, the next one, breaks places of ours."
     if plan.lacks:
         told = f"{count(plan.lacks, 'commit')} of the pin {verb(plan.lacks, 'is')} not in it"
         yield f"{plan.to[:8]} stands on another branch than the pin: {told}."
@@ -108,11 +110,13 @@ def _group(plan: Plan, number: int, step: Step) -> Group:
         f"Step {number} of {len(plan.steps)}: to {step.to[:8]} ({step.date}), {say_culprit(step.culprit)}: "
         f"{places - rest} mechanical, {rest} left for a person{size}"
     )
-    return Group(title=title, items=tuple(_diagnose(mend) for mend in step.mends))
+    return Group(title=title, items=tuple(_diagnose(mend, plan.to) for mend in step.mends))
 
 
-def _diagnose(mend: Mend) -> Diagnostic:
+def _diagnose(mend: Mend, to: str) -> Diagnostic:
     details: tuple[tuple[str, str], ...] = (("fix" if mend.mechanical else "why", mend.why),)
+    if mend.diff and not mend.mechanical:
+        details = (*details, ("diff", f"`layline patches diff {mend.file}:{mend.lines[0]} --to {to[:12]}`"))
     if mend.example:
         details = (*details, ("example", mend.example.replace("\n", " ⏎ ")))
     return Diagnostic(
@@ -147,6 +151,7 @@ def encode_plan(plan: Plan, refusal: str | None = None) -> answers.Plan:
         "from": plan.start,
         "to": plan.to,
         "safe_pin": plan.safe_pin,
+        "after_safe": plan.after_safe,
         "apply_refuses": refusal,
         "does_not_fit": {"today": plan.today, "before": plan.before, "after": plan.after},
         "breaks": {"places": count_places(plan)[0], "in_drift": plan.in_drift, "only_compared": plan.compared},

@@ -23,6 +23,8 @@ class SafePin:
     """First-parent commits after the pin; 0: the pin itself is the newest."""
     next_breaks: int
     """Places that the commit after it breaks; 0: it is the last one asked about."""
+    next_commit: str | None = None
+    """That commit, judged in full as this one was."""
 
 
 def find_safe_pin(pin: str, order: Sequence[str], judge: Callable[[str], Verdict]) -> SafePin:
@@ -58,6 +60,7 @@ def _climb(pin: str, order: Sequence[str], at: int, judge: Callable[[str], Verdi
     while at + 1 < len(order):
         later = judge(order[at + 1])
         if later.broken:
-            return SafePin(commit=order[at] if at >= 0 else pin, ahead=at + 1, next_breaks=len(later.broken))
+            safe = order[at] if at >= 0 else pin
+            return SafePin(commit=safe, ahead=at + 1, next_breaks=len(later.broken), next_commit=order[at + 1])
         at += 1
     return SafePin(commit=order[at] if at >= 0 else pin, ahead=at + 1, next_breaks=0)

@@ -128,6 +128,8 @@ class Plan:
     to: str
     steps: tuple[Step, ...]
     safe_pin: str | None = None
+    after_safe: str | None = None
+    """The commit after the safe one, which breaks places of ours; None: the safe one is the last that was asked about."""
     left: tuple[Break, ...] = ()
     """What no mechanical mend fits at the end."""
     idle: int = 0

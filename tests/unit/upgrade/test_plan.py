@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
+from commands import layline
 from layline.app.patches_drift import patches_drift
+from layline.app.upgrade import upgrade_plan
 from layline.app.upgrade_check import upgrade_check
 from layline.core.evidence import Location
 from layline.errors import ConfigError
@@ -486,6 +489,34 @@ def test_what_drift_has_judged_is_not_judged_again(project: Project) -> None:
     judge_as_drift(project.open(), "keel", "main", lambda text, done, total: told.append(text))
     assert told
     assert "comparing targets" not in told
+
+
+def test_a_proposed_mend_of_a_copied_body_names_the_three_way_view(plan: Plan, project: Project) -> None:
+    """Of all three texts a plan shows one; the command that it names shows them."""
+    listing = build_answer(plan, "Keel").listing
+    assert listing is not None
+    told = [detail for group in listing.groups for one in group.items for detail in one.details if "diff" in detail[0]]
+    words = told[0][1].strip("`").split()[1:]
+    assert words == ["patches", "diff", words[2], "--to", plan.to[:12]]
+    assert "upstream then, upstream now, ours" in layline(*words, cwd=project.root).out
+
+
+def test_the_safe_commit_is_told_with_the_one_after_it(tmp_path: Path) -> None:
+    steps: list[tuple[str, Files]] = [
+        ("pin", {"keel/a.py": "def f(x): ...\n"}),
+        ("Say nothing", {"README.md": "keel\n"}),
+        ("Remove f", {"keel/a.py": ""}),
+        ("Say more", {"README.md": "keel!\n"}),
+    ]
+    project = make_project(tmp_path / "project", steps, {"own/use.py": "from keel.a import f\n"})
+    safe, after = (commit[:8] for commit in project.upstream.commits[1:3])
+    answer = upgrade_plan(project.open(), "keel", safe=True)
+    assert answer.listing is not None
+    assert answer.listing.meta[0] == f"{safe} is the newest safe commit: {after}, the next one, breaks places of ours."
+    project.upstream.commit("Bring f back", {"keel/a.py": "def f(x): ...\n"})
+    answer = upgrade_plan(project.open(), "keel", safe=True)
+    assert answer.listing is not None
+    assert not any("safe" in line for line in answer.listing.meta)  # nothing breaks up to the end
 
 
 def test_a_way_back_is_refused(project: Project) -> None:
