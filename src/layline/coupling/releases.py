@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from layline.core.condition import ALWAYS, NEVER, OPAQUE, Condition, ConditionKind, combine, negate
+from layline.coupling.set_by_hand import asks_for, find_assigned
 from layline.interpreter.modules import Module, Modules
 from layline.interpreter.versions import (
     METADATA,
@@ -212,6 +213,9 @@ class ReleaseReader:
                 case ast.Try(body=inner) | ast.With(body=inner):
                     return self._run_block([*inner, *body[number + 1 :]], scope)
                 case ast.If(test=test, body=inner, orelse=orelse):
+                    joined = self._join(statement, scope)
+                    if joined is not None:
+                        return self._run_block(body[number + 1 :], joined)
                     return self._branch(self.read_test(test, scope), inner, orelse, body[number + 1 :], scope)
                 case _:
                     self._remember([statement], scope, statement.lineno + 1)
@@ -222,9 +226,6 @@ class ReleaseReader:
     ) -> Value:
         if test in (ALWAYS, NEVER):
             return self._run_block([*(body if test == ALWAYS else orelse), *rest], scope)
-        joined = self._join(body, orelse, scope)
-        if joined is not None:
-            return self._run_block(rest, joined)
         yes = self._run_block([*body, *rest], Scope(scope.module, dict(scope.names), scope.depth + 1))
         if not isinstance(yes, Holds | Known) or (isinstance(yes, Known) and not isinstance(yes.value, bool)):
             return yes  # what a package that is there answers
@@ -232,23 +233,27 @@ class ReleaseReader:
         first = combine(ConditionKind.ALL, (test, _truth(yes)))
         return Holds(combine(ConditionKind.ANY, (first, combine(ConditionKind.ALL, (negate(test), _truth(no))))))
 
-    def _join(self, body: list[ast.stmt], orelse: list[ast.stmt], scope: Scope) -> Scope | None:
-        """What is known after branches that only assign, where one gives a name the version of a package and the other
-        something unknown: a number that is set by hand says what runs, in the place of that package.
+    def _join(self, choice: ast.If, scope: Scope) -> Scope | None:
+        """What is known after `if NUMBER: number = NUMBER else: number = keel.__version__`: a number that is set by
+        hand says what runs, in the place of the package's own.
         """
-        if not all(isinstance(one, _PLAIN) for one in (*body, *orelse)):
+        if not all(isinstance(one, _PLAIN) for one in (*choice.body, *choice.orelse)):
             return None
         sides = [Scope(scope.module, dict(scope.names), scope.depth + 1) for _ in range(2)]
-        for side, block in zip(sides, (body, orelse), strict=True):
+        nodes: list[dict[str, ast.expr]] = [{}, {}]
+        for side, found, block in zip(sides, nodes, (choice.body, choice.orelse), strict=True):
             for statement in block:
                 self._remember([statement], side, statement.lineno + 1)
-        pairs = {name: (sides[0].names.get(name), sides[1].names.get(name)) for name in _find_assigned(body, orelse)}
-        known = {name: one if isinstance(one, Release) else other for name, (one, other) in pairs.items()}
-        sure = all(
-            isinstance(known[name], Release) and (isinstance(one, Outside | None) or isinstance(other, Outside | None))
-            for name, (one, other) in pairs.items()
-        )
-        return Scope(scope.module, {**scope.names, **known}, scope.depth + 1) if pairs and sure else None
+                found.update(find_assigned(statement))
+        known: dict[str, Value] = {}
+        for name in {*nodes[0], *nodes[1]}:
+            values = [side.names.get(name) for side in sides]
+            at = next((number for number, one in enumerate(values) if isinstance(one, Release)), None)
+            other = nodes[1 - at].get(name) if at is not None else None
+            if at is None or isinstance(values[1 - at], Release) or other is None or not asks_for(choice.test, other):
+                return None
+            known[name] = values[at]
+        return Scope(scope.module, {**scope.names, **known}, scope.depth + 1) if known else None
 
     def _find_global(self, module: Module, name: str, depth: int) -> Value:
         key = (module.name, name)
@@ -322,11 +327,6 @@ class ReleaseReader:
             module.name, package=module.is_package, level=statement.level, name=statement.module or ""
         )
         return {item.asname or item.name: (source or "", item.name) for item in statement.names}
-
-
-def _find_assigned(*blocks: list[ast.stmt]) -> set[str]:
-    targets = (target for block in blocks for one in block if isinstance(one, ast.Assign) for target in one.targets)
-    return {part.id for target in targets for part in ast.walk(target) if isinstance(part, ast.Name)}
 
 
 def _find_bodies(statement: ast.If | ast.With | ast.Try | ast.For | ast.While) -> Iterator[list[ast.stmt]]:

@@ -67,6 +67,12 @@ def is_after(wanted):
     if os.environ.get("KEEL"):
         number = os.environ["KEEL"]
     return parse(number) > parse(wanted)
+def is_cuda(wanted):
+    if settings.device:
+        number = keel.device.cuda
+    else:
+        number = keel.__version__
+    return parse(number) > parse(wanted)
 def is_either(wanted):
     if settings.other:
         number = other.__version__
@@ -85,7 +91,7 @@ def is_new():
 OURS = """
 import keel
 from packaging.version import Version
-from .helpers import INSTALLED, NEW, available, is_after, is_at, is_below, is_either, is_forced, is_keel, is_new
+from .helpers import INSTALLED, NEW, available, is_after, is_at, is_below, is_cuda, is_either, is_forced, is_keel, is_new
 def plain(x):
     keel.use()  # plain
     if Version(keel.__version__) >= Version("5.2"):
@@ -106,6 +112,8 @@ def plain(x):
         keel.use()  # by hand
     if is_after("5.3"):
         keel.use()  # by hand, later
+    if is_cuda("5.3"):
+        keel.use()  # another number
     if is_either("5.3"):
         keel.use()  # of two
     if is_forced("5.3"):
@@ -146,6 +154,7 @@ CASES = [
     ("early", "(? and keel.__version__ >= 5.0)"),
     ("by hand", "keel.__version__ == 5.3"),  # another number can be set; who sets one says what runs
     ("by hand, later", "keel.__version__ > 5.3"),
+    ("another number", "(? or (not ? and keel.__version__ > 5.3))"),
     ("of two", "((? and other.__version__ > 5.3) or (not ? and keel.__version__ > 5.3))"),
     ("forced", "(? or (not ? and keel.__version__ > 5.3))"),
     ("major", "keel >= 6"),
