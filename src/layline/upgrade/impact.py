@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from layline.upgrade import answers
 
 SCHEMA: Literal["layline.impact/1"] = "layline.impact/1"
+_HINT = "Are the paths of the fleet file right?"
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,24 +36,29 @@ class Hit:
 def find_hits(ref: str, fleet: Path, progress: Progress = silent) -> tuple[list[Hit], list[Skipped]]:
     """What the commit breaks against its first parent (or B against A for `A..B`) in every project that has it."""
     hits: list[Hit] = []
-    skipped: list[Skipped] = []
+    skipped: list[_Unread] = []
     for number, project in enumerate(read_fleet(fleet), 1):
         try:
             workspace = project.open()
         except Error as error:
-            skipped.append(Skipped(project.name, error.message))
+            skipped.append(_Unread(Skipped(project.name, error.message), is_unknown=False))
             continue
         progress(f"asking {workspace.settings.project.name}", number, 0)
         asked = [_ask(workspace, key, ref) for key in workspace.settings.backends]
         mine = [one for one in asked if isinstance(one, Hit)]
         hits += mine
         # the commit is one upstream's: the others of a project that has it need not know it
-        skipped += [one.why for one in asked if isinstance(one, _Unread) and not (mine and one.is_unknown)]
+        skipped += [one for one in asked if isinstance(one, _Unread) and not (mine and one.is_unknown)]
     if not hits:
-        raise ConfigError(
-            f"No project of {fleet} has an upstream with {ref!r}.", hint="Fetch it in their clones first."
-        )
-    return hits, skipped
+        raise _refuse(ref, fleet, skipped)
+    return hits, [one.why for one in skipped]
+
+
+def _refuse(ref: str, fleet: Path, unread: list[_Unread]) -> ConfigError:
+    other = next((one.why for one in unread if not one.is_unknown), None)
+    if other is not None:
+        return ConfigError(f"No project of {fleet} can be asked: {other}", hint=_HINT)
+    return ConfigError(f"No project of {fleet} has an upstream with {ref!r}.", hint="Fetch it in their clones first.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +78,8 @@ def _ask(workspace: Workspace, key: str, ref: str) -> Hit | _Unread:
         ends = find_ends(workspace, key, ref)
         is_unknown = False
         return Hit(name, key, judge_commit(workspace, key, *ends))
+    except ConfigError as error:
+        return _Unread(Skipped(f"{name} {key}", error.message), is_unknown=False)
     except Error as error:
         return _Unread(Skipped(f"{name} {key}", error.message), is_unknown=is_unknown)
 
@@ -81,6 +89,8 @@ def find_ends(workspace: Workspace, key: str, ref: str) -> tuple[str, str]:
     upstream = workspace.open_backend(key)
     start, dots, end = ref.partition("..")
     tip = upstream.resolve_upstream(end if dots else ref)
+    if not dots and not upstream.git("rev-list", "--max-count=1", "--min-parents=1", "--no-walk", tip):
+        raise ConfigError(f"{ref} is the first commit of {upstream.name}: nothing stands before it.")
     return (upstream.resolve_upstream(start) if dots else upstream.resolve(f"{tip}^1")), tip
 
 

@@ -52,9 +52,15 @@ def find_points(
         try:
             found = _measure(workspace, key, day, points[-1].pin if points else None)
         except Error as error:
+            if number == len(days) and not points:
+                raise  # no day can be read, and this is why
             skipped.append(Skipped(day.date().isoformat(), error.message))
             continue
         points += [found] if found is not None else []
+    upstream = workspace.open_backend(key)
+    if not points and upstream.is_shallow:
+        told = f"The clone of {upstream.name} is shallow and holds no commit of that time."
+        raise ConfigError(told, hint="Fetch them: git fetch --unshallow.")
     if not points:
         raise ConfigError(f"Nothing is known about {key!r} since then.", hint="Choose an earlier --since.")
     return points, skipped

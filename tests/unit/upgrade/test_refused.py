@@ -106,12 +106,21 @@ def make_bare(project: Project) -> None:
     (project.root / "layline.toml").write_text(text.replace('"down"', '"bare.git"'))
 
 
+def lose_project(project: Project) -> None:
+    write_fleet(project, "nowhere")
+
+
+def write_fleet(project: Project, config: str = "layline.toml") -> None:
+    (project.root / "fleet.toml").write_text(f'projects = ["{config}"]\n')
+
+
 def pin_newest(project: Project) -> None:
     project.downstream.gitlink("third_party/keel", project.upstream.commits[-1])
     project.downstream.commit("Pin the newest")
 
 
 APPLY = ("upgrade", "apply", "keel")
+IMPACT = ("impact", "--fleet=fleet.toml")
 REFUSED: list[tuple[str, Callable[[Project], None], tuple[str, ...], str]] = [
     ("a dirty tree", edit, APPLY, "1 file of own has uncommitted edits (own/use.py); nothing was changed."),
     ("the current branch", nothing, (*APPLY, "--branch=main"), "The branch main is checked out; nothing was changed."),
@@ -137,6 +146,16 @@ REFUSED: list[tuple[str, Callable[[Project], None], tuple[str, ...], str]] = [
     ("check: an unknown pin", nothing, ("upgrade", "check", "keel", "--pin=nowhere"), "no ref called 'nowhere'"),
     ("matrix: an unknown ref", nothing, ("patches", "matrix", "keel", "--refs=nowhere"), "no ref called 'nowhere'"),
     ("matrix: backwards", nothing, ("patches", "matrix", "keel", "--refs=main..main~1"), "does not come after main"),
+    (
+        "trend: a shallow clone",
+        cut_history,
+        ("gap", "trend", "keel"),
+        "keel is shallow and holds no commit of that time.",
+    ),
+    ("watch: a shallow clone", cut_history, ("watch",), "keel has no object"),
+    ("impact: an unknown ref", write_fleet, (*IMPACT, "nowhere"), "No project of fleet.toml has an upstream with"),
+    ("impact: a project that is not there", lose_project, (*IMPACT, "main"), "No project of fleet.toml can be asked: "),
+    ("impact: nothing before it", write_fleet, (*IMPACT, "main~1"), "main~1 is the first commit of keel"),
     (
         "trend: a future day",
         nothing,
