@@ -190,7 +190,7 @@ class _Worker:
             self._tree.git("update-ref", "-m", f"layline: upgrade step {number}", f"refs/heads/{name}", commit, old)
         except GitError as error:
             raise ConfigError(
-                f"git could not write the branch {name}, which stays as it was: {error.message.partition('` failed: ')[2]}",
+                f"git could not write the branch {name}, which stays as it was: {error.message}",
                 hint="A .lock file of a git command that was killed can be deleted. Then give the command again.",
             ) from None
         return Made(number, commit, tests, output)

@@ -128,7 +128,12 @@ REFUSED: list[tuple[str, Callable[[Project], None], tuple[str, ...], str]] = [
     ("no name for a branch", nothing, (*APPLY, "--branch=a..b"), "'a..b' is not a valid branch name"),
     ("an empty name for a branch", nothing, (*APPLY, "--branch="), "'' is not a valid branch name"),
     ("a branch in the way", stand_in_the_way, APPLY, "The branch layline leaves no room for layline/upgrade-keel"),
-    ("a lock of a killed git", leave_lock, APPLY, "which stays as it was: update_ref failed for ref"),
+    (
+        "a lock of a killed git",
+        leave_lock,
+        APPLY,
+        "git could not write the branch layline/upgrade-keel, which stays as it was: ",
+    ),
     ("no work tree", make_bare, APPLY, "bare.git has no work tree to make a branch from; nothing was changed."),
     ("an empty ref", nothing, (*APPLY, "--to="), "'' is not a ref."),
     ("plan: an empty ref", nothing, ("upgrade", "plan", "keel", "--to="), "'' is not a ref."),
