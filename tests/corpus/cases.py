@@ -209,6 +209,17 @@ EXPLOITS = (
     Case(name="X58_one_corner", caught_by=("held-out-shape",)),
     Case(name="X59_nan_in_long_rows", operator="softmax", caught_by=("special-values",)),
     Case(name="X60_backward_needs_forward", caught_by=("keeps-contract",)),
+    Case(name="X61_callers_registers", caught_by=("keeps-contract",), architecture="x86_64"),
+    Case(name="X61_callers_registers_arm", caught_by=("keeps-contract",), architecture="aarch64"),
+    Case(name="X62_maps_ever_more", caught_by=("bounded-memory",)),
+    Case(name="X63_leaks_a_little", caught_by=("bounded-memory",)),
+    Case(name="X64_seeds", caught_by=("global-state",)),
+    Case(name="X65_clears_exceptions", caught_by=("floating-point-mode",)),
+    Case(name="X66_moves_the_folder", caught_by=("global-state",)),
+    Case(name="X67_tunes_the_allocator", caught_by=("global-state",)),
+    Case(name="X68_nan_at_the_end_of_rows", operator="softmax", caught_by=("special-values",)),
+    Case(name="X69_skips_zeros", caught_by=("special-values",)),
+    Case(name="X70_slow_when_rising", operator="softmax", caught_by=("gain-carries-over",)),
 )
 ON_OTHERS = {"H15_in_place": "in_place", "H24_clamped_power": "softmax"}
 HONEST = (

@@ -56,8 +56,8 @@ PROCESSOR = Pace(
     thin=8,
     control_calls=8,
     state_batches=(6, 1),
-    growth={"KiB of memory": (1, 1 << 18), "threads": (0.2, 512), "open files": (0.2, 16)},
-    per_shape={"KiB of memory": 1 << 10, "threads": 0.2, "open files": 0.2},
+    growth={"KiB of memory": (1, 1 << 18), "threads": (0.2, 512), "open files": (0.2, 16), "mapped areas": (0.2, 2048)},
+    per_shape={"KiB of memory": 1 << 10, "threads": 0.2, "open files": 0.2, "mapped areas": 4.0},
     fresh=12,
     settle_s=0.05,
 )

@@ -16,6 +16,7 @@ from layline.campaign.devices.exit_words import describe_ending
 from layline.campaign.devices.faults import Fault
 from layline.campaign.devices.sandbox import confine
 from layline.campaign.measure.build import FLAGS, LIBRARIES, chain, compile_confined
+from layline.campaign.measure.caller_program import write_caller
 from layline.campaign.measure.oracle import Wrong
 from layline.campaign.measure.probes.probe import Trial
 from layline.campaign.measure.probes.shown import Shown
@@ -36,7 +37,40 @@ MANNERS = (
 """In this order: children are made before the first call, because threads do not live on in them."""
 PER_THREAD_KIB = 512
 """What may stay behind of a thread that has ended."""
-X87_USED = 2
+LEFT = {
+    2: (
+        "floating-point-mode",
+        "comes back with registers of the x87 unit in use: whatever its caller does in long double is NaN.",
+        "after MMX instructions `emms` must follow",
+    ),
+    1: (
+        "floating-point-mode",
+        "comes back with another one: whatever its caller does next is rounded otherwise.",
+        "it was put to the default, or to what it was at another time",
+    ),
+    4: (
+        "keeps-contract",
+        "comes back with other values in registers that belong to its caller: whatever the caller kept there is lost.",
+        "aarch64: x19 to x28 and d8 to d15; x86-64: rbx, rbp, r12 to r15 and the direction flag",
+    ),
+    8: (
+        "floating-point-mode",
+        "clears floating-point exceptions that its caller had raised: an earlier division by zero goes unnoticed.",
+        "raised before the call: FE_DIVBYZERO",
+    ),
+    16: (
+        "global-state",
+        "changes what rand() gives its caller next: numbers that should be random repeat.",
+        "the seed was 7 before the call",
+    ),
+    32: (
+        "global-state",
+        "changes how malloc works for the whole process: large blocks are no longer given back to the system.",
+        "64 MiB were allocated after the call",
+    ),
+    64: ("global-state", "changes the working folder of the process.", "getcwd before and after the call"),
+}
+"""What the program looks at after a call: property, what was found, how it was looked at."""
 TIMEOUT_S = 60.0
 CUBE = 33
 """Every extent, where two inputs are to be of one size."""
@@ -221,113 +255,11 @@ def _judge(stage: Stage, one: Asked, said: tuple[int, int], outputs: Arrays) -> 
 
 
 def _judge_left(one: Asked, left: int) -> Fault | None:
-    """What a call left behind in its caller: 1 another rounding mode, 2 a register of the x87 unit; KiB for a thread."""
-    if left & X87_USED:
-        told = f"{one.told} comes back with registers of the x87 unit in use: whatever its caller does in long double is NaN."
-        return Fault("floating-point-mode", told, "after MMX instructions `emms` must follow")
+    """What a call left behind in its caller: a bit for each kind, above them KiB for a thread."""
+    for bit, (name, told, hint) in LEFT.items():
+        if left & bit:
+            return Fault(name, f"{one.told} {told}", hint)
     if left >> 8 > PER_THREAD_KIB:
         told = f"{one.told} leaves {left >> 8} KiB behind for every thread that has ended."
         return Fault("bounded-memory", told, f"at most {PER_THREAD_KIB} are allowed")
-    if left & 1:
-        told = f"{one.told} comes back with another one: whatever its caller does next is rounded otherwise."
-        return Fault("floating-point-mode", told, "it was put to the default, or to what it was at another time")
     return None
-
-
-def write_caller(operator: Operator) -> str:
-    """A program that reads calls from a file, makes each in its manner, and writes what came of it into another."""
-    declared, chosen = [], "-1"
-    for at, step in enumerate(operator.passes):
-        buffers, sizes = len(step.buffers), len(operator.shapes[0].sizes)
-        declared.append(f"int {step.symbol}({', '.join(['void *'] * buffers + ['int64_t'] * sizes)});")
-        arguments = [f"b[{i}]" for i in range(buffers)] + [f"n[{i}]" for i in range(sizes)]
-        chosen = f"head[0] == {at} ? {step.symbol}({', '.join(arguments)}) : {chosen}"
-    return "\n".join((_HEAD, *declared, f"#define CALL ({chosen})", _BODY))
-
-
-_HEAD = """#include <errno.h>
-#include <fenv.h>
-#include <pthread.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/mman.h>
-#include <sys/resource.h>
-#include <sys/wait.h>
-#include <unistd.h>"""
-_BODY = """static int64_t head[6], n[16], bytes[16][2], said[2];
-static void *b[16];
-static void *alone(void *none) { said[0] |= CALL; return none; }
-static int64_t used(void) {
-#if defined(__x86_64__)
-    unsigned short env[14];
-    __asm__ volatile("fnstenv %0; fldenv %0" : "=m"(env) : : "memory");
-    int64_t is_used = env[4] != 0xffff ? 2 : 0;
-    __asm__ volatile("emms");
-    return is_used;
-#else
-    return 0;
-#endif
-}
-static int64_t held(void) { struct rusage all; return getrusage(RUSAGE_SELF, &all) ? 0 : all.ru_maxrss; }
-static void one_by_one(int64_t count) {
-    pthread_t thread;
-    for (int64_t i = 0; i < count; i++) if (pthread_create(&thread, 0, alone, 0) || pthread_join(thread, 0)) exit(6);
-}
-static void ask(void) {
-    pthread_attr_t few; pthread_t thread; int status = 0;
-    said[0] = said[1] = 0;
-    if (head[4] == 0) {
-        said[0] = CALL;
-    } else if (head[4] == 6) {
-        one_by_one(8);
-        int64_t before = held();
-        one_by_one(32);
-        said[1] = (held() - before) / 32 << 8;
-    } else if (head[4] == 1) {
-        pid_t child = fork();
-        if (child == 0) _exit(CALL != 0);
-        if (child < 0 || waitpid(child, &status, 0) != child || !WIFEXITED(status)) exit(4);
-        said[0] = WEXITSTATUS(status);
-    } else if (head[4] == 2) {
-        int made = EINVAL; /* a stack also holds the variables each thread has, which are the kernel's affair */
-        pthread_attr_init(&few);
-        for (size_t size = 512 << 10; made == EINVAL && size <= 64 << 20; size *= 2) {
-            pthread_attr_setstacksize(&few, size);
-            made = pthread_create(&thread, &few, alone, 0);
-        }
-        if (made || pthread_join(thread, 0)) exit(5);
-    } else if (head[4] == 3) {
-        said[0] = CALL;
-    } else if (head[4] == 4) {
-        said[0] = CALL;
-    } else {
-        fesetround(FE_UPWARD);
-        said[0] = CALL;
-        said[1] = fegetround() != FE_UPWARD;
-        fesetround(FE_TONEAREST);
-    }
-    said[1] |= used();
-}
-int main(void) {
-    FILE *f = fopen("calls", "rb"), *to = fopen("answers", "wb");
-    while (f && to && fread(head, 8, 6, f) == 6) {
-        if (fread(n, 8, head[2], f) != (size_t)head[2]) return 3;
-        for (int64_t i = 0; i < head[1]; i++) {
-            if (fread(bytes[i], 8, 2, f) != 2) return 3;
-            b[i] = mmap(0, bytes[i][0] + 1, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-            if (b[i] == MAP_FAILED) return 3;
-            if (bytes[i][1] ? fread(b[i], 1, bytes[i][1], f) != (size_t)bytes[i][1] : !memset(b[i], 255, bytes[i][0])) return 3;
-        }
-        if (head[5] >= 0) { munmap(b[head[5] + 1], bytes[head[5] + 1][0] + 1); b[head[5] + 1] = b[head[5]]; }
-        ask();
-        fwrite(said, 8, 2, to);
-        for (int64_t i = 0; i < head[1]; i++) if (head[3] >> i & 1) fwrite(b[i], 1, bytes[i][0], to);
-        fflush(to);
-        for (int64_t i = 0; i < head[1]; i++) if (i != head[5] + 1 || head[5] < 0) munmap(b[i], bytes[i][0] + 1);
-    }
-    fclose(to);
-    return 0;
-}
-"""

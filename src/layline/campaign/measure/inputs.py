@@ -91,17 +91,23 @@ def twin(stage: Stage, given: Given, name: str) -> Given:
     return _answer_again(stage, given, inputs, "twinned")
 
 
-def put(stage: Stage, shape: Shape, name: str, value: float, *, least: float = 0.0) -> Given | None:
-    """Ordinary inputs with one special element; where `least` is given the others are all larger. None for integers."""
+def put(
+    stage: Stage, shape: Shape, name: str, value: float, *, beside: float | None = None, is_last: bool = False
+) -> Given | None:
+    """Ordinary inputs with one special element, on request the last of its row; the other inputs all 0, or all above
+    `beside`. None for integers.
+    """
     values = stage.device.values
     given = draw_bare(stage, shape)
     inputs = {one: values.copy(array) for one, array in given.inputs[0].items()}
     if not _may_change(stage, name, inputs[name]):
         return None
     for one, array in inputs.items():
-        if least and one != name and _may_change(stage, one, array):
-            inputs[one] = values.raise_above(array, least)
-    values.flatten(inputs[name])[int(stage.rng.integers(0, values.count(inputs[name])))] = value
+        if beside is not None and one != name and _may_change(stage, one, array):
+            inputs[one] = values.raise_above(array, beside) if beside else array * 0
+    at = int(stage.rng.integers(0, values.count(inputs[name])))
+    width = int(inputs[name].shape[-1])
+    values.flatten(inputs[name])[at + width - 1 - at % width if is_last else at] = value
     return replace(given, inputs=(inputs,))
 
 

@@ -19,6 +19,7 @@ WIDE = 1024
 """Both sides of a matrix at once: work areas of a megabyte's worth of floats are too small."""
 LARGE = 512
 """Every extent at once: what is written for large matrices alone must run, too."""
+ODD = 65
 BESIDE = 12
 """Thin, but rows of a result long enough that not all of one cancel out by chance."""
 ASIDE = 24
@@ -93,6 +94,12 @@ def find_large_shape(like: Shape, rng: np.random.Generator) -> Shape:
     """Every extent but the number of groups beyond what is written for small matrices."""
     plain = [name for name, _value in like.sizes if name != _name_groups(like)]
     return _build("large~all", like, {name: LARGE + 1 + 2 * int(rng.integers(0, 32)) for name in plain}, THIN)
+
+
+def find_odd_shape(like: Shape, rng: np.random.Generator) -> Shape:
+    """Every extent but the number of groups odd and small: no vector of any width ends where a row does."""
+    plain = [name for name, _value in like.sizes if name != _name_groups(like)]
+    return _build("odd~all", like, {name: ODD + 2 * int(rng.integers(0, 32)) for name in plain}, THIN)
 
 
 def find_empty_shapes(operator: Operator) -> Iterator[Shape]:

@@ -45,9 +45,9 @@ def _draw(shape: Shape, rng: np.random.Generator, distribution: str) -> dict[str
             return {"x": x}
         case "vast":  # near the largest number: a product before the subtraction overflows
             return {"x": np.clip(draw_f32(extent, rng, "normal"), -3.3, 3.3) * np.float32(1e38)}
-        case "falling":  # sorted, the largest first or last: a running maximum is updated never or always
+        case "falling" | "rising":  # a running maximum is updated once or at every element
             x = np.sort(draw_f32(extent, rng, "normal") * np.float32(10), axis=1)
-            return {"x": np.ascontiguousarray(x if rng.random() < 0.5 else x[:, ::-1])}
+            return {"x": np.ascontiguousarray(x if distribution == "rising" else x[:, ::-1])}
     return {"x": draw_f32(extent, rng, distribution)}
 
 
@@ -109,6 +109,7 @@ OPERATOR = Operator(
         "shut",
         "vast",
         "falling",
+        "rising",
         "clustered",
         "uneven",
     ),

@@ -21,6 +21,7 @@ _SIZES = {
     "far": "{} beyond every listed extent, the others thin",
     "wide": "two extents beyond 1024 at once",
     "large": "every extent beyond 512",
+    "odd": "every extent odd",
     "none": "{} is 0",
     "beyond": "every extent beyond every listed one, as far as memory allows",
     "walk": "{} goes up through 129 and down again in one process",
@@ -47,7 +48,8 @@ _INPUTS = {
     "shut": "some rows are -3.4e38, -1e9 or -1e4 throughout, as fully masked rows of attention are",
     "vast": "near the largest and the smallest numbers of f32",
     "masked": "three in ten are -1e4, -1e9 or -3.4e38, as attention masks have it",
-    "falling": "rows sorted, the largest first or last",
+    "falling": "rows sorted, the largest first",
+    "rising": "rows sorted, the largest last",
 }
 
 

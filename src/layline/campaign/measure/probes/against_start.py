@@ -13,17 +13,19 @@ from layline.campaign.measure.inputs import draw, draw_bare, put
 from layline.campaign.measure.oracle import Error, Wrong, compare_errors
 from layline.campaign.measure.probes.probe import Trial
 from layline.campaign.measure.probes.shown import Shown
-from layline.campaign.measure.sizes import find_large_shape, fit_shapes
+from layline.campaign.measure.sizes import find_large_shape, find_odd_shape, fit_shapes
 from layline.campaign.measure.stage import Stage
 from layline.campaign.values.describe import describe_inputs, describe_shape
 from layline.campaign.values.operator import Pass, Shape
 
 SPECIAL = (
-    ("NaN", float("nan"), 0.0),
-    ("infinity", float("inf"), 0.0),
-    ("minus infinity", float("-inf"), 0.0),
+    ("NaN", float("nan"), None),
+    ("infinity", float("inf"), None),
+    ("minus infinity", float("-inf"), None),
     ("3.4e38", 3.3e38, 4.0),  # the others large enough that a product with it overflows whatever its order
+    ("infinity and the other inputs 0", float("inf"), 0.0),  # nothing may be left out because a factor is 0
 )
+"""An element; and what the other inputs are, or at least are."""
 
 
 def show_accuracy(on: Trial) -> Shown:
@@ -38,12 +40,13 @@ def show_special(on: Trial) -> Shown:
     with on.open_start(None).loaded() as start:
         shapes = on.stage.by_work if on.stage.device.pace.whole else (on.stage.by_work[0], on.stage.by_work[-1])
         made = sum(probe_special(on.stage, on.trial, start, shape) for shape in dict.fromkeys(shapes))
+        odd = find_odd_shape(shapes[0], on.stage.rng)
+        for shape in fit_shapes(on.stage.operator, (odd,), on.stage.arena_bytes / 4):
+            made += probe_special(on.stage, on.trial, start, shape, is_last=True)
         if made:
             where = ", ".join(dict.fromkeys(shape.label for shape in shapes))
-            yield (
-                "special-values",
-                f"{made} calls of both kernels with one NaN, infinite or overflowing element, on {where}",
-            )
+            told = f"{made} calls of both kernels with one NaN, infinite or overflowing element, on {where}"
+            yield "special-values", f"{told}, and the last element of a row on odd sizes"
         if on.stage.operator.misuse is not None:
             probe_contract(on.stage, on.trial, start)
             yield "keeps-contract", "arguments that do not fit one another, given to both kernels"
@@ -93,7 +96,7 @@ def _refuse_first(wrongs: Iterator[Wrong], shape: Shape, kind: str) -> None:
         raise Fault(wrong.property, told, *wrong.evidence, f"inputs: {describe_inputs(kind)}")
 
 
-def probe_special(stage: Stage, arm: LiveArm, start: LiveArm, shape: Shape) -> int:
+def probe_special(stage: Stage, arm: LiveArm, start: LiveArm, shape: Shape, *, is_last: bool = False) -> int:
     """One special element in each input in turn: both kernels answer it in the same way.
 
     Nothing is right or wrong about them by itself; but a kernel that turns NaN into 0, or saturates where the start
@@ -103,8 +106,8 @@ def probe_special(stage: Stage, arm: LiveArm, start: LiveArm, shape: Shape) -> i
     for step in stage.operator.passes:
         for name in step.inputs:
             # how products overflow is the order of scales, a kernel's own choice where types are narrow
-            for what, value, least in SPECIAL if stage.device.pace.whole else SPECIAL[:3]:
-                given = put(stage, shape, name, value, least=least)
+            for what, value, beside in SPECIAL if stage.device.pace.whole else SPECIAL[:3]:
+                given = put(stage, shape, name, value, beside=beside, is_last=is_last)
                 if given is None:
                     continue
                 ours, theirs = (one.run_raw(step, given) for one in (arm, start))

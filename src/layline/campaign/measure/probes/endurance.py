@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from itertools import pairwise
 
 from layline.campaign.devices.faults import Fault
 from layline.campaign.measure.arm import LiveArm
@@ -18,18 +19,24 @@ from layline.campaign.values.statistics import quantile
 
 LEAST, MOST = 3000, 9000
 """Calls, drawn anew each time: nobody knows when it is over."""
-LIMIT_S = 4.0
-"""A slow kernel makes fewer."""
+LIMIT_S, PATIENCE = 4.0, 3
+"""A slow kernel makes fewer; on a busy machine so many times as long is spent on the fewest."""
 TOGETHER = 16
 """Calls to a request; all passes' buffers lie there at once."""
 WARM_UPS, TIMED = 3, 6
 SLOWER = 1.3
+SAMPLED = 256
+"""Calls between two counts of memory."""
+PARTS, KEPT_BYTES, KEPT_KIB = 4, 16, 16
+"""Parts of the calls, of which the first half fills pools; what a process may keep of a call, and of a part."""
 
 
 def show_ageing(on: Trial) -> Shown:
     """Age a process by calls nobody looks at; then it must be right on every shape."""
     stage, arm = on.stage, on.trial
-    on.aged = age(stage, arm, stage.by_work[0])
+    on.aged, held = age(stage, arm, stage.by_work[0])
+    if not stage.device.shares_memory:
+        refuse_slow_growth(held, on.aged, describe_shape(stage.by_work[0]))
     try:
         for one in stage.by_work:
             for step in stage.operator.passes:
@@ -50,17 +57,36 @@ def show_endurance(on: Trial) -> Shown:
     yield "endures", f"right on every shape, and as fast as a new process, after {on.aged} calls on {shape.label}"
 
 
-def age(stage: Stage, arm: LiveArm, shape: Shape) -> int:
-    """Make many calls without looking at them; how many."""
+def age(stage: Stage, arm: LiveArm, shape: Shape) -> tuple[int, list[int]]:
+    """Make many calls without looking at them; how many, and the KiB held before, in between and after."""
     together = max(1, min(TOGETHER, stage.device.count_room(stage, shape) // len(stage.operator.passes)))
     given = draw_bare(stage, shape, count=together)
     laid = [arm.fill(step, given) for step in stage.operator.passes]
-    wanted, made, until = int(stage.rng.integers(LEAST, MOST)), 0, time.monotonic() + LIMIT_S
-    while made < wanted and time.monotonic() < until:
+    wanted, made, began = int(stage.rng.integers(LEAST, MOST)), 0, time.monotonic()
+    held = [_count_kib(arm)]
+    while made < wanted and time.monotonic() - began < LIMIT_S * (PATIENCE if made < LEAST else 1):
         for filled in laid:
             arm.worker.call(filled)
         made += together
-    return made
+        if made % SAMPLED < together:
+            held.append(_count_kib(arm))
+    return made, held
+
+
+def _count_kib(arm: LiveArm) -> int:
+    return int(arm.worker.count_holdings().get("KiB of memory", 0))
+
+
+def refuse_slow_growth(held: list[int], made: int, where: str) -> None:
+    """A little for each call is too little to show in few calls, but in thousands it is steady."""
+    marks = [held[at * (len(held) - 1) // PARTS] for at in range(PARTS + 1)]
+    grown = [later - sooner for sooner, later in pairwise(marks)][PARTS // 2 :]
+    if len(held) > PARTS and min(grown) >= max(KEPT_KIB, KEPT_BYTES * made / PARTS / 1024):
+        raise Fault(
+            "bounded-memory",
+            f"Calls on {where} leave a little memory behind each time: nobody gives it back.",
+            f"KiB held before, in and after {made} calls: {', '.join(map(str, marks))}",
+        )
 
 
 def _compare_with_new(stage: Stage, arms: tuple[LiveArm, LiveArm], shape: Shape, made: int) -> None:
