@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from layline.gap.dependencies import Difference
     from layline.gap.model import Gap
 
+MOST_BOUNDS = 3
+"""Steps of one bound that are told one by one."""
 _NAMES = {"python": "Python "}
 _SCOPES = {"runtime": 0, "requires-python": 0, "extra": 1, "source": 2, "build": 3, "override": 4, "group": 5}
 _DEVELOPER = frozenset({"extra dev", "extra test", "extra tests", "extra docs", "extra lint"})
@@ -63,17 +65,21 @@ def _tell_needs(gap: Gap, rows: list[Difference]) -> Inline:
 
 
 def _tell_need(gap: Gap, row: Difference) -> Inline:
-    """`datasets>=3.6.0 (#3) with <4.8.0 (#9)`: each bound with the change that brought it."""
+    """`datasets>=3.6.0 (#3) with <4.8.0 (#9)`, `fast==1 (#2) then ==2 (#5)`: each bound with the change that brought
+    it; of many the first and the last.
+    """
     name = _NAMES.get(row.name, row.name)
     if not row.bounds:
         return join_text(f"{name}{row.now.spec if row.now else ''}", _since(gap, row, " (", ")"))
     told: list[Inline] = [name]
-    for bound, commit in row.bounds:
-        told += [
-            f"{' with ' if len(told) > 1 else ''}{bound} (",
-            change_cell(gap, commit.hash, commit.pull_request),
-            ")",
-        ]
+    last, spec = len(row.bounds) - 1, row.now.spec if row.now else ""
+    for number, (bound, commit) in enumerate(row.bounds):
+        if last >= MOST_BOUNDS and 0 < number < last:
+            told += [f" then {last - 1} more"] if number == 1 else []
+            continue
+        stays = set(row.bounds[number - 1][0].split(",")) - {""} <= set(spec.split(","))
+        joint = "" if not number else " with " if stays else " then "
+        told += [f"{joint}{bound} (", change_cell(gap, commit.hash, commit.pull_request), ")"]
     return join_text(*told)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from layline.change.options.flags import find_files_with
@@ -35,27 +36,40 @@ def name_needs(
 
 
 def _date_bounds(row: Difference, by: Commit | None, inside: list[Commit], read: Read) -> Iterator[tuple[str, Commit]]:
-    """The bounds that the pin has not, each with the newest commit before which the file lacked it; of a new need first
-    the commit that asked for it at all, without a bound. None where one commit brought everything.
+    """What each commit asked for that the one before it did not, the oldest first; a state that returns cancels what
+    lay between. None where one commit brought everything.
     """
     if by is None or row.now is None or (row.was is not None and row.was.scope != row.now.scope):
         return
-    dated: list[tuple[int, str]] = [] if row.was else [(inside.index(by), "")]
-    for bound in [one for one in _split(row.now) if row.was is None or one not in _split(row.was)]:
-        for number, one in enumerate(inside):
-            if all(bound not in _split(item) for item in read(f"{one.hash}^", row.file) if _is_same(item, row)):
-                dated.append((number, bound))
-                break
-    for number in sorted({number for number, _ in dated}, reverse=True) if len(set(dict(dated))) > 1 else ():
-        yield ",".join(bound for at, bound in dated if at == number and bound), inside[number]
+    oldest_first = inside[: inside.index(by) + 1 if row.was is None else None][::-1]
+    first = _find_bounds(row, read(f"{oldest_first[0].hash}^", row.file)) if row.was else None
+    states: list[tuple[list[str] | None, Commit | None]] = [(first, None)]
+    for commit in oldest_first:
+        state = _find_bounds(row, read(commit.hash, row.file))
+        if state is not None:
+            at = next((number for number, (bounds, _) in enumerate(states) if bounds == state), len(states))
+            states[at:] = [states[at] if at < len(states) else (state, commit)]
+    steps = list(_find_steps(states))
+    yield from steps if len(steps) > 1 else ()
+
+
+def _find_steps(states: list[tuple[list[str] | None, Commit | None]]) -> Iterator[tuple[str, Commit]]:
+    for (before, _), (after, commit) in pairwise(states):
+        added = [bound for bound in after or () if bound not in (before or ())]
+        if commit is not None and (added or before is None):
+            yield ",".join(added), commit
+
+
+def _find_bounds(row: Difference, items: Iterable[Declaration]) -> list[str] | None:
+    """What a file asks of the need of a row; None where it does not name it."""
+    scope, marker = (row.now.scope, row.now.marker) if row.now else ("", "")
+    named = [item for item in items if (item.kind, item.name, item.scope) == (row.kind, row.name, scope)]
+    same = [item for item in named if item.marker == marker] or named
+    return list(dict.fromkeys(part for item in same for part in _split(item))) if same else None
 
 
 def _split(item: Declaration) -> list[str]:
     return [part.strip() for part in item.spec.split(",") if part.strip()]
-
-
-def _is_same(item: Declaration, row: Difference) -> bool:
-    return (item.kind, item.name, item.scope) == (row.kind, row.name, row.now.scope if row.now else "")
 
 
 def _is_told(row: Difference, items: Iterable[Declaration]) -> bool:

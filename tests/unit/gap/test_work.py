@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
+from typing import cast
 
 import pytest
 
@@ -14,11 +16,13 @@ from layline.core.revision import Commit
 from layline.coupling.model import Consequence, Coupling, State, Touch
 from layline.gap.areas import find_package_changes, name_deletions, name_origins
 from layline.gap.causes import find_causes
-from layline.gap.dependencies import compare_declarations, read_declarations
+from layline.gap.cells import plain_text
+from layline.gap.dependencies import Difference, compare_declarations, read_declarations
 from layline.gap.dependencies.model import Declaration, Kind, Rank
 from layline.gap.dependencies.workflows import find_commented, find_workflow_declarations
 from layline.gap.effort import find_lines, measure_effort
-from layline.gap.model import Demand
+from layline.gap.model import Demand, Gap
+from layline.gap.need_statements import dependency_items
 from layline.gap.needs import mark_imported, name_needs
 from layline.gap.own_files import find_lost_imports, find_mentions, list_yaml
 from layline.gap.plan import build_plan, say_asks, say_breaks
@@ -106,6 +110,58 @@ def test_a_need_is_told_with_the_change_that_brought_it(tmp_path: Path) -> None:
         "old": (1, None),
         "slow": (2, "up/__init__.py"),
     }
+
+
+@pytest.mark.parametrize(
+    ("specs", "steps"),
+    [
+        (["", "==1", "==2", "==3"], [("==1", 1), ("==2", 2), ("==3", 3)]),  # each stop on the way needs its own
+        (["==1", "==2", "==3"], [("==2", 1), ("==3", 2)]),
+        (["==1", "==2", "==1", "==3"], []),  # what was taken back is no step, so that one commit brought it
+        (["", ">=1", ">=1,<9", ">=2,<9"], [(">=1", 1), ("<9", 2), (">=2", 3)]),
+        ([">=1,<9", ">=1", ">=2"], []),  # a cap that goes asks for nothing
+        (["==1", None, "==2", "==3"], [("==2", 2), ("==3", 3)]),
+    ],
+)
+def test_every_step_of_a_bound_has_its_change(
+    tmp_path: Path, specs: list[str | None], steps: list[tuple[str, int]]
+) -> None:
+    def project(spec: str | None) -> dict[str, str | bytes | None]:
+        needs = ["other", *([f"fast{spec}"] if spec else [])]
+        return {"pyproject.toml": f"[project]\nname = 'up'\nversion = '{spec}'\ndependencies = {needs}\n"}
+
+    history = History.start(tmp_path / "up")
+    commits = [
+        history.commit(f"Change (#{number})", project(spec) | {"n": str(number)}) for number, spec in enumerate(specs)
+    ]
+    upstream = open_repository(history.path)
+    log = [read_commit(upstream, one) for one in reversed(commits[1:])]
+    rows = compare_declarations(*(read_declarations(Tree(upstream, one)) for one in (commits[0], commits[-1])))
+    touched = dict.fromkeys(commits, ("pyproject.toml",))
+    found = next(one for one in name_needs(rows, log, touched, open_reader(upstream)) if one.name == "fast")
+    assert [(bound, one.pull_request) for bound, one in found.bounds] == steps
+
+
+@pytest.mark.parametrize(
+    ("steps", "said"),
+    [
+        ((">=1", "<9"), "fast>=1 (#1) with <9 (#2)"),
+        (("==1", "==9"), "fast==1 (#1) then ==9 (#2)"),
+        (("", "==9"), "fast (#1) with ==9 (#2)"),
+        (("==1", "==2", "==3", "==4", "==9"), "fast==1 (#1) then 3 more then ==9 (#5)"),
+    ],
+)
+def test_steps_of_a_bound_in_words(steps: tuple[str, ...], said: str) -> None:
+    spec = steps[-1] if steps[-1] != "<9" else ">=1,<9"
+    now = Declaration(
+        rank=Rank.METADATA, kind=Kind.REQUIREMENT, name="fast", spec=spec, scope="runtime", place=Location("p", 1)
+    )
+    bounds = tuple((bound, commit(number)) for number, bound in enumerate(steps, 1))
+    row = Difference(
+        rank=Rank.METADATA, kind=now.kind, name="fast", was=None, now=now, changes=(), by=bounds[0][1], bounds=bounds
+    )
+    gap = cast("Gap", SimpleNamespace(upstream="up", dependencies=SimpleNamespace(differences=(row,), platform=())))
+    assert [plain_text(item) for item in dependency_items(gap)] == [f"Needed at run time. New: {said}."]
 
 
 @pytest.mark.parametrize(

@@ -51,7 +51,8 @@ class Difference:
     by: Commit | None = None
     """The commit that made it what it is at the tip; only what a run needs is asked for."""
     bounds: tuple[tuple[str, Commit], ...] = ()
-    """Of bounds that came one after the other (`>=3.6.0`, `<4.8.0`) each with its commit, the oldest first."""
+    """Of bounds that came one after the other (`>=3.6.0`, `<4.8.0`; `==1`, `==2`) each with its commit, the oldest
+    first."""
     imported_at: str | None = None
     """A file of the tip that still imports what is no longer declared."""
 
