@@ -6,8 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from layline.core.records import GapRecord, RecordStatus, recommendation_label
-from layline.dashboard.backend_status import gap_page, tone_of
+from layline.dashboard.backend_status import gap_page
 from layline.dashboard.prose import count_words
+from layline.dashboard.verdicts import tone_of
 from layline.dashboard.views import Advice, PeriodicView
 
 FEW = 6

@@ -8,14 +8,14 @@ from datetime import date
 from itertools import pairwise
 from typing import Any
 
-from layline.core.records import GapRecord, PeriodicRecord, Status, recommendation_label
+from layline.core.records import GapRecord, PeriodicRecord, Status
 from layline.dashboard.breakage import Breakage
+from layline.dashboard.verdicts import UNMEASURED, judge
 from layline.history.commits import say_count
 
 STALE_DAYS = 31
 """A figure that much older than the newest report on the site is shown as stale."""
 _ORDER = {"bad": 0, "plan": 1, "none": 2, "good": 3}
-_TONES = {"monitor": "good", "plan sync": "plan", "urgent sync": "bad"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,8 +41,13 @@ class Measurement:
     """Everything else the report says about the backend, as it stands there."""
 
     @property
+    def verdict(self) -> str:
+        """The recommendation as pages show it."""
+        return judge(self.recommendation, self.behind, self.fields)[0]
+
+    @property
     def tone(self) -> str:
-        return tone_of(self.recommendation)
+        return judge(self.recommendation, self.behind, self.fields)[1]
 
     def compares(self, pin: str | None, tip: str | None) -> bool:
         """It is about these two commits."""
@@ -116,10 +121,10 @@ class Standing:
 
     @property
     def advice(self) -> Measurement:
-        """Whose recommendation counts: the newest report's; where it did not count what breaks and a gap report of the
-        same commits did, that one's.
+        """Whose recommendation counts: the newest report's that measured something; where it did not count what breaks
+        and a gap report of the same commits did, that one's.
         """
-        newest = self.newest
+        newest = self.newest if self.newest.verdict != UNMEASURED else self.latest
         if newest.breaks is not None or newest.pin is None or newest.tip is None:
             return newest
         counted = (item for item in self.measurements if item.kind == "gap report" and item.recommendation)
@@ -160,12 +165,6 @@ class Standing:
         """True if the change is counted from another pin: then it is not upstream's doing alone."""
         before = next((item for item in self.measurements if self.step and item.source == self.step[1]), self.previous)
         return before is not None and not same_commit(self.latest.pin, before.pin)
-
-    @property
-    def counts(self) -> tuple[tuple[str, int], ...]:
-        """Other whole numbers of the newest report, for a backend whose distance nobody measured; the first few."""
-        counted = [(key.replace("_", " "), value) for key, value in self.newest.fields.items() if type(value) is int]
-        return tuple(counted[:2])
 
     @property
     def urgency(self) -> tuple[int, int, int, str]:
@@ -285,10 +284,6 @@ def newest_date(gaps: Iterable[GapRecord], periodic: Iterable[PeriodicRecord]) -
     return max(dates, default=None)
 
 
-def tone_of(recommendation: str | None) -> str:
-    return _TONES.get(recommendation_label(recommendation) or "", "none")
-
-
 def same_commit(one: str | None, other: str | None) -> bool:
     """Hashes of different lengths mean the same commit when the shorter begins the longer."""
     return one is None or other is None or one.startswith(other) or other.startswith(one)
@@ -342,24 +337,22 @@ def _find_breaks(oldest_first: Iterable[Measurement], breakages: Mapping[str, Br
 def _from_gaps(gaps: Iterable[GapRecord]) -> Iterator[tuple[str, Measurement]]:
     for record in gaps:
         summary = record.dashboard_summary
-        yield (
-            record.backend.key,
-            Measurement(
-                source=record.id,
-                kind="gap report",
-                page=gap_page(record),
-                date=record.generated_at,
-                behind=record.stats.commit_gap,
-                pin=record.local.commit,
-                pin_date=record.local.commit_date,
-                tip=record.upstream.commit,
-                tip_date=record.upstream.commit_date,
-                repo=_https(record.upstream.repo),
-                ref=record.upstream.ref,
-                recommendation=summary.recommendation if summary else None,
-                fields={},
-            ),
+        found = Measurement(
+            source=record.id,
+            kind="gap report",
+            page=gap_page(record),
+            date=record.generated_at,
+            behind=record.stats.commit_gap,
+            pin=record.local.commit,
+            pin_date=record.local.commit_date,
+            tip=record.upstream.commit,
+            tip_date=record.upstream.commit_date,
+            repo=_https(record.upstream.repo),
+            ref=record.upstream.ref,
+            recommendation=summary.recommendation if summary else None,
+            fields={},
         )
+        yield record.backend.key, found
 
 
 def _from_periodic(periodic: Iterable[PeriodicRecord]) -> Iterator[tuple[str, Measurement]]:

@@ -14,7 +14,6 @@ from layline.dashboard.backend_status import (
     Standing,
     periodic_page,
     same_commit,
-    tone_of,
     web_address,
 )
 from layline.dashboard.commands import audit_command, merged_link, verify_command
@@ -29,6 +28,7 @@ from layline.dashboard.prose import (
     set_words,
     window_words,
 )
+from layline.dashboard.verdicts import judge, tone_of
 from layline.history.commits import say_count
 from layline.workspace.records import Loaded
 
@@ -196,7 +196,9 @@ def _shorten(finding: Finding, text: str, status: Status | None, verdict: str | 
 
 def _advise(record: PeriodicRecord, labels: Mapping[str, str]) -> Iterator[Advice]:
     for key, text in record.recommendations.items():
-        yield Advice(label=labels.get(key, key), text=text, tone=tone_of(text))
+        status = record.status(key)
+        words, tone = judge(text, status.commit_gap, status.fields) if status is not None else (text, tone_of(text))
+        yield Advice(label=labels.get(key, key), text=words, tone=tone)
 
 
 def view_dive(

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
 from layline.core.checks import clean_line
-from layline.core.policy import Label
+from layline.core.policy import Label, Recommendation
 from layline.core.prose import shorten
 from layline.core.records import recommendation_label
 from layline.periodic.distance import show_distance
@@ -173,7 +173,14 @@ def _tell_repo_drift(drift: RepoDrift) -> str:
         counted = f" ({show_distance(pin.distance)})" if pin.distance else ""
         parts.append(f"{pin.name} {short(pin.base)} → {short(pin.current)}{counted}")
     moved = f"{'; '.join(parts)} {since}" if parts else f"no pin moved {since}"
-    return f"{drift.label}: {moved}. Recommendation: {drift.recommendation}: {drift.recommendation.rule}."
+    return f"{drift.label}: {moved}. {show_advice(drift.recommendation)}"
+
+
+def show_advice(found: Recommendation) -> str:
+    """What to do and why; where nothing was measured, that alone."""
+    if found.inputs.behind is None:
+        return f"No recommendation: {found.rule}."
+    return f"Recommendation: {found}: {found.rule}."
 
 
 def short(revision: str | None) -> str:

@@ -12,6 +12,7 @@ from layline.periodic.distance import show_distance
 from layline.periodic.findings import (
     build_findings,
     count_categories,
+    show_advice,
     show_count,
     show_steadiness,
     show_step,
@@ -161,8 +162,7 @@ def _notable_row(repo: str, item: Notable, judged: bool) -> tuple[Inline, ...]:
 def _tell_repo_drift(activity: Activity, drift: RepoDrift) -> Section:
     rows = tuple(_tracked_row(activity, pin) for pin in drift.pins)
     columns = ("pin", "where", f"when the {drift.unit} began", "now", "distance", "in the window")
-    said = f"Recommendation: {drift.recommendation}: {drift.recommendation.rule}."
-    blocks: list[Block] = [Table(columns=columns, rows=rows), Paragraph(said)]
+    blocks: list[Block] = [Table(columns=columns, rows=rows), Paragraph(show_advice(drift.recommendation))]
     if drift.upstream is not None:
         blocks.append(
             Paragraph(

@@ -65,11 +65,43 @@ def test_different_figures_for_the_same_commits_are_a_conflict() -> None:
     assert engine(W18, W19).conflicts == ()
 
 
-def test_a_backend_without_distance_is_unmeasured_with_its_other_counts() -> None:
+@pytest.mark.parametrize(
+    ("said", "gap", "counted", "shown"),
+    [
+        ("monitor (not measured)", None, None, ("not measured", "none")),
+        (None, None, None, ("not measured", "none")),
+        ("monitor", None, 4, ("monitor", "none")),  # the report counted something else: its word stays, without colour
+        ("urgent sync", None, None, ("urgent sync", "bad")),
+        ("monitor", 0, None, ("monitor", "good")),
+    ],
+)
+def test_what_nobody_measured_does_not_look_good(
+    said: str | None, gap: int | None, counted: int | None, shown: tuple[str, str]
+) -> None:
+    plain = spoil(weekly_record("2026-W19", "2026-05-04", "2026-05-08"), "engine_status", {"commit_gap": gap})
+    plain = spoil(plain, "recommendations", {} if said is None else {"engine": said})
+    if counted is not None:
+        plain = spoil(plain, "engine_status.drift_commits", counted)
+    record = read_periodic_record(plain, Cadence.WEEKLY)
+    assert isinstance(record, PeriodicRecord)
+    assert (engine(record).advice.verdict, engine(record).advice.tone) == shown
+    view = view_periodic(Loaded(file="w.json", plain=plain, record=record), {}, Addresses())
+    assert [(item.text, item.tone) for item in view.advice] == ([] if said is None else [shown])
+
+
+def test_a_report_that_measured_nothing_leaves_the_verdict_to_the_last_that_did() -> None:
+    blind = spoil(weekly_record("2026-W19", "2026-05-04", "2026-05-08"), "engine_status", {"commit_gap": None})
+    blind = spoil(blind, "recommendations.engine", "monitor (not measured)")
+    record = read_periodic_record(blind, Cadence.WEEKLY)
+    assert isinstance(record, PeriodicRecord)
+    told = gap(generated_at="2026-05-01", dashboard_summary__recommendation="urgent sync")
+    assert engine(record, told).advice.verdict == "urgent sync"
+
+
+def test_a_backend_without_distance_is_unmeasured() -> None:
     loader = next(item for item in find_standings([], [W18, W19], {}) if item.key == "loader")
     assert loader.latest.behind is None
     assert loader.change is None
-    assert loader.counts == (("drift commits", 4),)
     assert loader.label == "Loader"
 
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from layline.core.policy import Inputs, recommend
 from layline.core.revision import Commit
-from layline.periodic.findings import LONGEST, _tell_moves, _tell_notable
+from layline.periodic.findings import LONGEST, _tell_moves, _tell_notable, show_advice
 from layline.periodic.model import CountedMove, Notable, PinMove
 
 
@@ -44,3 +45,14 @@ def test_moves_of_pins_are_one_finding_of_whole_moves(length: int, shown: int) -
     assert len(told) <= LONGEST
     assert told.endswith(f"aaaaaaaa → bbbbbbbb by PR #7; and {5 - shown} more.")
     assert told.count("→") == shown
+
+
+@pytest.mark.parametrize(
+    ("behind", "said"),
+    [
+        (None, "No recommendation: the distance to the tip was not measured."),
+        (0, "Recommendation: monitor: the pin holds everything the tip has."),
+    ],
+)
+def test_nothing_is_recommended_where_nothing_was_measured(behind: int | None, said: str) -> None:
+    assert show_advice(recommend(Inputs(behind=behind, age_days=None))) == said
