@@ -49,9 +49,41 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = root / "docs/patches/dashboard-data"
     write(folder / "engine.json", json.dumps(INVENTORY))
     write(folder / "engine.drift.json", json.dumps(DRIFT))
+    write(root / "docs/campaigns/dashboard-data/gemm.json", json.dumps(CAMPAIGN))
     place = tmp_path_factory.mktemp("sites") / "site"
     dashboard_build(place, root / "layline.toml", pdf=False)
     return place
+
+
+def _round(number: int, settled: str, gain: float | None) -> dict[str, object]:
+    bounds = None if gain is None else {"estimate": gain, "lower": gain - 0.03, "upper": gain + 0.03}
+    shapes = [{"shape": name, "gain": bounds} for name in ("tiny-48 (M=48, N=48, K=48)", "deep-64x64x480") if bounds]
+    verdict = {"outcome": "ACCEPT", "reason": "Because.", "interval": bounds, "shapes": shapes}
+    return {"round": number, "settled": settled, "compared_with": number - 1, "verdict": verdict, "diff": "-a\n+b"}
+
+
+CAMPAIGN = {
+    "schema": "layline.campaign-report/1",
+    "name": "gemm",
+    "phase": "REPORTED",
+    "best": 6,
+    "ledger": "9f" * 32,
+    "machine": "Some processor, 2 cores",
+    "rounds": [
+        {"round": 1, "settled": "BASELINE"},
+        _round(2, "ROLLED BACK", None),
+        *(_round(number, "ACCEPTED", 0.2 * number) for number in range(3, 7)),
+    ],
+    "roofline": {
+        "what": "One core",
+        "flops_per_s": 1.4e11,
+        "bytes_per_s": 9.6e9,
+        "points": [
+            {"label": f"round {number} deep-64x64x480", "intensity": 6.2, "flops_per_s": number * 1.1e9}
+            for number in (1, 3, 6)
+        ],
+    },
+}
 
 
 def _patch(name: str, phase: str, style: str) -> dict[str, object]:

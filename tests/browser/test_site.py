@@ -21,6 +21,7 @@ PAGES = (
     "weekly/2026-W19.html",
     "reports/engine/upstream-main/report.html",
     "patches/engine.html",
+    "campaigns/gemm.html",
     "data/index.html",
     "search/index.html",
 )

@@ -28,7 +28,7 @@ def draw_pictures(state: State) -> Iterator[tuple[str, str, str]]:
         yield (
             "trend.svg",
             title,
-            interval_trend(tuple(_interval(item) for item in judged), title, unit="%", reference=0.0),
+            interval_trend(tuple(_interval(item) for item in judged), title, unit="%", reference=0.0, gains=True),
         )
         title = "Gain by round and shape, in per cent"
         yield "shapes.svg", title, _draw_heat(judged, title)

@@ -108,6 +108,11 @@ class CampaignView:
     duties: tuple[Duty, ...]
     headline: str
     roof: Roof | None = None
+    machine: str = ""
+
+    @property
+    def accepted(self) -> int:
+        return sum(item.status == "ACCEPTED" for item in self.rounds)
 
     @property
     def shapes(self) -> tuple[str, ...]:
@@ -137,6 +142,7 @@ def view_campaign(plain: Mapping[str, Any]) -> CampaignView:
         duties=tuple(_view_duty(item, rounds) for item in _objects(plain.get("duties"))),
         headline=_headline(plain.get("head_to_head"), best, rounds),
         roof=_read_roof(plain.get("roofline")),
+        machine=_text(plain.get("machine"))[:120],
     )
 
 
@@ -162,7 +168,8 @@ def draw_gains(view: CampaignView, width: float = 720) -> str:
         for item in view.tried
         for gain in (item.gain or _NO_GAIN,)
     )
-    return interval_trend(rounds, f"{view.name}: gain of each round in percent", unit="%", reference=0.0, width=width)
+    label = f"{view.name}: gain of each round in percent"
+    return interval_trend(rounds, label, unit="%", reference=0.0, gains=True, width=width)
 
 
 def draw_lineage(view: CampaignView, width: float = 720) -> str:
@@ -284,12 +291,20 @@ def _headline(found: Any, best: Any, rounds: tuple[RoundView, ...]) -> str:
     """
     gain = _percents(found.get("interval")) if isinstance(found, Mapping) else None
     if gain:
-        return f"{percent(gain[0])} over the baseline ({percent(gain[1])} to {percent(gain[2])})"
+        return f"{_tell_ratio(gain)} the baseline: {percent(gain[0])} ({percent(gain[1])} to {percent(gain[2])})."
     for item in rounds:
         if item.number == best and item.gain and item.parent:
             over = f"over round {item.parent} (at least {percent(item.gain[1])})"
             return f"So far: round {item.number} gains {percent(item.gain[0])} {over}."
     return ""
+
+
+def _tell_ratio(gain: tuple[float, float, float]) -> str:
+    """`7.1 times as fast as`; what is near one is told in percent alone, what the interval leaves open as that."""
+    estimate, low, high = gain
+    if low <= 0:
+        return "Slower than" if high < 0 else "No gain shown over"
+    return f"{1 + estimate / 100:.1f} times as fast as" if estimate >= 50 else "Faster than"
 
 
 def _literal(found: Any) -> str:

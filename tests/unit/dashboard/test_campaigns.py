@@ -41,10 +41,36 @@ def test_rounds_show_gain_verdict_and_disagreement() -> None:
     assert [item.tone for item in view.rounds] == ["none", "good", "bad", "none", "plan"]
     assert view.rounds[1].gain_words == "+5.0% (+4.0% to +6.0%)"
     assert view.rounds[1].literal == "The literal rule accepts: geomean rose Noise."
-    assert view.headline == "+8.1% over the baseline (+7.1% to +9.1%)"
+    assert view.headline == "Faster than the baseline: +8.1% (+7.1% to +9.1%)."
     assert view.shapes == ("small", "large")
     for drawn in (draw_gains(view), draw_shapes(view)):
         ElementTree.fromstring(drawn)
+
+
+@pytest.mark.parametrize(
+    ("gain", "said"),
+    [
+        (6.08, "7.1 times as fast as the baseline: +608.0% (+607.0% to +609.0%)."),
+        (0.005, "No gain shown over the baseline: +0.5% (-0.5% to +1.5%)."),
+        (-0.3, "Slower than the baseline: -30.0% (-31.0% to -29.0%)."),
+    ],
+)
+def test_the_head_to_head_run_is_told_in_words(gain: float, said: str) -> None:
+    assert view_campaign({**CAMPAIGN, "head_to_head": {"interval": interval(gain)}}).headline == said
+
+
+def test_a_round_without_a_gain_stands_on_the_line_to_beat_and_a_great_gain_hides_no_small_one() -> None:
+    rounds = [
+        a_round(2, "ACCEPTED", "ACCEPT", 9.0),
+        {"round": 3, "settled": "ROLLED BACK", "verdict": {"outcome": "ROLLBACK"}},
+        a_round(4, "ACCEPTED", "ACCEPT", 0.2),
+    ]
+    drawn = ElementTree.fromstring(draw_gains(view_campaign({**CAMPAIGN, "rounds": rounds})))
+    places = [float(one.get("cy", 0)) for one in drawn.iter() if one.tag.endswith("circle")]
+    (beat,) = [float(one.get("y1", 0)) for one in drawn.iter() if one.get("class") == "mark"]
+    assert places[1] == beat
+    assert beat - places[2] > 10
+    assert {"+900%", "+20%", "400 %"} <= {one.text for one in drawn.iter()}
 
 
 ROOF = {

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from layline.render.charts import svg
@@ -15,6 +16,9 @@ LETTER, LINE, DOT = 7.0, 14.0, 6.0
 
 _LEFT = 60.0
 """Room for `1,000 %` beside the axis."""
+_LABEL = 48.0
+"""Room for `+1234%` over a dot."""
+_RATIOS = tuple(base * 10.0**power for power in range(-3, 5) for base in (1, 2, 5))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,18 +48,26 @@ def interval_trend(
     *,
     unit: str = "",
     reference: float | None = None,
+    gains: bool = False,
     width: float = 720,
     height: float = 280,
 ) -> str:
-    """A dot with a whisker per round; filled where accepted, hollow where not. `reference` is the line to beat."""
+    """A dot with a whisker per round; filled where accepted, hollow where not. `reference` is the line to beat. Values
+    that are `gains` (percent) stand by their ratio: +100 % is as far up as −50 % is down, so that one great gain does
+    not hide the others.
+    """
     if not rounds:
         return svg.drawing(
             width, height, f"{label}: no round", svg.text(width / 2, height / 2, "no round yet", text_anchor="middle")
         )
     ends = [bound for item in rounds for bound in (item.low, item.high, item.value) if math.isfinite(bound)]
     ends += [] if reference is None and ends else [reference or 0.0]
-    levels = ticks(min(ends), max(ends)) if min(ends) < max(ends) else [min(ends) - 1, min(ends) + 1]
-    up = Scale(levels[0], levels[-1], height - 28, 14)
+    levels = _levels(min(ends), max(ends), gains=gains)
+    paper = Scale(_stand(levels[0], gains), _stand(levels[-1], gains), height - 28, 28)
+
+    def up(value: float) -> float:
+        return paper(_stand(value, gains))
+
     across = Scale(0, max(len(rounds) - 1, 1), _LEFT + 26, width - 30)
     shapes = [_level(level, up(level), width, unit) for level in levels]
     if reference is not None:
@@ -76,11 +88,30 @@ def interval_trend(
     every = max(1, -(-len(rounds) // 16))
     for index, item in enumerate(rounds):
         x = across(index) if len(rounds) > 1 else width / 2
-        measured = math.isfinite(item.value)
-        shapes += _whisker(item, x, up, unit) if measured else [_unmeasured(item, x, up(reference or levels[0]))]
+        if math.isfinite(item.value):
+            shapes += _whisker(item, x, up, unit, told=len(rounds) * _LABEL <= width)
+        else:
+            shapes.append(_unmeasured(item, x, up(levels[0] if reference is None else reference)))
         if index % every == 0:
             shapes.append(svg.text(x, height - 8, item.label, text_anchor="middle", font_size=11))
     return svg.drawing(width, height, label, *shapes)
+
+
+def _stand(value: float, gains: bool) -> float:
+    """Where a value stands: by itself, or by the logarithm of the ratio it tells."""
+    return math.log(max(1 + value / 100, _RATIOS[0])) if gains else value
+
+
+def _levels(low: float, high: float, *, gains: bool) -> list[float]:
+    """Round values that cover a span; of gains that differ by more than two times, round ratios."""
+    if low >= high:
+        return [low - 1, low + 1]
+    low = max(low, -99.9) if gains else low
+    if not gains or (1 + high / 100) < 2 * (1 + low / 100):
+        return [level for level in ticks(low, high) if not gains or level > -100]
+    least = max((one for one in _RATIOS if one <= 1 + low / 100), default=_RATIOS[0])
+    most = min((one for one in _RATIOS if one >= 1 + high / 100), default=_RATIOS[-1])
+    return [round(100 * (one - 1), 6) for one in _RATIOS if least <= one <= most]
 
 
 def roofline(
@@ -241,7 +272,8 @@ def _unmeasured(item: Interval, x: float, y: float) -> str:
     )
 
 
-def _whisker(item: Interval, x: float, up: Scale, unit: str) -> list[str]:
+def _whisker(item: Interval, x: float, up: Callable[[float], float], unit: str, *, told: bool) -> list[str]:
+    """A dot in its range; `told`: its value over it."""
     tone = item.tone if item.tone in svg.TONES else "none"
     colour = svg.TONES[tone]
     said = svg.title(f"{item.label}: {short(item.value)} {unit} ({short(item.low)} to {short(item.high)})")
@@ -263,4 +295,6 @@ def _whisker(item: Interval, x: float, up: Scale, unit: str) -> list[str]:
         stroke=colour,
         stroke_width=1.5,
     )
-    return [*caps, bar, dot]
+    value = f"{item.value:+.{0 if abs(item.value) >= 10 else 1}f}{unit if unit == '%' else ''}"
+    above = [svg.text(x, top - 8, value, text_anchor="middle", font_size=11)] if told else []
+    return [*caps, bar, dot, *above]
