@@ -52,9 +52,9 @@ def interval_trend(
     width: float = 720,
     height: float = 280,
 ) -> str:
-    """A dot with a whisker per round; filled where accepted, hollow where not. `reference` is the line to beat. Values
-    that are `gains` (percent) stand by their ratio: +100 % is as far up as −50 % is down, so that one great gain does
-    not hide the others.
+    """A dot with a whisker per round; filled where accepted, hollow where not. `reference` is the line to beat. `gains`
+    (of rounds, in percent) stand by their ratio: +100 % is as far up as −50 % is down, so that a great one hides no
+    other.
     """
     if not rounds:
         return svg.drawing(
@@ -85,6 +85,7 @@ def interval_trend(
                 stroke_dasharray="5 4",
             )
         )
+    shapes += [svg.text(_LEFT - 6, height - 8, "round", text_anchor="end", font_size=11)] if gains else []
     every = max(1, -(-len(rounds) // 16))
     for index, item in enumerate(rounds):
         x = across(index) if len(rounds) > 1 else width / 2
@@ -273,7 +274,7 @@ def _unmeasured(item: Interval, x: float, y: float) -> str:
 
 
 def _whisker(item: Interval, x: float, up: Callable[[float], float], unit: str, *, told: bool) -> list[str]:
-    """A dot in its range; `told`: its value over it."""
+    """A dot in its range; `told`: its value over it, or below where it is a loss."""
     tone = item.tone if item.tone in svg.TONES else "none"
     colour = svg.TONES[tone]
     said = svg.title(f"{item.label}: {short(item.value)} {unit} ({short(item.low)} to {short(item.high)})")
@@ -296,5 +297,5 @@ def _whisker(item: Interval, x: float, up: Callable[[float], float], unit: str, 
         stroke_width=1.5,
     )
     value = f"{item.value:+.{0 if abs(item.value) >= 10 else 1}f}{unit if unit == '%' else ''}"
-    above = [svg.text(x, top - 8, value, text_anchor="middle", font_size=11)] if told else []
-    return [*caps, bar, dot, *above]
+    at = bottom + 17 if item.value < 0 else top - 8
+    return [*caps, bar, dot, *([svg.text(x, at, value, text_anchor="middle", font_size=11)] if told else [])]
