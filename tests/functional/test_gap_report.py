@@ -97,18 +97,22 @@ def test_sections_stand_in_the_published_order(tmp_path: Path) -> None:
 
 
 def test_the_first_page_is_prose_and_tells_what_is_new_since_the_last_report(tmp_path: Path) -> None:
-    make_layered(tmp_path)
+    upstream = make_layered(tmp_path).upstream
     first = report(tmp_path, "--format", "json")
     assert first.json["reports"][0]["problems"] == []
     assert "Since the last report" not in (tmp_path / REPORT).read_text()
     report(tmp_path, date="2026-01-12")
     text = (tmp_path / REPORT).read_text()
     short = text.partition("## In short")[2].partition("## High-level")[0]
-    assert "): the pin has not moved, we are 2 commits behind (2 then), 1 place of ours breaks (1 then)." in short
+    assert "(2026-01-05): pin, tip and the number of places that break are the same." in short
     assert "|" not in short
     report(tmp_path, date="2026-01-12")
     assert (tmp_path / REPORT).read_text() == text
     assert layline("gap", "verify", RECORD, cwd=tmp_path).code == 0
+    upstream.commit("More (#5)", {"keel/more.py": "x = 1\n"})
+    report(tmp_path, date="2026-01-19")
+    now = "): the pin has not moved, we are 3 commits behind (2 then), 1 place of ours breaks (1 then)."
+    assert now in (tmp_path / REPORT).read_text()
 
 
 def test_every_fact_has_evidence_and_names_are_unique(tmp_path: Path) -> None:

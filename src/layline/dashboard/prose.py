@@ -15,6 +15,7 @@ from layline.render.html import breakable
 _TOKEN = re.compile(
     r"`(?P<code>[^`]{1,200})`"
     r"|\bPR #(?P<pull>\d{1,7})\b"
+    r"|(?<=\()#(?P<change>\d{1,7})(?=\))"
     r"|(?<![\w./-])(?P<whole>\d{4}-(?:\d\d-\d\d|W\d\d|\d\d)|\d+(?:\.\d+)? %)(?![\w/-])"
     r"|(?<![\w./-])(?P<hash>(?=[0-9a-f]*\d)(?=\d*[a-f])[0-9a-f]{7,40})(?![\w/-])"
     r"|(?P<name>(?<![\w./-])[A-Za-z_]\w*(?:\.\w+){2,})"
@@ -37,6 +38,8 @@ class Addresses:
     repository: str | None = None
     commits: tuple[tuple[str, str], ...] = ()
     """Known commits of any repository and their https addresses."""
+    upstream: str | None = None
+    """Whose pull requests `(#24)` names, where the text is about one upstream."""
 
     def commit(self, text: str) -> str | None:
         found = {address for known, address in self.commits if known.startswith(text) or text.startswith(known)}
@@ -44,6 +47,10 @@ class Addresses:
 
     def pull(self, number: str) -> str | None:
         return f"{self.repository}/pull/{number}" if self.repository else None
+
+    def change(self, number: str) -> str | None:
+        known = self.upstream is not None and self.upstream.startswith("https://")
+        return f"{self.upstream}/pull/{number}" if known else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,21 +78,12 @@ def set_words(text: str, addresses: Addresses) -> Markup:
     return Markup("".join([*pieces, escape(text[last:])]))  # noqa: S704  every piece is escaped
 
 
-def link_pulls(text: str, repository: str) -> Markup:
-    """Escaped text; `(#24)` leads to the pull request of the repository that the text is about."""
-    safe = repository if repository.startswith("https://") else None
-    pieces = re.split(r"(?<=\()#(\d{1,7})(?=\))", text)
-    linked = (
-        _linked(f"#{piece}", f"{safe}/pull/{piece}" if safe else None) if at % 2 else escape(piece)
-        for at, piece in enumerate(pieces)
-    )
-    return Markup("".join(linked))  # noqa: S704  every piece is escaped
-
-
 def _set_token(found: re.Match[str], addresses: Addresses) -> str:
     match found.lastgroup:
         case "pull":
             return _linked(escape(found[0]), addresses.pull(found["pull"]))
+        case "change":
+            return _linked(found[0], addresses.change(found["change"]))
         case "hash":
             return _linked(f"<code>{found['hash'][:12]}</code>", addresses.commit(found["hash"]))
         case "whole":

@@ -23,7 +23,6 @@ from layline.dashboard.prose import (
     Finding,
     brief_words,
     count_words,
-    link_pulls,
     set_finding,
     set_words,
     window_words,
@@ -207,13 +206,14 @@ def view_dive(
     """`proved` where an evidence file stands beside the record."""
     record = item.record
     summary = record.dashboard_summary
+    known = replace(addresses, upstream=web_address(record.upstream.repo))
 
     def words(items: Sequence[str]) -> tuple[Any, ...]:
-        return tuple(set_words(item, addresses) for item in items)
+        return tuple(set_words(item, known) for item in items)
 
     return Dive(
         record=record,
-        headline=link_pulls(summary.headline if summary else record.scope, record.upstream.repo),
+        headline=set_words(summary.headline if summary else record.scope, known),
         recommendation=summary.recommendation if summary else None,
         tone=tone_of(summary.recommendation if summary else None),
         newer=_newer(record, standing),

@@ -77,14 +77,14 @@ def since_sentence(gap: Gap, before: Before | None) -> str:
     """What changed since the last report; empty where there is none."""
     if before is None:
         return ""
-    moved = (
-        "the pin has not moved"
-        if gap.pin.commit.hash.startswith(before.pin[:12])
-        else f"the pin moved from {before.pin[:8]} to {gap.pin.commit.hash[:8]}"
-    )
+    stays = gap.pin.commit.hash.startswith(before.pin[:12])
+    now = len(find_places(gap)) if gap.surface is not None else None
+    if stays and gap.tip.commit.hash.startswith(before.tip[:12]) and now == before.places:
+        same = "pin and tip" if now is None else "pin, tip and the number of places that break"
+        return f"Since the last report ({before.date}): {same} are the same."
+    moved = "the pin has not moved" if stays else f"the pin moved from {before.pin[:8]} to {gap.pin.commit.hash[:8]}"
     told = [moved, f"we are {count(gap.distance.behind, 'commit')} behind ({before.behind} then)"]
-    if before.places is not None and gap.surface is not None:
-        now = len(find_places(gap))
+    if before.places is not None and now is not None:
         told.append(f"{count(now, 'place')} of ours {verb(now, 'breaks')} ({before.places} then)")
     return f"Since the last report ({before.date}): {', '.join(told)}."
 

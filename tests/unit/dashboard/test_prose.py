@@ -8,7 +8,6 @@ from layline.dashboard.prose import (
     BRIEF,
     Addresses,
     brief_words,
-    link_pulls,
     set_finding,
     set_reason,
     set_words,
@@ -121,5 +120,8 @@ def test_changes_carry_their_sign() -> None:
         ("javascript:x", "a &lt; b (#24), not #25"),
     ],
 )
-def test_a_headline_links_the_change_it_names(repository: str, shown: str) -> None:
-    assert str(link_pulls("a < b (#24), not #25", repository)) == shown
+def test_words_about_one_upstream_link_the_changes_they_name(repository: str, shown: str) -> None:
+    assert str(set_words("a < b (#24), not #25", Addresses(upstream=repository))) == shown
+    assert (
+        str(set_words("a < b (#24), not #25", Addresses(repository="https://forge/our"))) == "a &lt; b (#24), not #25"
+    )
