@@ -77,3 +77,14 @@ def shorten(text: str, most: int = 100) -> str:
     whole = flat[most - 1] == " " or " " not in cut[most // 2 :]
     words = cut if whole else cut[: cut.rfind(" ")]  # a path is not cut in its middle
     return words.rstrip(" ,;:(") + "…"
+
+
+def shorten_clauses(text: str, most: int = 100) -> str:
+    """As many clauses (`a; b; c`) as fit whole; a first one that is too long by itself is cut between words."""
+    told = ""
+    for clause in text.split("; "):
+        longer = f"{told}; {clause}" if told else clause
+        if len(longer) > most:
+            break
+        told = longer
+    return told or shorten(text, most)

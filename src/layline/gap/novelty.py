@@ -33,17 +33,26 @@ _ASIDE = ("experiments", "experimental", "tests", "examples")
 
 def build_novelties(gap: Gap) -> tuple[Inline, ...]:
     """Bullets: what is new by name first, then by area."""
-    items: list[Inline] = []
+    return tuple(item for item, _ in _list_novelties(gap))
+
+
+def find_told(gap: Gap, most: int) -> list[UpstreamChange]:
+    """Changes that the first bullets name."""
+    return [change for _, changes in _list_novelties(gap)[:most] for change in changes]
+
+
+def _list_novelties(gap: Gap) -> list[tuple[Inline, tuple[UpstreamChange, ...]]]:
+    items: list[tuple[Inline, tuple[UpstreamChange, ...]]] = []
     models, packages = split_packages(gap)
     if models:
-        items.append(f"New models: {listed(models, most=8)}.")
+        items.append((f"New models: {listed(models, most=8)}.", ()))
     if packages:
         beside = " beside models" if models else ""
-        items.append(f"New packages{beside}: {listed(packages, most=3)}.")
+        items.append((f"New packages{beside}: {listed(packages, most=3)}.", ()))
     areas = [(area, changes) for area, changes in find_novelties(gap) if area not in _UNTOLD]
     areas.sort(key=lambda pair: pair[0] in _ASIDE)
-    items += [_area_item(gap, area, changes) for area, changes in areas[:_MOST_AREAS]]
-    return tuple(items)
+    items += [(_area_item(gap, area, changes), changes[:_MOST_PER_AREA]) for area, changes in areas[:_MOST_AREAS]]
+    return items
 
 
 def tell_gone(gap: Gap) -> tuple[Inline, ...]:

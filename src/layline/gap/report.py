@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from layline.core.prose import count, listed, shorten, verb
+from layline.core.prose import count, listed, shorten_clauses, verb
 from layline.core.report import Bullets, Paragraph, Report, Section, Table
 from layline.gap import need_statements, statements
 from layline.gap.beside import tell_asked, tell_follows, tell_unmade
 from layline.gap.breaks import BrokenName, count_touched, find_places, find_silent, group_broken
 from layline.gap.cells import change_cell, commit_cell, join_text, listed_text, own_place
-from layline.gap.novelty import build_novelties, tell_gone
+from layline.gap.novelty import build_novelties, find_told, tell_gone
 from layline.gap.plan import find_stops, weigh
 from layline.gap.report_coupling import (
     build_folded_integration,
@@ -175,10 +175,13 @@ def _key_dependencies(gap: Gap) -> Section:
 def _representative(gap: Gap) -> Section:
     touching = [change for change in gap.changes.kept if change.ours]
     gone = tell_gone(gap)
+    most = 1 if gone else 2
+    told = find_told(gap, most)
+    further = [change for change in weighty_changes(gap) if change not in told]
     shown = (
         *gone[:1],
-        *build_novelties(gap)[: 1 if gone else 2],
-        *(change_item(gap, change) for change in weighty_changes(gap)[: not gone]),
+        *build_novelties(gap)[:most],
+        *(change_item(gap, change) for change in further[: not gone]),
     )
     changes = count(len(gap.changes.kept), "change")
     text = f"Upstream made {changes} to its code, {len(touching) or 'none'} of them in files that we import or patch."
@@ -222,5 +225,5 @@ def _tell_keys(gap: Gap) -> Inline:
 def _risk(gap: Gap, row: BrokenName) -> Inline:
     """One upstream name with how many places of ours stand on it."""
     also = f" and {len(row.also)} more" if row.also else ""
-    text = f"{count(len(row.places), 'place')}: {row.target}{also}, {shorten(row.said, 90)} (first: "
+    text = f"{count(len(row.places), 'place')}: {row.target}{also}, {shorten_clauses(row.said, 90)} (first: "
     return text, own_place(gap, row.places[0], text=row.places[0].rpartition("/")[2]), ")."

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from layline.change.surface import StaleKey, SurfaceChange
 from layline.core.evidence import Evidence
-from layline.core.prose import count, listed, shorten, verb
+from layline.core.prose import count, listed, shorten_clauses, verb
 from layline.core.report import Cell, Paragraph, Section, Table
 from layline.core.why import Reason, say
 from layline.coupling.drift_model import Drift
@@ -242,7 +242,7 @@ def _tell_base(base: str) -> str:
 
 def _row(gap: Gap, one: Coupling | Drift, base: str, *, whole: bool) -> tuple[Inline, ...]:
     row = _patch_row(gap, one, base) if isinstance(one, Drift) else _coupling_row(gap, one, base)
-    return row if whole else (*row[:3], shorten(plain_text(row[3]), _LONGEST), *row[4:])
+    return row if whole else (*row[:3], shorten_clauses(plain_text(row[3]), _LONGEST), *row[4:])
 
 
 def _patch_row(gap: Gap, row: Drift, base: str) -> tuple[Inline, ...]:

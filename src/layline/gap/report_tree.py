@@ -277,4 +277,4 @@ def change_item(gap: Gap, change: UpstreamChange) -> Inline:
     ours = f", {count(len(change.ours), 'file')} we use" if change.ours else ""
     link = change_link(gap, change)
     cell = link if isinstance(link, Cell) else Cell(str(link))
-    return (f"{shorten(change.title, 110)} (", cell, f", {change.date}, {count(change.files, 'code file')}{ours})")
+    return (f"{shorten(change.title, 110)} (", cell, f", {change.date}, {count(change.files, 'code file')}{ours}).")

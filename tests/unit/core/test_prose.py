@@ -8,7 +8,7 @@ import pytest
 
 from drift_rows import drift_row
 from layline.core.evidence import Location
-from layline.core.prose import count, listed, sentence, share, shorten
+from layline.core.prose import count, listed, sentence, share, shorten, shorten_clauses
 from layline.core.revision import Commit
 from layline.coupling.drift_model import Drift
 from layline.coupling.model import Consequence, Coupling, State, Touch
@@ -179,3 +179,15 @@ def test_a_patch_at_the_place_of_a_broken_coupling_counts_once() -> None:
         [coupling("up.f", 4)], [patch("up.f.py:4"), patch("b.py:1"), patch("c.py:1", active=False)]
     )
     assert sorted(found) == ["b.py:1", "up.f.py:4"]
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("short; all of it", "short; all of it"),
+        ("ours does not take keep; upstream passes it at up/a.py:38", "ours does not take keep"),
+        ("one clause that is too long by itself", "one clause that is too…"),
+    ],
+)
+def test_clauses_are_told_whole(text: str, told: str) -> None:
+    assert shorten_clauses(text, 25) == told

@@ -10,11 +10,15 @@ from layline.change.options.fields import ConfigField
 from layline.change.options.read import Options
 from layline.change.surface import StaleKey
 from layline.core.evidence import Evidence, Location
+from layline.core.report import Bullets
 from layline.coupling.model import Consequence, Coupling, State, Touch
 from layline.gap.beside import tell_unmade
 from layline.gap.breaks import find_rewritten, group_broken
+from layline.gap.cells import plain_text
+from layline.gap.changes import Changes, UpstreamChange
 from layline.gap.follow import Follow
-from layline.gap.model import Gap
+from layline.gap.model import Cause, Gap
+from layline.gap.report import _representative
 from layline.gap.successors import Successor
 from layline.gap.surface.known_keys import find_defaults
 
@@ -70,6 +74,27 @@ def test_places_that_fit_inside_a_method_to_rewrite_are_known() -> None:
     )
     couplings = [couple(line, f"up.x{line}", breaks=False) for line in (9, 10, 14, 15)]
     assert find_rewritten(gap(*couplings, follows=(follow,))) == {"o.py:10", "o.py:14"}
+
+
+def test_the_summary_names_a_change_once() -> None:
+    def change(number: int, title: str) -> UpstreamChange:
+        commits = (f"{number:040x}",)
+        return UpstreamChange(
+            number=number, title=title, kind="", date="2026-01-02", commits=commits, area="a", files=1
+        )
+
+    kept = (change(1, "Add sails"), change(2, "Move the mast"))
+    causes = tuple(
+        Cause(commit=f"{number:040x}", number=number, places=("o.py:1",) * (3 - number), targets=())
+        for number in (1, 2)
+    )
+    found = gap(changes=Changes(kept, 0, 0), causes=causes, mentions=(), upstream="https://up")
+    bullets = _representative(found).blocks[1]
+    assert isinstance(bullets, Bullets)
+    assert [plain_text(item) for item in bullets.items] == [
+        "A: Add sails (#1).",
+        "Move the mast (#2, 2026-01-02, 1 code file).",
+    ]
 
 
 def test_another_default_number_of_the_new_name_is_told() -> None:
