@@ -8,7 +8,12 @@ from pathlib import Path
 from playwright.sync_api import sync_playwright
 
 IMAGES = Path(__file__).resolve().parent.parent / "docs" / "images"
-PAGES = {"dashboard": ("index.html", 0), "backend": ("backends/keel.html", 510), "patches": ("patches/keel.html", 0)}
+PAGES = {
+    "dashboard": ("index.html", 0),
+    "backend": ("backends/keel.html", 510),
+    "patches": ("patches/keel.html", 0),
+    "campaign": ("campaigns/gemm.html", 0),
+}
 """Each picture with its page and how far that is scrolled: a backend's plan and breakage stand below its head."""
 
 

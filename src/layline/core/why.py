@@ -10,8 +10,8 @@ now)}` nothing where it is empty.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
 from enum import Enum, unique
 from string import Formatter
 from typing import Any
@@ -250,9 +250,21 @@ def say(why: Why) -> str:
             "names": why.names,
             "places": why.places,
             "counts": why.counts,
-            "parts": why.parts,
+            "parts": tuple(_tell_once(why.parts)),
         },
     )
+
+
+def _tell_once(parts: tuple[Why, ...]) -> Iterator[Why]:
+    """Names that one object lacks are one part: `reads a, b and c, which …`."""
+    lost: dict[str, list[str]] = {}
+    for one in parts:
+        if one.reason is Reason.READS_LOST:
+            lost.setdefault(one.other, []).append(one.name)
+    for one in parts:
+        names = lost.pop(one.other, []) if one.reason is Reason.READS_LOST else [one.name]
+        if names:
+            yield replace(one, name=listed(names, most=3)) if len(names) > 1 else one
 
 
 def say_all(reasons: Iterable[Why]) -> str:

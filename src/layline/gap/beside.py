@@ -61,10 +61,12 @@ def tell_unmade(gap: Gap, *, whole: bool = True) -> str:
     names = list(dict.fromkeys(home.rpartition(".")[2] for home in homes.values()))
     if not names:
         return ""
-    classes = f"{count(len(homes), 'class')} that we replace"
-    are = "is" if len(homes) == 1 else "are"
+    told = f"{count(len(homes), 'class')} that we replace"
     named = f" ({listed(names, most=3)})" if whole else ""
-    return f"{classes} {are} not constructed by name at the tip: replacing the new name{named} changes nothing."
+    if len(homes) == 1:
+        return f"{told} has a new name{named}, by which upstream never constructs it: replacing that changes nothing."
+    new = "a new name" if len(names) == 1 else count(len(names), "new name")
+    return f"{told} have {new}{named}, by which upstream never constructs them: replacing these changes nothing."
 
 
 def tell_follows(gap: Gap, most: int = 3, *, whole: bool = True) -> Inline:

@@ -109,8 +109,10 @@ def dependency_items(
 
 def _platform_item(gap: Gap, change: PlatformChange) -> Inline:
     where, commit = (change.at_tip, gap.tip) if change.at_tip else (change.at_pin, gap.pin)
-    before, after = change.words()
-    return (before, place_cell(gap.upstream, commit.commit.hash, where), after) if where else before + after
+    before, between, after = change.words()
+    by: Inline = change_cell(gap, change.by.hash, change.by.pull_request) if change.by else ""
+    place: Inline = place_cell(gap.upstream, commit.commit.hash, where) if where else ""
+    return join_text(before, by, between, place, after)
 
 
 def difference_item(gap: Gap, row: Difference) -> Inline:

@@ -11,12 +11,11 @@ from layline.change.surface import SurfaceChange
 from layline.core.ours import is_packaged
 from layline.core.prose import count, listed, shorten, verb
 from layline.core.report import Cell
-from layline.gap.cells import change_cell, change_link
+from layline.gap.cells import change_cell, change_link, join_text, listed_text
 from layline.gap.platform import NUMBERS
 
 if TYPE_CHECKING:
     from layline.core.report import Inline
-    from layline.core.revision import Commit
     from layline.gap.areas import PackageChange
     from layline.gap.changes import UpstreamChange
     from layline.gap.model import Gap
@@ -123,22 +122,21 @@ def split_packages(gap: Gap) -> tuple[list[str], list[str]]:
     return models, [path for path in paths if not _is_model(path)]
 
 
-def tell_origins(gap: Gap, most: int) -> str:
+def tell_origins(gap: Gap, most: int) -> Inline:
     """New folders whose first files were older ones, the largest first; empty where there are none."""
     found = [one for one in gap.packages if one.origins and is_packaged(f"{one.path}/__init__.py")]
     found.sort(key=lambda one: (-one.files, one.path))
-    return f"Grown from older code: {listed([_tell_origin(one) for one in found], most=most)}." if found else ""
+    rest = len(found) - most
+    more: list[Inline] = [f"{rest} more"] if rest > 0 else []
+    named = listed_text([*(_tell_origin(gap, one) for one in found[:most]), *more])
+    return join_text("Grown from older code: ", named, ".") if found else ""
 
 
-def _tell_origin(package: PackageChange) -> str:
+def _tell_origin(gap: Gap, package: PackageChange) -> Inline:
     """`up/hybrid (from up/mamba, #24)`."""
-    since = f", {_tell_commit(package.by)}" if package.by is not None else ""
-    return f"{package.path} (from {listed(list(package.origins), most=2)}{since})"
-
-
-def _tell_commit(commit: Commit) -> str:
-    """Its pull request, or its hash."""
-    return f"#{commit.pull_request}" if commit.pull_request else commit.hash[:8]
+    by = package.by
+    since: Inline = (", ", change_cell(gap, by.hash, by.pull_request)) if by is not None else ""
+    return join_text(f"{package.path} (from {listed(list(package.origins), most=2)}", since, ")")
 
 
 def _is_model(path: str) -> bool:

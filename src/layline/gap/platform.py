@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from layline.core.prose import listed, shorten, verb
+from layline.core.prose import listed, verb
 from layline.gap.dependencies import Kind, Rank
 from layline.gap.dependencies.containers import CONTAINER_FILE
 
@@ -65,39 +65,34 @@ class PlatformChange:
         return self.is_lost and not self.keeps and (bool(self.commented) or self.what.endswith(IN_CI))
 
     def tell_change(self) -> str:
-        """`#4002 (2026-07-30)`; the commit where no pull request is named."""
+        """`#4002`; the commit where no pull request is named; empty where it is not known."""
         if self.by is None:
-            return "an unknown change"
-        name = f"#{self.by.pull_request}" if self.by.pull_request else self.by.hash[:8]
-        return f"{name} ({self.by.date})"
+            return ""
+        return f"#{self.by.pull_request}" if self.by.pull_request else self.by.hash[:8]
 
-    def words(self) -> tuple[str, str]:
-        """What stands before and after the place where it was read."""
+    def words(self) -> tuple[str, str, str]:
+        """What stands before the change that took it away, between it and the place where it was read, and after."""
         more = f" and {self.files - 1} more {'file' if self.files == 2 else 'files'}" if self.files > 1 else ""
         was, now = listed(list(self.pin), most=4), listed(list(self.tip), most=4)
-        since = f" since {self.tell_change()}" if self.by else ""
+        since, day = (" since ", f" ({self.by.date})") if self.by else ("", "")
+        end = f"{'' if self.at_tip else ' at the pin'}{more})."
         if self.is_matrix:
             sides = listed(list(self.then), most=6), listed(list(self.now), most=6)
             idle = f", {listed(list(self.commented), most=4)} only in a comment" if self.commented else ""
-            end = f"{'' if self.at_tip else ' at the pin'}{more})."
-            return f"{self.what}: {sides[0]} at the pin; {sides[1]} at the tip{since}{idle} (", end
+            return f"{self.what}: {sides[0]} at the pin; {sides[1]} at the tip{since}", f"{day}{idle} (", end
         if self.is_lost and self.commented:
             idle = listed(list(self.commented), most=4)
-            title = f", “{shorten(NUMBERS.sub('', self.by.subject), 90)}”" if self.by else ""
             left = f"the tip has {'it' if set(self.commented) <= set(self.pin) else idle} only in a comment"
-            return f"{self.what}: none{since}{title}. The pin had {was}; {left} (", f"{more})."
+            return f"{self.what}: none{since}", f"{day}. The pin had {was}; {left} (", f"{more})."
         if self.is_lost:
-            return (
-                f"{self.what}: {was} {verb(len(self.pin), 'is')} gone{since} (",
-                f"{'' if self.at_tip else ' at the pin'}{more}).",
-            )
+            return f"{self.what}: {was} {verb(len(self.pin), 'is')} gone{since}", f"{day} (", end
         one = len(self.pin) == len(self.tip) == 1
         said = (
             (f"{was} → {now}" if one else f"gone {was}; new {now}" if self.keeps else f"from {was} to {now}")
             if self.pin
             else f"{now} {verb(len(self.tip), 'is')} new"
         )
-        return f"{self.what}: {said} (", f"{'' if self.at_tip else ' at the pin'}{more})."
+        return f"{self.what}: {said}{since}", f"{day} (", end
 
     def tell_sides(self) -> tuple[str, str]:
         """All that pin and tip have, where some of it stays; else what is gone and what is new."""
@@ -107,8 +102,8 @@ class PlatformChange:
         return listed(list(was), most=6) or "—", now or "gone"
 
     def sentence(self) -> str:
-        before, after = self.words()
-        return f"{before}{self.at_tip or self.at_pin or 'no place'}{after}"
+        before, between, after = self.words()
+        return f"{before}{self.tell_change()}{between}{self.at_tip or self.at_pin or 'no place'}{after}"
 
 
 def find_platform_changes(

@@ -40,11 +40,11 @@ class Before:
 def build_short(gap: Gap, before: Before | None) -> Section:
     """One page that a manager can stop after."""
     release = statements.release_phrase(gap)
-    blocks: list[Block] = [Paragraph(join_text(statements.headline(gap), f" {release[:1].upper()}{release[1:]}."))]
+    head = join_text(statements.headline(gap), _root_cause(gap), f" {release[:1].upper()}{release[1:]}.")
+    blocks: list[Block] = [Paragraph(head)]
     since = since_sentence(gap, before)
     blocks += [Paragraph(since)] if since else []
     blocks += [Paragraph(cost_sentence(gap))] if gap.surface is not None else []
-    blocks += [Paragraph(root) for root in _root_cause(gap)]
     blocks += [Paragraph(told) for told in (tell_follows(gap), tell_unmade(gap)) if told]
     blocks += [Paragraph(gone) for gone in tell_gone(gap)]
     blocks += [Paragraph(text) for text in tell_switched_off(gap)]
@@ -163,14 +163,15 @@ def _tell_again(gap: Gap, whole: bool) -> str:
     return f" {count(again, 'later change')} {verb(again, 'breaks')} some of these places again{fixes}."
 
 
-def _root_cause(gap: Gap) -> list[Inline]:
-    """The change behind most of it, by name."""
-    if not gap.causes or 2 * len(gap.causes[0].places) < len(find_places(gap)):
-        return []
-    title = _title_of(gap, gap.causes[0])
+def _root_cause(gap: Gap) -> Inline:
+    """The change behind most of it, by its title; empty where there is none."""
+    first = gap.causes[0] if gap.causes else None
+    if first is None or 2 * len(first.places) < len(find_places(gap)):
+        return ""
+    title = _title_of(gap, first)
     if title is None:
-        return []
-    return [("That change is “", Cell(title[0]), f"” of {title[1]}.")]
+        return ""
+    return join_text(" ", change_cell(gap, first.commit, first.number), " is “", Cell(title[0]), f"” of {title[1]}.")
 
 
 def _title_of(gap: Gap, cause: Cause) -> tuple[str, str] | None:

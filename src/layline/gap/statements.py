@@ -127,9 +127,10 @@ def _tell_branch(gap: Gap, *, whole: bool) -> str:
     one = gap.branch
     if one is None:
         return ""
-    without = f" without {listed(list(one.without), most=3)}" if one.without else ""
-    when = f" ({one.date}, no tag yet)" if whole else ""
-    return f"; {'branch ' if whole else ''}{one.name}: {one.version}{when}{without}"
+    lacks = f", which lacks {listed(list(one.without), most=3)}" if one.without else ""
+    if whole:
+        return f"; {one.version} is in the making on the branch {one.name} ({one.date}, no tag yet){lacks}"
+    return f"; next: {one.version} on {one.name}{lacks}"
 
 
 def churn_sentence(gap: Gap) -> str:

@@ -86,3 +86,10 @@ def test_every_kind_has_its_row() -> None:
     assert set(drift.KINDS) == set(DriftKind)
     assert len({facts.rule[0] for facts in drift.KINDS.values()}) == len(drift.KINDS)
     assert all("{target}" in facts.message for facts in drift.KINDS.values())
+
+
+def test_names_that_one_object_lacks_are_told_together() -> None:
+    lost = [Why(Reason.READS_LOST, name, other) for name, other in (("a", "up.M"), ("b", "up.M"), ("c", "up.N"))]
+    assert say(Why(Reason.MISREADS, parts=tuple(lost))) == (
+        "our replacement reads a and b, which up.M does not have at the tip, reads c, which up.N does not have at the tip"
+    )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from types import SimpleNamespace
 from typing import cast
 
@@ -63,8 +64,15 @@ def test_a_class_that_nobody_makes_by_name_is_told_at_its_row_and_in_a_sentence(
     assert [row.said for row in group_broken(found)] == [
         "renamed, now up.new.B; other arguments; not constructed by name"
     ]
-    told = "1 class that we replace is not constructed by name at the tip: replacing the new name (B) changes nothing."
-    assert tell_unmade(found) == told
+    assert tell_unmade(found) == (
+        "1 class that we replace has a new name (B), by which upstream never constructs it: replacing that changes nothing."
+    )
+    two = gap(
+        couple(1, "up.A", "up.new.B"), couple(2, "up.C", "up.new.B"), successors=(left, replace(left, target="up.C"))
+    )
+    assert tell_unmade(two, whole=False) == (
+        "2 classes that we replace have a new name, by which upstream never constructs them: replacing these changes nothing."
+    )
     assert tell_unmade(gap(couple(1, "up.A", "up.new.B"))) == ""
 
 

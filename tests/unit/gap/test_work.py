@@ -12,6 +12,7 @@ import pytest
 from drift_rows import drift_row
 from histories import History
 from layline.core.evidence import Location
+from layline.core.report import Cell
 from layline.core.revision import Commit
 from layline.coupling.model import Consequence, Coupling, State, Touch
 from layline.gap.areas import find_package_changes, name_deletions, name_origins
@@ -265,6 +266,14 @@ jobs:
         ),
         "CI gpu-arch-type: none. The pin had rocm; the tip has it only in a comment (.github/workflows/ci.yaml:7).",
     ]
+    side = SimpleNamespace(commit=commit(1))
+    ground = SimpleNamespace(differences=(), platform=(replace(told[0], by=commit(7)),))
+    item = dependency_items(
+        cast("Gap", SimpleNamespace(upstream="https://up", dependencies=ground, pin=side, tip=side))
+    )[0]
+    assert plain_text(item).startswith("ROCm wheels in CI: none since #7 (2026-01-07). The pin had")
+    assert isinstance(item, tuple)
+    assert next(part.text for part in item if isinstance(part, Cell)) == "#7"
     live = declared("gpu-arch-type", "cuda", Kind.SETTING, 9)
     (left,) = find_platform_changes((*pin[1:], live), (live,), tuple(find_commented(".github/workflows/ci.yaml", text)))
     assert left.tell_sides() == ("cuda and rocm", "cuda; commented out: rocm")
