@@ -172,7 +172,7 @@ class Reason(Enum):
     OVERRIDE_MISFITS = "our override {parts:4;}"
     PASSED_AT = "upstream passes it at {places:3}"
     ALREADY_SO = "already so at the pin"
-    MAYBE_PASSED = "upstream may pass it at {places:3}, to a value of which only a run knows what it is"
+    MAYBE_PASSED = "upstream may pass it at {places:3}: what is called there cannot be decided without running the code"
     NOT_PASSED_ANYWHERE = "no upstream call passes that"
     RUN_BY_US = (
         "at the pin already upstream passes more than it takes to what stands there ({places:1}): our own code runs it"
@@ -256,15 +256,16 @@ def say(why: Why) -> str:
 
 
 def _tell_once(parts: tuple[Why, ...]) -> Iterator[Why]:
-    """Names that one object lacks are one part: `reads a, b and c, which …`."""
-    lost: dict[str, list[str]] = {}
+    """Parts that differ in a name alone are one: `does not take a and b`, `reads a, b and c, which up.M …`."""
+    alike: dict[tuple[Reason, str], list[str]] = {}
     for one in parts:
-        if one.reason is Reason.READS_LOST:
-            lost.setdefault(one.other, []).append(one.name)
+        if one.reason in _TOGETHER:
+            alike.setdefault((one.reason, one.other), []).append(getattr(one, _TOGETHER[one.reason]))
     for one in parts:
-        names = lost.pop(one.other, []) if one.reason is Reason.READS_LOST else [one.name]
-        if names:
-            yield replace(one, name=listed(names, most=3)) if len(names) > 1 else one
+        if one.reason not in _TOGETHER:
+            yield one
+        elif names := alike.pop((one.reason, one.other), []):
+            yield replace(one, **{_TOGETHER[one.reason]: listed(names, most=4)})
 
 
 def say_all(reasons: Iterable[Why]) -> str:
@@ -288,6 +289,14 @@ class _Words(Formatter):
 
 
 _WORDS = _Words()
+_TOGETHER = {
+    Reason.REFUSES: "text",
+    Reason.READS_LOST: "name",
+    Reason.NOT_PASSED: "name",
+    Reason.NEEDS_EXTRA: "name",
+    Reason.NEEDS_REMOVED: "name",
+}
+"""Reasons whose sentence holds for several names, each with the field that holds one."""
 
 PROBLEMS = frozenset(
     {

@@ -89,7 +89,8 @@ def tell_follows(gap: Gap, most: int = 3, *, whole: bool = True) -> Inline:
         named.append(join_text(cell, f" ({counted[commit]}{title})"))
     total = count(len(gap.follows), "method")
     if not whole:
-        return join_text(f"{total} of ours need more than the new address of a class, by ", listed_text(named), ".")
+        rest = "must be rewritten, not only imported from the new address, because of "
+        return join_text(f"{total} of ours {rest}", listed_text(named), ".")
     told = (
         f"{total} of ours need more than the new address of a class: what they override takes other arguments or sets "
     )

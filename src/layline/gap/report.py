@@ -28,7 +28,14 @@ from layline.gap.report_tree import (
     change_item,
     weighty_changes,
 )
-from layline.gap.short import Before, build_short, cost_sentence, since_sentence, why_sentence
+from layline.gap.short import (
+    Before,
+    build_short,
+    cost_sentence,
+    rule_sentence,
+    since_sentence,
+    way_sentence,
+)
 
 if TYPE_CHECKING:
     from datetime import date
@@ -141,12 +148,13 @@ def _high_level(gap: Gap, before: Before | None) -> Section:
 
 def _recommendation(gap: Gap) -> Section:
     advice = str(gap.recommendation)
-    text = join_text(f"{advice[:1].upper()}{advice[1:]}. ", why_sentence(gap))
     stops = _list_stops(gap)
     total = len(find_stops(gap.plan))
-    tests = f" Then move the pin with {count(total, 'stop')} on the way and run the tests at each."
-    shown = f" The {len(stops) - 1} with most work:" if total > MOST_STOPS else ""
-    blocks = (Paragraph(join_text(text, tests, shown)), Bullets(tuple(stops))) if stops else (Paragraph(text),)
+    way = [way_sentence(gap), f"Move the pin with {count(total, 'stop')} on the way and run the tests at each."]
+    shown = f"The {len(stops) - 1} stops with most work:" if total > MOST_STOPS else ""
+    told = [f"{advice[:1].upper()}{advice[1:]}.", *way[: 2 if stops else 1], rule_sentence(gap), shown]
+    text = join_text(*[piece for part in told if part for piece in (" ", part)][1:])
+    blocks = (Paragraph(text), Bullets(tuple(stops))) if stops else (Paragraph(text),)
     return Section(title="Recommendation", blocks=blocks)
 
 
@@ -195,13 +203,15 @@ def _integration(gap: Gap) -> Section:
     lines: list[Inline] = [text] if foot.folders else []
     if gap.stale_keys:
         lines.append(_tell_keys(gap))
+    asked = tell_asked(gap, whole=False)
+    lines += [asked] if asked else []
     rows = group_broken(gap)
     silent = find_silent(gap)
     if silent:
         names = listed(list(dict.fromkeys(row.patch for row in silent)), most=2)
         places = f"{count(len(silent), 'patched place')} {verb(len(silent), 'stops')}"
         lines.append(f"{places} applying without an error: {names}.")
-    further = tell_follows(gap, whole=False), tell_unmade(gap, whole=False), tell_asked(gap, whole=False)
+    further = tell_follows(gap, whole=False), tell_unmade(gap, whole=False)
     lines += [told for told in further if told]
     shown = rows[: 0 if gap.follows else MOST_RISKS]  # one page: what is left to do after them weighs more
     risks = tuple(_risk(gap, row) for row in shown)

@@ -183,23 +183,30 @@ def _title_of(gap: Gap, cause: Cause) -> tuple[str, str] | None:
 
 def why_sentence(gap: Gap) -> Inline:
     """How far one gets without the work, and the rule that decided."""
-    rule = gap.recommendation.rule
-    reason = f"Rule: {rule}."
+    way, rule = way_sentence(gap), rule_sentence(gap)
+    return join_text(way, " ", rule) if way else rule
+
+
+def rule_sentence(gap: Gap) -> str:
+    return f"Rule: {gap.recommendation.rule}."
+
+
+def way_sentence(gap: Gap) -> Inline:
+    """How far one gets without the work; empty where our code was not compared."""
     step = next((one for one in gap.plan if one.places), None)
     if step is None or step.next is None:
         if gap.surface is None:
-            return reason
-        told = (
+            return ""
+        return (
             "Which commits break them was not found." if find_places(gap) else "No commit on the way breaks our code."
         )
-        return f"{reason} {told}"
     cell, places = change_cell(gap, step.next, step.number), count(step.places, "place")
     if step.behind == 0:
         where = "the first commit after the pin" if step.ahead == 1 else f"commit {step.ahead} after the pin"
         left = count(gap.distance.behind - step.ahead + 1, "commit")
-        until = (
-            f", {where}, breaks {places}. Without these fixes the pin cannot move past it: {left} stay out of reach."
+        return (
+            cell,
+            f", {where}, breaks {places}. Without these fixes the pin cannot move past it: {left} stay out of reach.",
         )
-        return cell, f"{until} {reason}"
     here = f"{step.commit[:12]} ({step.date}, {count(step.behind, 'commit')} after the pin)"
-    return f"The pin can move to {here} before anything breaks; the next commit (", cell, f") breaks {places}. {reason}"
+    return f"The pin can move to {here} before anything breaks; the next commit (", cell, f") breaks {places}."

@@ -53,7 +53,7 @@ SAID = [
     (Why(Reason.USES_GONE, "a.b"), "uses a.b, which is gone"),
     (
         Why(Reason.MISREADS, parts=(PART,) * 5),
-        "our replacement " + "needs keep, which upstream does not pass, " * 3 + "and 2 more",
+        "our replacement needs keep, keep, keep, keep and 1 more, which upstream does not pass",
     ),
     (
         Why(Reason.MISFITS_PASSED, parts=(PART,), places=(Location("k.py", 3), Location("k.py", 9))),
@@ -88,8 +88,26 @@ def test_every_kind_has_its_row() -> None:
     assert all("{target}" in facts.message for facts in drift.KINDS.values())
 
 
-def test_names_that_one_object_lacks_are_told_together() -> None:
-    lost = [Why(Reason.READS_LOST, name, other) for name, other in (("a", "up.M"), ("b", "up.M"), ("c", "up.N"))]
-    assert say(Why(Reason.MISREADS, parts=tuple(lost))) == (
-        "our replacement reads a and b, which up.M does not have at the tip, reads c, which up.N does not have at the tip"
-    )
+@pytest.mark.parametrize(
+    ("parts", "told"),
+    [
+        (
+            [
+                Why(Reason.READS_LOST, "a", "up.M"),
+                Why(Reason.READS_LOST, "b", "up.M"),
+                Why(Reason.READS_LOST, "c", "up.N"),
+            ],
+            "reads a and b, which up.M does not have at the tip, reads c, which up.N does not have at the tip",
+        ),
+        (
+            [Why(Reason.REFUSES, text="a=1"), Why(Reason.NEEDS_EXTRA, "x"), Why(Reason.REFUSES, text="b=2")],
+            "does not take a=1 and b=2, needs x, which upstream does not pass",
+        ),
+        (
+            [Why(Reason.SWAPPED, "a", "b"), Why(Reason.SWAPPED, "b", "a")],
+            "has a at the position where upstream has b, has b",
+        ),
+    ],
+)
+def test_parts_that_differ_in_a_name_alone_are_told_together(parts: list[Why], told: str) -> None:
+    assert say(Why(Reason.MISFITS, parts=tuple(parts))).startswith(f"our replacement {told}")

@@ -472,9 +472,7 @@ def test_what_upstream_passes_to_our_class_today_already_is_no_news(tmp_path: Pa
     found = couple(tmp_path, OUR_LINEAR + PROVIDER, before, {"keel/layer.py": group[0], "keel/block.py": group[1]})
     (row,) = [one for one in found if one.touch.value == "overrides"]
     assert (row.consequence.value, row.culprit) == ("may break", None)
-    assert row.detail.startswith(
-        "our override does not take name=None; does not take group=None; upstream passes it to"
-    )
+    assert row.detail.startswith("our override does not take name=None and group=None; upstream passes it to")
     assert row.detail.endswith("already so at the pin")
 
 
