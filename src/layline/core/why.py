@@ -257,15 +257,16 @@ def say(why: Why) -> str:
 
 def _tell_once(parts: tuple[Why, ...]) -> Iterator[Why]:
     """Parts that differ in a name alone are one: `does not take a and b`, `reads a, b and c, which up.M …`."""
-    alike: dict[tuple[Reason, str], list[str]] = {}
+    alike: dict[tuple[Reason, str], list[Why]] = {}
     for one in parts:
         if one.reason in _TOGETHER:
-            alike.setdefault((one.reason, one.other), []).append(getattr(one, _TOGETHER[one.reason]))
+            alike.setdefault((one.reason, one.other), []).append(one)
     for one in parts:
         if one.reason not in _TOGETHER:
             yield one
-        elif names := alike.pop((one.reason, one.other), []):
-            yield replace(one, **{_TOGETHER[one.reason]: listed(names, most=4)})
+        elif found := alike.pop((one.reason, one.other), []):
+            names, texts = ([part.name for part in found], [part.text for part in found])
+            yield replace(one, name=listed(names, most=4), text=listed(texts, most=4))
 
 
 def say_all(reasons: Iterable[Why]) -> str:
@@ -289,14 +290,8 @@ class _Words(Formatter):
 
 
 _WORDS = _Words()
-_TOGETHER = {
-    Reason.REFUSES: "text",
-    Reason.READS_LOST: "name",
-    Reason.NOT_PASSED: "name",
-    Reason.NEEDS_EXTRA: "name",
-    Reason.NEEDS_REMOVED: "name",
-}
-"""Reasons whose sentence holds for several names, each with the field that holds one."""
+_TOGETHER = frozenset({Reason.REFUSES, Reason.READS_LOST, Reason.NOT_PASSED, Reason.NEEDS_EXTRA, Reason.NEEDS_REMOVED})
+"""Reasons whose sentence holds for several names."""
 
 PROBLEMS = frozenset(
     {
