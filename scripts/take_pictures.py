@@ -12,7 +12,7 @@ PAGES = {
     "dashboard": ("index.html", 0),
     "backend": ("backends/keel.html", 510),
     "patches": ("patches/keel.html", 0),
-    "campaign": ("campaigns/gemm.html", 0),
+    "campaign": ("campaigns/gemm.html", 500),
 }
 """Each picture with its page and how far that is scrolled: a backend's plan and breakage stand below its head."""
 

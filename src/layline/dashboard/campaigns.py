@@ -294,8 +294,9 @@ def _headline(found: Any, best: Any, rounds: tuple[RoundView, ...]) -> str:
         return f"{_tell_ratio(gain)} the baseline: {percent(gain[0])} ({percent(gain[1])} to {percent(gain[2])})."
     for item in rounds:
         if item.number == best and item.gain and item.parent:
-            over = f"over round {item.parent} (at least {percent(item.gain[1])})"
-            return f"So far: round {item.number} gains {percent(item.gain[0])} {over}."
+            ratio = _tell_ratio(item.gain)
+            over = f"{ratio[:1].lower()}{ratio[1:]} round {item.parent}"
+            return f"So far round {item.number} is {over}: {percent(item.gain[0])} (at least {percent(item.gain[1])})."
     return ""
 
 

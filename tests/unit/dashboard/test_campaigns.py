@@ -98,7 +98,7 @@ def test_lineage_and_roof_are_drawn_from_the_record() -> None:
 def test_a_campaign_under_way_tells_its_best_so_far_and_reasons_read_as_words() -> None:
     rounds = [{**CAMPAIGN["rounds"][1], "compared_with": 1}, CAMPAIGN["rounds"][2]]  # type: ignore[index]
     view = view_campaign({**CAMPAIGN, "head_to_head": None, "rounds": rounds})
-    assert view.headline == "So far: round 2 gains +5.0% over round 1 (at least +4.0%)."
+    assert view.headline == "So far round 2 is faster than round 1: +5.0% (at least +4.0%)."
     assert [item.reason for item in view.rounds] == ["Accepted: r", "Rolled back: r"]
 
 
