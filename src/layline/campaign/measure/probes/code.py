@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import ast
+import math
 import re
 from dataclasses import dataclass
 
 from layline.campaign.devices.faults import Fault
 from layline.campaign.measure.arm import LiveArm
 from layline.campaign.measure.inputs import draw
+from layline.campaign.measure.probes.between import find_gain
 from layline.campaign.measure.probes.probe import Trial
 from layline.campaign.measure.probes.shown import Shown
 from layline.campaign.measure.probes.time import SERIES
@@ -23,7 +25,8 @@ HARMLESS = ("Memset", "Memcpy", "FillFunctor", "direct_copy_kernel", "bfloat16_c
 """Fills and copies of the library: no part of any operator's work."""
 MOST_CALLS_BEFORE = 6
 PROVENANCE_CALLS = 6
-PROVENANCE_RATIO = 1.3
+PROVENANCE_RATIO, OWN_SHARE = 1.3, 0.5
+"""How many times as long any kernel may take without what it loaded; what must be left of a gain."""
 OWN_LIBRARIES = (
     "ld-linux",
     "libc.so",
@@ -61,6 +64,28 @@ def show_loaded(on: Trial) -> Shown:
         masked.worker.pin(on.trial.worker.cores)
         probe_provenance(stage, on.trial, masked, foreign)
     yield "own-code", f"without {', '.join(foreign)} it is as fast"
+
+
+def show_own_gain(on: Trial) -> Shown:
+    """Where other code is in the worker, at least half of the gain is there without it, however small the gain."""
+    stage = on.stage
+    for step in stage.operator.passes:
+        on.trial.run(step, draw(stage, stage.by_work[0], step=step))
+    foreign = () if stage.plan.vendor_allowed else find_foreign_code(on.trial, stage.own_files)
+    yield from ()
+    if not foreign or not on.claimed:
+        return
+    assert on.best is not None  # noqa: S101  the probe needs a candidate
+    shape = max(stage.shapes, key=lambda one: on.claimed.get(one.label, 0.0))
+    claimed = on.claimed.get(shape.label, 0.0)
+    with on.open_again(None, foreign).loaded() as masked:
+        masked.worker.pin(on.trial.worker.cores)
+        found = find_gain(OWN_SHARE * claimed, stage, (masked, on.best), shape)
+    if found < OWN_SHARE * claimed:
+        told = f"Without {name_files(foreign)} the gain on {describe_shape(shape)} is {math.expm1(found):+.1%}"
+        raise Fault(
+            "own-code", f"{told}, with it {math.expm1(claimed):+.1%}: what it loaded does the work.", *foreign[:5]
+        )
 
 
 def name_files(files: tuple[str, ...]) -> str:

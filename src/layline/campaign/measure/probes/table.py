@@ -7,7 +7,7 @@ from __future__ import annotations
 from layline.campaign.measure.callers import show_callers
 from layline.campaign.measure.probes.against_start import show_accuracy, show_special
 from layline.campaign.measure.probes.between import show_between
-from layline.campaign.measure.probes.code import show_loaded, show_profiled
+from layline.campaign.measure.probes.code import show_loaded, show_own_gain, show_profiled
 from layline.campaign.measure.probes.edges import show_edges
 from layline.campaign.measure.probes.endurance import show_ageing, show_endurance
 from layline.campaign.measure.probes.inputs import (
@@ -142,6 +142,7 @@ BEFORE_ACCEPTING: tuple[Probe, ...] = (
     *EARLY,
     STALLS,
     Probe(name="values", run=show_values, needs=_needs(CANDIDATE)),
+    Probe(name="gain without what it loaded", run=show_own_gain, needs=_needs(CANDIDATE, CODE)),
     Probe(name="state", run=show_state, needs=_needs(CANDIDATE)),
     Probe(name="between the listed sizes", run=show_between, needs=_needs(CANDIDATE)),
 )
