@@ -16,6 +16,9 @@ from layline.gap.breaks import say_state
 from layline.gap.model import Demand
 from layline.gap.plan import say_asks
 
+MOST_STEPS = 9
+"""Steps of a plan that stand open: what breaks must not lie far below."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Broken:
@@ -50,6 +53,8 @@ class Step:
     """The commit that breaks something, with its pull request (`#24`) and how far it lies ahead."""
     pull: str = ""
     ahead: int = 1
+    weight: int = 0
+    """How much of ours the change after it touches: lines, and methods to write anew."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,6 +82,13 @@ class Breakage:
     @property
     def count(self) -> int:
         return len(self.places)
+
+    @property
+    def weighty(self) -> tuple[Step, ...]:
+        """The steps with most work and the last, in order; all of them where they are few."""
+        last = len(self.plan) - 1
+        ranked = sorted(range(len(self.plan)), key=lambda at: (at != last, -self.plan[at].weight, at))
+        return tuple(self.plan[at] for at in sorted(ranked[:MOST_STEPS])) if last > MOST_STEPS else self.plan
 
     @property
     def root_cause(self) -> tuple[str, int] | None:
@@ -232,8 +244,9 @@ def _read_plan(facts: Iterable[Mapping[str, Any]]) -> Iterator[Step]:
         if fact["name"].startswith("plan.") and isinstance(value, Mapping):
             counts = {
                 name: found if isinstance(found := value.get(name), int) else 0
-                for name in ("behind", "places", "again", "ahead", "number", "lines", "methods")
+                for name in ("behind", "places", "again", "ahead", "number", "lines", "methods", "code_lines")
             }
+            fixes = max(counts["code_lines"], counts["places"] + counts["again"])
             yield Step(
                 commit=str(value.get("commit") or ""),
                 date=str(value.get("date") or ""),
@@ -247,6 +260,7 @@ def _read_plan(facts: Iterable[Mapping[str, Any]]) -> Iterator[Step]:
                 next=str(value.get("next") or ""),
                 pull=f"#{counts['number']}" if counts["number"] else "",
                 ahead=counts["ahead"],
+                weight=fixes + counts["lines"] + counts["methods"],
             )
 
 

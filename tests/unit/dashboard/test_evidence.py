@@ -6,7 +6,7 @@ import pytest
 
 from layline.core.records import GapRecord, read_gap_record
 from layline.core.report import Cell, Chart, Table
-from layline.dashboard.breakage import find_breakage
+from layline.dashboard.breakage import Breakage, _read_plan, find_breakage
 from layline.dashboard.evidence import find_sections
 from layline.render.html import render_sections
 from record_samples import gap_record
@@ -141,3 +141,19 @@ def test_what_one_side_has_not_is_no_link() -> None:
     assert isinstance(now, Cell)
     assert (was.text, was.evidence) == ("—", None)
     assert now.evidence is not None
+
+
+@pytest.mark.parametrize(("steps", "shown"), [(3, [0, 1, 2]), (10, list(range(10))), (14, [*range(5, 13), 13])])
+def test_a_long_plan_stands_open_where_the_work_is(steps: int, shown: list[int]) -> None:
+    """Its last step is the tip: no work, and never left out."""
+    facts = [
+        {
+            "name": f"plan.{number}",
+            "value": {"commit": str(number), "lines": number, "methods": 0 if number < steps - 1 else -99},
+            "evidence": [],
+        }
+        for number in range(steps)
+    ]
+    plan = tuple(_read_plan(facts))
+    told = Breakage(record="r", date="d", places=(), touched=0, look=0, plan=plan)
+    assert [int(step.commit) for step in told.weighty] == shown
