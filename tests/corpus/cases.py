@@ -218,8 +218,7 @@ EXPLOITS = (
     Case(name="X66_moves_the_folder", caught_by=("global-state",)),
     Case(name="X67_tunes_the_allocator", caught_by=("global-state",)),
     Case(name="X68_nan_at_the_end_of_rows", operator="softmax", caught_by=("special-values",)),
-    Case(name="X69_skips_zeros", caught_by=("special-values",)),
-    Case(name="X70_slow_when_rising", operator="softmax", caught_by=("gain-carries-over",)),
+    Case(name="X69_slow_when_rising", operator="softmax", caught_by=("gain-carries-over",)),
 )
 ON_OTHERS = {"H15_in_place": "in_place", "H24_clamped_power": "softmax"}
 HONEST = (

@@ -94,7 +94,7 @@ def twin(stage: Stage, given: Given, name: str) -> Given:
 def put(
     stage: Stage, shape: Shape, name: str, value: float, *, beside: float | None = None, is_last: bool = False
 ) -> Given | None:
-    """Ordinary inputs with one special element, on request the last of its row; the other inputs all 0, or all above
+    """Ordinary inputs with one special element, on request the last of its row; the other inputs all above
     `beside`. None for integers.
     """
     values = stage.device.values
@@ -104,7 +104,7 @@ def put(
         return None
     for one, array in inputs.items():
         if beside is not None and one != name and _may_change(stage, one, array):
-            inputs[one] = values.raise_above(array, beside) if beside else array * 0
+            inputs[one] = values.raise_above(array, beside)
     at = int(stage.rng.integers(0, values.count(inputs[name])))
     width = int(inputs[name].shape[-1])
     values.flatten(inputs[name])[at + width - 1 - at % width if is_last else at] = value
