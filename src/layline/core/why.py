@@ -116,6 +116,7 @@ class Reason(Enum):
     MISFITS_SLOT = "our replacement {parts:4}; upstream passes it to the class that is set in a field, as at {places:2}"
     MISFITS_TODAY = "today already our replacement {parts:4}; upstream passes it at {places:4}"
     MISREADS = "our replacement {parts:3+}"
+    NOT_INSTALLED = "our code {parts:3+}"
     MISREADS_TODAY = "today already our replacement {parts:3+}"
     MISRETURNS = "our replacement {parts}"
     TAKES_ALL = "our replacement {text} still takes what upstream passes"
@@ -306,9 +307,12 @@ PROBLEMS = frozenset(
         Reason.MISREADS,
         Reason.MISREADS_TODAY,
         Reason.MISRETURNS,
+        Reason.NOT_INSTALLED,
     }
 )
 """Sums of what is wrong with our replacement; their parts are the single problems."""
+FAILS_FIRST = frozenset({Reason.NOT_REACHED, Reason.LINE_FAILS, Reason.NEEDS_GONE})
+"""What fails before anything is put in place: a root cause, which is told once."""
 RISKS = frozenset({Reason.SHADOWED, Reason.LATE_DEFAULT, Reason.LATE_FIELD, Reason.BYPASSED})
 """Why a write may not be seen by the code it is meant for."""
 ASIDE = (RISKS - {Reason.BYPASSED}) | {Reason.HELD, Reason.EQUAL_NOW, Reason.EQUAL_THEN}

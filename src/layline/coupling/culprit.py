@@ -18,7 +18,7 @@ from layline.core.drift import DriftKind
 from layline.core.evidence import Severity
 from layline.core.finding import Finding
 from layline.core.patch import Style
-from layline.core.why import Reason, Why
+from layline.core.why import FAILS_FIRST, Reason, Why
 from layline.coupling.binding_kind import find_arities
 from layline.coupling.drift_model import LOST, Drift, Sides
 from layline.coupling.row_parts import Passed
@@ -35,7 +35,6 @@ _LONGEST = 4000
 _ARGUMENTS = frozenset({Reason.REFUSES, Reason.REFUSES_KEYWORD, Reason.REFUSES_NAME, Reason.NEEDS_EXTRA})
 _ARGUMENTS |= {Reason.NEEDS_RENAMED, Reason.NEEDS_REMOVED, Reason.SWAPPED}
 """What is wrong with the parameters of our replacement: it takes no more than it names."""
-_FAILS_FIRST = frozenset({Reason.NOT_REACHED, Reason.LINE_FAILS, Reason.NEEDS_GONE})
 
 
 def find_unheard(rows: Iterable[Drift]) -> frozenset[str]:
@@ -109,7 +108,8 @@ def _find_culprit(row: Drift, sides: Sides) -> str | None:
         return None
     broken = _find_broken(row)
     stays = row.kind in {DriftKind.UNCHANGED, DriftKind.BODY_CHANGED}
-    fits = stays or row.style is Style.FUNCTION_WRAPPING or broken == {Reason.MISREADS}
+    reads = bool(broken) and broken <= {Reason.MISREADS, Reason.NOT_INSTALLED}
+    fits = stays or row.style is Style.FUNCTION_WRAPPING or reads
     if row.lost and len(row.lost) == len(row.problems) and row.kind not in LOST and fits:
         # the target fits: what our replacement reads is what asks for work
         return _find_losing(row, sides)
@@ -120,7 +120,7 @@ def _find_culprit(row: Drift, sides: Sides) -> str | None:
         return _find_emptying(row, sides)
     found = _find_leaver(row, sides)
     # an import that fails before the write breaks it, whatever becomes of the target: of several the first did
-    failing = [item for item in row.lost if item.certain and item.why.reason in _FAILS_FIRST]
+    failing = [item for item in row.lost if item.certain and item.why.reason in FAILS_FIRST]
     return _first([found, *map(sides.reader.find_culprit, failing)], row, sides) if failing else found
 
 

@@ -15,7 +15,7 @@ from layline.core.drift import DriftKind, Fate, Uncompared
 from layline.core.evidence import Evidence, Severity
 from layline.core.finding import Finding, weigh
 from layline.core.patch import Effect, Inventory, Patch, Style
-from layline.core.why import Reason, Why
+from layline.core.why import FAILS_FIRST, Reason, Why
 from layline.coupling.anchors import quote
 from layline.coupling.bodies import judge_body
 from layline.coupling.bypass import judge_bypass, judge_source, judge_uncalled
@@ -27,6 +27,7 @@ from layline.coupling.fit import Fitter, called_name, find_problems, makes_insta
 from layline.coupling.limits import is_for_missing, limit_by_activity, limit_by_guard, limit_by_version
 from layline.coupling.question import Question
 from layline.coupling.returns import judge_results, judge_returns
+from layline.coupling.row_parts import LostRead
 from layline.coupling.subjects import Judged, Subject, find_subjects
 from layline.coupling.surroundings import find_held
 from layline.source import ParameterKind, Symbol
@@ -230,9 +231,19 @@ def _hands_on(question: Question) -> bool:
 
 def judge_reads(question: Question) -> Iterator[Finding]:
     """A replacement that reads what the tip does not have fails, however well its target fits."""
-    if question.lost:
-        severity = Severity.BREAKS if any(item.certain for item in question.lost) else Severity.LOOK
-        yield Finding(severity=severity, why=Why(Reason.MISREADS, parts=tuple(item.why for item in question.lost)))
+    read = [item for item in question.lost if item.why.reason not in FAILS_FIRST]
+    yield from _tell_lost(Reason.MISREADS, read)
+
+
+def judge_before(question: Question, severity: Severity) -> Iterator[Finding]:
+    """What fails before anything is put in place; told after what becomes of the effect once that is mended."""
+    yield from _tell_lost(Reason.NOT_INSTALLED, [item for item in question.lost if item.why.reason in FAILS_FIRST])
+
+
+def _tell_lost(reason: Reason, lost: list[LostRead]) -> Iterator[Finding]:
+    if lost:
+        severity = Severity.BREAKS if any(item.certain for item in lost) else Severity.LOOK
+        yield Finding(severity=severity, why=Why(reason, parts=tuple(item.why for item in lost)))
 
 
 def judge_reach(question: Question) -> Iterator[Finding]:
@@ -276,6 +287,7 @@ JUDGES: tuple[Callable[[Question], Iterator[Finding]], ...] = (
 SECOND: tuple[Callable[[Question, Severity], Iterator[Finding]], ...] = (
     judge_body,
     judge_source,
+    judge_before,
     limit_by_guard,
     limit_by_version,
     limit_by_activity,

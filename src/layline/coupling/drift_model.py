@@ -105,7 +105,12 @@ class Drift:
         """
         broken = {one.why.reason for one in self.findings if one.severity is Severity.BREAKS}
         stays = self.kind.facts.fate is Fate.STAYS and self.severity is Severity.BREAKS
-        return stays and broken <= {Reason.MISREADS, Reason.MISRETURNS}
+        return stays and broken <= {Reason.MISREADS, Reason.MISRETURNS, Reason.NOT_INSTALLED}
+
+    @property
+    def own(self) -> Drift:
+        """The same row as it is once what fails before it is mended."""
+        return replace(self, findings=tuple(one for one in self.findings if one.why.reason is not Reason.NOT_INSTALLED))
 
     @property
     def risks(self) -> tuple[Why, ...]:

@@ -269,9 +269,7 @@ class Reader:
             return
         there = self._comparer.compare(found.name)
         why = Why(Reason.NEEDS_GONE, found.name, there.new_home or "", places=(found.location,))
-        # further down the chain it is that file which has to be mended: its own rows and couplings say so
-        near = found.location.path == self.imports[1].paths[module]
-        yield LostRead(line=line, why=why, certain=certain and near, name=found.name)
+        yield LostRead(line=line, why=why, certain=certain, name=found.name)
 
     def _find_known(self, imported: Imported, words: tuple[str, ...]) -> str | None:
         """The longest part of a dotted name that the pin binds; None for what is not this upstream's."""

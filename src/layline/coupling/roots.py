@@ -9,12 +9,11 @@ from dataclasses import dataclass
 
 from layline.core.drift import DriftKind
 from layline.core.evidence import Location
-from layline.core.why import Reason, Why
+from layline.core.why import FAILS_FIRST, Reason, Why
 from layline.coupling.drift_model import Drift
 from layline.coupling.model import Consequence, Coupling
 from layline.source.names import is_within
 
-_FAILING = frozenset({Reason.NEEDS_GONE, Reason.NOT_REACHED, Reason.LINE_FAILS})
 _STAYS = frozenset({DriftKind.UNCHANGED, DriftKind.BODY_CHANGED, DriftKind.SIGNATURE_CHANGED})
 
 
@@ -43,7 +42,7 @@ def find_roots(rows: Iterable[Drift]) -> dict[Root, list[Drift]]:
     """What fails with the rows that wait behind it, in the order of the rows."""
     found: dict[Root, list[Drift]] = {}
     for row in rows:
-        for root in dict.fromkeys(_read(part, row) for part in row.problems if part.reason in _FAILING):
+        for root in dict.fromkeys(_read(part, row) for part in row.problems if part.reason in FAILS_FIRST):
             found.setdefault(root, []).append(row)
     return found
 
@@ -51,7 +50,7 @@ def find_roots(rows: Iterable[Drift]) -> dict[Root, list[Drift]]:
 def explain(row: Drift) -> Root | None:
     """The root cause where it is all that is wrong with a row: the target stays, and nothing else is said of ours."""
     parts = row.problems
-    if row.kind not in _STAYS or not parts or any(part.reason not in _FAILING for part in parts):
+    if row.kind not in _STAYS or not parts or any(part.reason not in FAILS_FIRST for part in parts):
         return None
     return _read(parts[0], row)
 

@@ -143,6 +143,7 @@ class DriftRow(TypedDict):
     detail: str
     reasons: list[str]
     explained_by: str | None
+    once_mended: Literal["breaks", "look", "ok"] | None
     problems: list[str]
     old_object_held_at: list[str]
     risks: list[str]

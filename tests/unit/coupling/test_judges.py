@@ -867,6 +867,21 @@ def test_a_plain_value_behind_a_chain_of_imports_waits_for_the_one_that_fails(tm
     )
     (found,) = find_failing_imports([row])
     assert (found.target, str(found.location)) == ("keel.old", "harbour/base.py:1")
+    assert (row.severity, row.own.severity) == ("breaks", "ok")
+
+
+def test_what_fails_before_is_told_after_what_becomes_of_the_target(tmp_path: Path) -> None:
+    """One import far away was the only reason of many rows, and hid what each had to say itself."""
+    row = judge(
+        tmp_path,
+        {"keel/run.py": RUN, "keel/old.py": "def gone():\n    return 1\n"},
+        {"keel/run.py": RUN.replace("step * x", "min(step, x)"), "keel/old.py": None},
+        ours="import keel.run\nfrom harbour.base import helper\nkeel.run.run = helper\n",
+        more={"harbour/base.py": "from keel.old import gone\n\n\ndef helper(x):\n    return gone()\n"},
+    )
+    assert (row.kind, row.severity, row.own.severity) == ("body-changed", "breaks", "look")
+    assert row.detail == "its body uses min now; our code needs keel.old, imported at harbour/base.py:1, which is gone"
+    assert row.own.detail == "its body uses min now"
 
 
 @pytest.mark.parametrize(("mutates", "held"), [((), ["keel/use.py:1"]), (("TABLE['x']",), [])], ids=["name", "entry"])

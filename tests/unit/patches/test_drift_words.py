@@ -10,7 +10,7 @@ from layline.core.finding import Finding
 from layline.core.patch import Effect, Style
 from layline.core.why import Reason, Why
 from layline.coupling.drift_model import Drift
-from layline.patches.drift.lines import Places, say_broken, say_others, say_row
+from layline.patches.drift.lines import Places, group_causes, say_broken, say_others, say_row
 from layline.patches.show import say_need
 
 BROKEN = [
@@ -85,6 +85,34 @@ def test_what_is_as_it_was_is_named(alias: str | None, why: Why, said: str) -> N
         effect=effect,
     )
     assert say_row(row) == said
+
+
+def test_rows_behind_one_import_tell_what_they_are_without_it() -> None:
+    gone = Why(Reason.NEEDS_GONE, "keel.old", places=(Location("harbor/base.py", 2),))
+    waits = Finding(severity=Severity.BREAKS, why=Why(Reason.NOT_INSTALLED, parts=(gone,)))
+    own = [
+        Finding(kind=DriftKind.UNCHANGED, severity=Severity.OK, why=Why(Reason.KIND_ALONE)),
+        Finding(kind=DriftKind.BODY_CHANGED, severity=Severity.LOOK, why=Why(Reason.BODY_USES, names=("varnish",))),
+    ]
+    rows = [
+        Drift(
+            patch="paint",
+            active=True,
+            target=TARGET,
+            style=Style.BINDING_REPLACEMENT,
+            location=Location("harbor/hull.py", line),
+            findings=(one, waits),
+        )
+        for line, one in enumerate(own, 3)
+    ]
+    (group,) = group_causes(rows)
+    assert group.title == (
+        "error: 2 effects not installed because the import of keel.old at harbor/base.py:2 fails; once that is mended:"
+    )
+    assert [(item.severity, item.code, item.details) for item in group.items] == [
+        (Severity.OK, "unchanged", ()),
+        (Severity.LOOK, "body-changed", (("why", "its body uses varnish now"),)),
+    ]
 
 
 REASONS = [

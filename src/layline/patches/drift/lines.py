@@ -67,10 +67,10 @@ def build_drift_listing(
     look = [row for row in drift.rows if row.severity is Severity.LOOK and not row.dead_today]
     fits = [row for row in drift.rows if row.severity is Severity.OK and not row.dead_today]
     groups = [
-        *_group_causes(broken),
+        *group_causes(broken),
         *_group_elsewhere(drift.elsewhere, Severity.BREAKS, known),
-        *_group_causes(dead),
-        *_group_causes(look),
+        *group_causes(dead),
+        *group_causes(look),
         *_group_elsewhere(drift.elsewhere, Severity.LOOK, known),
         *([Group(items=tuple(tell_row(row) for row in fits))] if notes and fits else []),
         *_group_risks(drift.rows),
@@ -123,7 +123,7 @@ def say_broken(places: Places) -> str:
     return f"{places.broken or 'none'} of {places.total} patched places {verb(places.broken, 'breaks')}"
 
 
-def _group_causes(rows: list[Drift]) -> Iterator[Group]:
+def group_causes(rows: list[Drift]) -> Iterator[Group]:
     """Rows with one reason together, the most frequent first; then the others by place."""
     roots: dict[Root, list[Drift]] = {}
     reasons: dict[tuple[DriftKind, tuple[Why, ...]], list[Drift]] = {}
@@ -150,12 +150,12 @@ def _group_causes(rows: list[Drift]) -> Iterator[Group]:
 
 
 def _group_behind(rows: list[Drift]) -> Group:
-    """Rows whose only trouble is one import of ours: told once, with what waits behind it."""
+    """Rows whose only trouble is one import of ours: told once, with what becomes of each after it is mended."""
     root = explain(rows[0])
-    cause = f"{root.tell} fails" if root is not None else ""
+    cause = f"{root.tell} fails; once that is mended" if root is not None else ""
     return Group(
-        title=f"{rows[0].severity.word}: {count(len(rows), 'effect')} not installed because {cause}",
-        items=tuple(tell_row(row, together=True) for row in rows),
+        title=f"{rows[0].severity.word}: {count(len(rows), 'effect')} not installed because {cause}:",
+        items=tuple(tell_row(row.own) for row in rows),
     )
 
 

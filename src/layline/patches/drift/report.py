@@ -12,7 +12,7 @@ from layline.core.evidence import Alert, Evidence, Severity, Skipped, encode_ski
 from layline.core.prose import count
 from layline.core.report import Annotation, Bullets, Cell, Inline, Paragraph, Report, Section, Table
 from layline.core.revision import Commit
-from layline.core.why import say
+from layline.core.why import Reason, say
 from layline.coupling.drift_model import Drift
 from layline.coupling.roots import explain
 from layline.patches.drift.baseline import Accepted
@@ -334,6 +334,7 @@ def encode_row(row: Drift, accepted: Accepted | None = None) -> answers.DriftRow
         "detail": row.detail,
         "reasons": [one.reason.code for one in row.reasons],
         "explained_by": str(root.location) if (root := explain(row)) is not None else None,
+        "once_mended": row.own.severity.value if row.has(Reason.NOT_INSTALLED) else None,
         "problems": [say(item) for item in row.problems],
         "old_object_held_at": list(row.holders),
         "risks": [say(item) for item in row.risks],
