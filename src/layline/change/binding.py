@@ -24,6 +24,9 @@ from layline.source.definitions import (
     Parameter,
     ParameterKind,
 )
+from layline.source.walking import walk
+
+_TESTS = frozenset({"isinstance", "type", "len"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,7 +39,7 @@ class CallShape:
     """`*args`: more positional arguments than can be counted."""
     has_double_star: bool = False
     taken: int | None = None
-    """Into how many names the result is taken apart, where it is."""
+    """Into how many names the result is taken, where it is; 1: it is used as one value."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +72,27 @@ class CallSite:
     """A method called on an object that was made beside it: of that class itself, of none below."""
     slot: str = ""
     """The field that holds what is called, where only a run knows what it is."""
+
+
+def find_tested(function: ast.AST) -> frozenset[str]:
+    """Names of which a function asks what they hold."""
+    calls = (node for node in walk(function) if isinstance(node, ast.Call) and isinstance(node.func, ast.Name))
+    asked = (call.args[0] for call in calls if call.args and getattr(call.func, "id", "") in _TESTS)
+    return frozenset(item.id for item in asked if isinstance(item, ast.Name))
+
+
+def count_taken(user: ast.AST, tested: frozenset[str] = frozenset()) -> int | None:
+    """Into how many names what stands around a call takes its result; 1: it is used as one value. None where it is
+    dropped, asked about (`tested`), or handed to who may ask.
+    """
+    match user:
+        case ast.Assign(targets=[ast.Tuple(elts=names) | ast.List(elts=names)]):
+            return None if any(isinstance(item, ast.Starred) for item in names) else len(names)
+        case ast.Assign(targets=[ast.Name(id=name)]):
+            return None if name in tested else 1
+        case ast.Assign(targets=[ast.Attribute()]) | ast.Attribute() | ast.Call(func=ast.Attribute(attr="append")):
+            return 1
+    return None
 
 
 def read_call(node: ast.Call) -> CallShape:

@@ -5,7 +5,7 @@
 
 Programs ask for `why.reason` and its fields; only what is shown to a person is said. A reason's value is its sentence:
 `{names:3}` shows the first three, `{parts:3+}` also how many more there are, `{names:6&}` ends with "and", `{other:? (%
-now)}` nothing where it is empty.
+now)}` nothing where it is empty, `{counts[0]:#value}` as `2 values`.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from string import Formatter
 from typing import Any
 
 from layline.core.evidence import Location
-from layline.core.prose import listed
+from layline.core.prose import count, listed
 
 
 @unique
@@ -95,15 +95,16 @@ class Reason(Enum):
     HAS_NATURE = "is a {name}, but upstream's is not at the tip"
     NOT_ASYNC = "is not async, but upstream's is at the tip"
     ASYNC = "is async, but upstream's is not at the tip"
-    RETURNS_OLD = "returns {counts[0]} values, upstream's callers take {counts[1]}"
-    TAKES_OLD = "takes {counts[0]} values from the original, which returns {counts[1]} now"
-    MAKES_OLD = "returns a result of its own on some paths, written for {counts[0]} values"
+    RETURNS_OLD = "returns {counts[0]:#value}, upstream's callers take {counts[1]}"
+    TAKES_OLD = "takes {counts[0]:#value} from the original, which returns {counts[1]} now"
+    MAKES_OLD = "returns a result of its own on some paths, written for {counts[0]:#value}"
     # what our replacement reads
     READS_LOST = "reads {name}, which {other} does not have at the tip"
     USES_GONE = "uses {name}, which is gone{other:? (% now)}"
     NOT_REACHED = "is not reached: the import of {name} at line {counts[0]} fails{other:? (% now)}"
     LINE_FAILS = "is not reached: line {counts[0]} fails, where {name} is gone{other:? (% now)}"
     RESULT_LACKS = "reads {name} of the result of {other}, which is a {text} and has none"
+    TAKES_OTHER = "takes {counts[0]:#value} of {name} at {places}, which returns {counts[1]} at the tip"
     CALLS_REFUSING = "calls {name} at {places}, which at the tip {parts:2;}"
     NEEDS_GONE = "needs {name}, imported at {places}, which is gone{other:? (% now)}"
     # the fit of our replacement as a whole
@@ -126,7 +127,7 @@ class Reason(Enum):
     NO_INIT = "our class writes no __init__ of its own"
     CALLS_SOMETIMES = "we call the original on some paths only"
     CALLS_ORIGINAL = "we still call the original"
-    RETURN_COUNT = "it returned {counts[0]} values and returns {counts[1]} now"
+    RETURN_COUNT = "it returned {counts[0]:#value} and returns {counts[1]} now"
     RETURN_TYPE = "it returned {name} and returns {other} now"
     READS_OF_RETURNED = "our wrapper reads {names} of the result"
     # whether the write arrives
@@ -167,7 +168,7 @@ class Reason(Enum):
     NEVER_BOUND = "the call does not fit the signature at the pin either"
     MUST_AWAIT = "at the tip it is async: its caller must await it"
     CANNOT_AWAIT = "at the tip it is no longer async: it cannot be awaited"
-    RESULT_MISFITS = "our code takes {counts[0]} values of it, and it returns {counts[1]} now"
+    RESULT_MISFITS = "our code takes {counts[0]:#value} of it, and it returns {counts[1]} now"
     OUTGROWN = "takes {other} as {text}, where it took {name}, which is gone"
     CALL_MISFITS = "at the tip {name} {parts:4;}"
     OVERRIDE_MISFITS = "our override {parts:4;}"
@@ -278,6 +279,8 @@ class _Words(Formatter):
     def format_field(self, value: Any, format_spec: str) -> str:
         if format_spec.startswith("?"):
             return format_spec[1:].replace("%", str(value)) if value else ""
+        if format_spec.startswith("#"):
+            return count(value, format_spec[1:])
         if not isinstance(value, tuple):
             return str(value)
         most = int(format_spec.rstrip("+;&") or len(value))

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from layline.change.binding import Problem
+from layline.change.binding import Problem, count_taken
 from layline.change.compare import Comparison
 from layline.change.signatures import returns_another
 from layline.core.evidence import Skipped
@@ -54,15 +54,19 @@ class ReturnChange(NamedTuple):
 
 
 def compare_returns(comparison: Comparison, pin: Resolver, tip: Resolver) -> ReturnChange | None:
-    """The change of arity of the tuples that a function returns; None where either side cannot be told."""
-    before, after = _arity(pin, comparison.before), _arity(tip, comparison.after)
+    """The change of the number of values that a function returns; None where either side cannot be told. That it is
+    one value at a ref is told by upstream's own calls, beside a tuple that is written at the other.
+    """
+    written = before, after = _arity(pin, comparison.before), _arity(tip, comparison.after)
     if before is None or after is None:
         before, after = _taken(pin, comparison.before), _taken(tip, comparison.after)
+        if 1 in {before, after} and {before, after} - {1} != {*written} - {None}:
+            return None
     return None if before is None or after is None or before == after else ReturnChange(before=before, after=after)
 
 
 def _taken(side: Resolver, symbol: Symbol) -> int | None:
-    """How many values the module that defines a function takes apart where it calls it, if all its calls agree."""
+    """Into how many names the module that defines a function takes its result, if all its calls agree."""
     definition = symbol.definition
     if (
         definition is None
@@ -76,13 +80,12 @@ def _taken(side: Resolver, symbol: Symbol) -> int | None:
     if holder is None or not re.search(rb"=\s*" + word + rb"\(", data):
         return None
     parts = parse_around(data, holder, re.compile(rb"\b" + word + rb"\b"))
-    found: set[int] = set()
+    found: set[int | None] = set()
     trees = () if isinstance(parts, Skipped) else parts
     for item in (node for tree, _ in trees for node in walk(tree)):
         match item:
-            case ast.Assign(targets=[ast.Tuple(elts=names)], value=ast.Call(func=ast.Name(id=name))):
-                if name == definition.name and not any(isinstance(one, ast.Starred) for one in names):
-                    found.add(len(names))
+            case ast.Assign(value=ast.Call(func=ast.Name(id=name))) if name == definition.name:
+                found.add(count_taken(item))
     return found.pop() if len(found) == 1 else None
 
 

@@ -7,18 +7,19 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from layline.change.binding import check_call, read_call
+from layline.change.binding import check_call, count_taken, find_tested, read_call
 from layline.core.drift import Fate
 from layline.core.evidence import Location, Severity
 from layline.core.finding import Finding
 from layline.core.why import Reason, Why
+from layline.coupling.binding_kind import compare_returns
 from layline.coupling.callee import find_callee
 from layline.coupling.fit import Refused
 from layline.coupling.question import Question
 from layline.coupling.replacements import Replacement
 from layline.coupling.surroundings import Imported, find_imports
 from layline.source.fingerprint import dotted_text
-from layline.source.walking import walk
+from layline.source.walking import find_children, walk
 
 
 def judge_calls(question: Question) -> Iterator[Finding]:
@@ -46,7 +47,7 @@ def judge_own_calls(question: Question) -> Iterator[Finding]:
 
 def _find_unbound(question: Question, ours: Replacement, imports: dict[str, Imported]) -> Iterator[Why]:
     comparer, running = question.sides.comparer, question.sides.running
-    for node in walk(ours.node):
+    for user, node in ((one, below) for one in walk(ours.node) for below in find_children(one)):
         text = dotted_text(node.func) if isinstance(node, ast.Call) else None
         imported = imports.get(text.partition(".")[0]) if text is not None else None
         if text is None or imported is None or imported.guarded or not isinstance(node, ast.Call):
@@ -60,13 +61,15 @@ def _find_unbound(question: Question, ours: Replacement, imports: dict[str, Impo
             continue
         then, now = (check_call(call, one[0].parameters or (), bound=one[1]) for one in callees if one is not None)
         at = Location(ours.location.path, node.lineno)
-        if (
-            now
-            and not then
-            and (running is None or running.decide(at, found.name.rpartition(".")[2])[1].holds is not False)
-        ):
-            told = tuple(problem.why for problem in now)
-            yield Why(Reason.CALLS_REFUSING, text, parts=told, places=(at,))
+        change = compare_returns(found, comparer.pin, comparer.tip) if found.body_changed and not now else None
+        told, last = None, found.name.rpartition(".")[2]
+        if now and not then:
+            told = Why(Reason.CALLS_REFUSING, text, parts=tuple(problem.why for problem in now), places=(at,))
+        elif change is not None and change.before == count_taken(user, find_tested(ours.node)):
+            told = Why(Reason.TAKES_OTHER, text, counts=change, places=(at,))
+        runs = told is not None and (running is None or running.decide(at, last)[1].holds is not False)
+        if told is not None and runs:
+            yield told
 
 
 def _is_told(one: Refused, told: tuple[Why, ...]) -> bool:

@@ -169,7 +169,7 @@ def _find_returning(row: Drift, sides: Sides) -> str | None:
 
     def returns_another_count(text: str) -> bool:
         node = read_node(text, qualname)
-        return node is not None and set(find_arities(node)) != {counts[0]}
+        return node is not None and set(find_arities(node)) != {counts[0] if counts[0] > 1 else None}
 
     return tracer.find_first_text(path, returns_another_count)
 

@@ -9,13 +9,13 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
-from layline.change.binding import CallShape, read_call
+from layline.change.binding import CallShape, count_taken, find_tested, read_call
 from layline.core.evidence import Skipped
 from layline.source import parse_tree
 from layline.source.fingerprint import text_of
 from layline.source.walking import find_children, walk
 
-ANALYSER = f"uses-11-py{sys.version_info[0]}.{sys.version_info[1]}"
+ANALYSER = f"uses-13-py{sys.version_info[0]}.{sys.version_info[1]}"
 """Part of the cache key: raise the number whenever the rows change."""
 _LAUNCH = frozenset({"num_warps", "num_stages", "num_ctas", "maxnreg", "warmup", "grid", "stream"})
 """What a kernel's launcher takes itself: `kernel[grid](x, num_warps=4)`."""
@@ -28,7 +28,7 @@ _READ, _ASSIGNED, _TESTED = range(3)
 _IMPORTS = frozenset({ast.Import, ast.ImportFrom})
 _Function: TypeAlias = ast.FunctionDef | ast.AsyncFunctionDef
 _Call: TypeAlias = tuple[ast.Call, int | None, frozenset[str]]
-"""A call, into how many names its result is taken apart, and the keywords that are not for what is called."""
+"""A call, into how many names its result is taken, and the keywords that are not for what is called."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -120,6 +120,8 @@ class _Walker:
         self._guards = 0
         self._asked: frozenset[str] = frozenset()
         """Attributes that the function at hand asks for, somewhere, before it reads them."""
+        self._tested: frozenset[str] = frozenset()
+        """Names of which the function at hand asks what they hold."""
         self._variables: list[dict[str, str]] = [{}]
         self._fields: list[dict[str, str]] = [{}]
         self._visits: dict[type[ast.AST], Callable[[Any], None]] = {
@@ -162,12 +164,11 @@ class _Walker:
 
     def _visit_assignment(self, node: ast.Assign) -> None:
         match node:
-            case ast.Assign(targets=[ast.Tuple(elts=names) as target], value=ast.Call() as call):
-                counted = not any(isinstance(item, ast.Starred) for item in names)
-                self._visit_call(call, len(names) if counted else None)
+            case ast.Assign(targets=[ast.Tuple() | ast.Attribute() as target], value=ast.Call() as call):
+                self._visit_call(call, count_taken(node))
                 self._visit(target)
             case ast.Assign(targets=[ast.Name(id=name)], value=value):
-                self._visit(value)
+                self._visit_taken(node, value)
                 self._remember(name, value)
             case ast.Assign(targets=[ast.Attribute(value=ast.Name(id="self"), attr=name)], value=ast.Name(id=source)):
                 self._fields[-1][name] = self._variables[-1].get(source, "")
@@ -190,12 +191,14 @@ class _Walker:
             else:
                 inside[argument.arg] = f"name:{argument.arg}"
         around, self._asked = self._asked, self._asked | frozenset(_find_asked(node))
+        outside, self._tested = self._tested, self._tested | find_tested(node)
         self._variables.append(inside)
         self._scope.append(node.name)
         self._visit_all(node.body)
         self._scope.pop()
         self._variables.pop()
         self._asked = around
+        self._tested = outside
 
     def _visit_class(self, node: ast.ClassDef) -> None:
         self._visit_all((*node.decorator_list, *node.bases, *(keyword.value for keyword in node.keywords)))
@@ -227,8 +230,15 @@ class _Walker:
                 self._visit_chain(called, (node, taken, _NOTHING))
             case called:
                 self._visit(called)
-        self._visit_all(node.args)
-        self._visit_all([keyword.value for keyword in node.keywords])
+        for given in (*node.args, *(keyword.value for keyword in node.keywords)):
+            self._visit_taken(node, given)
+
+    def _visit_taken(self, user: ast.AST, value: ast.expr) -> None:
+        """A value that something is done with: of a call, what becomes of its result."""
+        if isinstance(value, ast.Call):
+            self._visit_call(value, count_taken(user, self._tested))
+        else:
+            self._visit(value)
 
     def _visit_tested(self, classes: ast.expr) -> None:
         """What `isinstance` asks for has to be a class, or a tuple of classes."""
@@ -245,7 +255,7 @@ class _Walker:
             words.append(inner.attr)
             inner = inner.value
         if not isinstance(inner, ast.Name):
-            self._visit(inner)
+            self._visit_taken(node, inner)
             return
         name, words = inner.id, words[::-1]
         if name in self._aliases and name not in self._variables[-1]:

@@ -976,6 +976,8 @@ KERNEL = "import triton\n\n\n@triton.jit\ndef add(x, n):\n    return x + n\n"
 TYPED = "from typing import TYPE_CHECKING\n\nif TYPE_CHECKING:\n    from keel.engine import run\n"
 UNPACK = "from keel.run import pair\n\n\ndef go():\n    one, two = pair(1)\n    return one + two\n"
 PAIR = "def pair(x):\n    total = x + 1\n    return total, x\n"
+ONE = "def one(x):\n    y = x + 1\n    return y\n\n\ndef go(x):\n    z = one(x)\n    return z\n"
+TWO = ONE.replace("return y", "return y, 2").replace("z =", "z, _ =")
 UNSEEN = [
     # (what it shows, our code, pin, tip, [(touch, target, state, consequence)] beyond "ok")
     (
@@ -1018,6 +1020,48 @@ UNSEEN = [
         UNPACK,
         {"keel/run.py": PAIR},
         {"keel/run.py": PAIR.replace("return total, x", "return x, total")},
+        [],
+    ),
+    (
+        "a tuple where one value was",
+        "from keel.run import one\nx = one(1)\n",
+        {"keel/run.py": ONE},
+        {"keel/run.py": TWO},
+        [("calls", "keel.run.one", "no longer binds", "will break")],
+    ),
+    (
+        "a tuple where one value was, given to a function",
+        "from keel.run import one\n\n\ndef go(found):\n    found.append(one(1))\n",
+        {"keel/run.py": ONE},
+        {"keel/run.py": TWO},
+        [("calls", "keel.run.one", "no longer binds", "will break")],
+    ),
+    (
+        "one value where a tuple was",
+        "from keel.run import one\nx, y = one(1)\n",
+        {"keel/run.py": TWO},
+        {"keel/run.py": ONE},
+        [("calls", "keel.run.one", "no longer binds", "will break")],
+    ),
+    (
+        "a tuple where one value was, printed and handed on to who may ask",
+        "from keel.run import one\n\n\ndef go():\n    print(one(1))\n    split(one(2))\n    return one(3)\n",
+        {"keel/run.py": ONE},
+        {"keel/run.py": TWO},
+        [],
+    ),
+    (
+        "a tuple where one value was, and ours asks",
+        "from keel.run import one\n\n\ndef go():\n    x = one(1)\n    return x[0] if isinstance(x, tuple) else x\n",
+        {"keel/run.py": ONE},
+        {"keel/run.py": TWO},
+        [],
+    ),
+    (
+        "upstream takes apart at once what it took apart later",
+        "from keel.run import one\nx = one(1)\n",
+        {"keel/run.py": ONE.replace("x + 1", "(x, 1)")},
+        {"keel/run.py": TWO.replace("x + 1", "(x, 2)").replace("return y, 2", "return y")},
         [],
     ),
 ]

@@ -655,7 +655,7 @@ def test_a_method_that_upstream_no_longer_calls_is_told(tmp_path: Path, tip: str
 
 
 OWN_CALLS = [
-    # (what it shows, our replacement, severity; the tip takes `deep` away)
+    # (what it shows, our replacement, severity; the tip takes `deep` away, and returns two values)
     ("passes what is gone", "from keel.help import dive\n\n\ndef fast(x):\n    return dive(x, deep=1)\n", "breaks"),
     ("through a module", "import keel.help\n\n\ndef fast(x):\n    return keel.help.dive(x, deep=1)\n", "breaks"),
     ("passes what stays", "from keel.help import dive\n\n\ndef fast(x):\n    return dive(x)\n", "ok"),
@@ -668,14 +668,18 @@ OWN_CALLS = [
         ),
         "ok",
     ),
+    ("uses one value", "from keel.help import raft\n\n\ndef fast(x):\n    y = raft(x)\n    return y\n", "breaks"),
+    ("hands it on", "from keel.help import raft\n\n\ndef fast(x):\n    return raft(x)\n", "ok"),
 ]
 
 
 @pytest.mark.parametrize(("ours", "severity"), [row[1:] for row in OWN_CALLS], ids=[row[0] for row in OWN_CALLS])
 def test_a_call_in_ours_must_fit_upstream(tmp_path: Path, ours: str, severity: str) -> None:
     line = ours.splitlines().index("def fast(x):") + 1
-    before = {"keel/run.py": RUN, "keel/help.py": "def dive(x, deep=0):\n    return x\n"}
-    after: dict[str, str | None] = {"keel/help.py": "def dive(x):\n    return x\n"}
+    raft = "def raft(x):\n    return x\n\n\ndef go(x):\n    y = raft(x)\n    return y\n"
+    pair = "def raft(x):\n    return x, 1\n\n\ndef go(x):\n    y, _ = raft(x)\n    return y\n"
+    before = {"keel/run.py": RUN, "keel/help.py": f"def dive(x, deep=0):\n    return x\n\n\n{raft}"}
+    after: dict[str, str | None] = {"keel/help.py": f"def dive(x):\n    return x\n\n\n{pair}"}
     row = judge(tmp_path, before, after, ours=ours, at=line)
     assert row.severity == severity
 
