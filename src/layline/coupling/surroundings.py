@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
+from layline.source.handlers import catches
 from layline.source.walking import find_children, remember, walk
 
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
@@ -185,18 +186,11 @@ def _walk_scope(scope: ast.AST, *, deep: bool) -> Iterator[tuple[ast.AST, bool]]
             continue
         if isinstance(node, ast.Attribute) and _read_chain(node) is not None:
             continue
-        if isinstance(node, ast.Try) and any(_catches(handler) for handler in node.handlers):
+        if isinstance(node, ast.Try) and any(catches(handler, _CATCHING) for handler in node.handlers):
             todo += [(item, True) for item in node.body]
             todo += [(item, guarded) for item in (*node.handlers, *node.orelse, *node.finalbody)]
             continue
         todo += [(item, guarded) for item in find_children(node)]
-
-
-def _catches(handler: ast.ExceptHandler) -> bool:
-    if isinstance(handler.body[-1], ast.Raise):
-        return False
-    names = [item.id for item in walk(handler.type) if isinstance(item, ast.Name)] if handler.type else ["Exception"]
-    return not _CATCHING.isdisjoint(names)
 
 
 def _read_import(node: ast.AST, *, guarded: bool) -> Iterator[tuple[str, Imported]]:

@@ -13,6 +13,7 @@ from layline.change.binding import CallShape, count_taken, find_tested, read_cal
 from layline.core.evidence import Skipped
 from layline.source import parse_tree
 from layline.source.fingerprint import text_of
+from layline.source.handlers import catches
 from layline.source.walking import find_children, walk
 
 ANALYSER = f"uses-13-py{sys.version_info[0]}.{sys.version_info[1]}"
@@ -25,6 +26,8 @@ _CATCHES = frozenset(
 _NOTHING: frozenset[str] = frozenset()
 _READ, _ASSIGNED, _TESTED = range(3)
 """How a name is used, as rows have it."""
+_ARGS = "name:args"
+"""What holds the arguments of a command line, by its name."""
 _IMPORTS = frozenset({ast.Import, ast.ImportFrom})
 _Function: TypeAlias = ast.FunctionDef | ast.AsyncFunctionDef
 _Call: TypeAlias = tuple[ast.Call, int | None, frozenset[str]]
@@ -138,7 +141,10 @@ class _Walker:
             ast.Attribute: self._visit_chain,
             ast.Name: self._visit_chain,
         }
+        self._declared: set[str] = set()
+        """What flags of a parser of the file's own set."""
         self._visit_all(tree.body)
+        self.reads = [row for row in self.reads if row[2] != _ARGS or row[3].partition(".")[0] not in self._declared]
 
     def _visit(self, node: ast.AST) -> None:
         visit = self._visits.get(node.__class__)
@@ -211,13 +217,15 @@ class _Walker:
         self._scope.pop()
 
     def _visit_try(self, node: ast.Try) -> None:
-        guarded = any(_catches(handler) for handler in node.handlers)
+        guarded = any(catches(handler, _CATCHES) for handler in node.handlers)
         self._guards += guarded
         self._visit_all((*node.body, *node.handlers))  # a fallback runs only where the first choice failed
         self._guards -= guarded
         self._visit_all((*node.orelse, *node.finalbody))
 
     def _visit_call(self, node: ast.Call, taken: int | None = None) -> None:
+        if isinstance(node.func, ast.Attribute) and node.func.attr == "add_argument":
+            self._declared.update(_find_set(node))
         match node.func:
             case ast.Subscript(value=ast.Attribute() | ast.Name() as kernel, slice=grid):
                 self._visit_chain(kernel, (node, taken, _LAUNCH))
@@ -321,11 +329,11 @@ def _find_claims(tree: ast.Module) -> Iterator[tuple[str, str]]:
                             yield name, taken.arg
 
 
-def _catches(handler: ast.ExceptHandler) -> bool:
-    if isinstance(handler.body[-1], ast.Raise):
-        return False  # it says in other words what failed
-    names = handler.type.elts if isinstance(handler.type, ast.Tuple) else [handler.type]
-    return any(name is None or text_of(name).rpartition(".")[2] in _CATCHES for name in names)
+def _find_set(call: ast.Call) -> Iterator[str]:
+    """What `add_argument("--steps", "-s", dest=…)` sets."""
+    for item in (*call.args, *(word.value for word in call.keywords if word.arg == "dest")):
+        if isinstance(item, ast.Constant) and isinstance(item.value, str):
+            yield item.value.lstrip("-").replace("-", "_")
 
 
 def _find_asked(function: _Function) -> Iterator[str]:

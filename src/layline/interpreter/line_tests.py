@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
 from layline.core.condition import Condition, ConditionKind, say
+from layline.source.handlers import find_caught, raises_again
 from layline.source.walking import walk
 
 Definition: TypeAlias = "ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef"
@@ -245,9 +246,7 @@ def _find_leaving(statement: ast.stmt) -> LineTest:
 
 def _only_raises(handler: ast.ExceptHandler) -> bool:
     """An exception that is only passed on was none of ours to expect."""
-    return isinstance(handler.body[-1], ast.Raise) and not (
-        handler.type is not None and _MISSING & set(_words(ast.unparse(handler.type)))
-    )
+    return raises_again(handler) and _MISSING.isdisjoint(find_caught(handler))
 
 
 def _leaves(body: list[ast.stmt]) -> LineTest:

@@ -15,6 +15,7 @@ from typing import Any
 from layline.core.evidence import Skipped
 from layline.source.definitions import Module
 from layline.source.fingerprint import digest, dotted_text, fingerprint, normalise, strip_docstring, text_of
+from layline.source.handlers import raises_again
 
 ANALYSER = f"2-py{sys.version_info[0]}.{sys.version_info[1]}"
 """Part of every cache key: raise the first number whenever the rows change; the grammar is the interpreter's."""
@@ -314,7 +315,7 @@ def _branch_place(node: ast.stmt, place: _Place, branch: int, checking: bool) ->
 
 def _has_one_way(node: ast.Try) -> bool:
     """Whether every handler raises again: that says only in other words what failed."""
-    return bool(node.handlers) and all(isinstance(handler.body[-1], ast.Raise) for handler in node.handlers)
+    return bool(node.handlers) and all(map(raises_again, node.handlers))
 
 
 def _is_type_checking(test: ast.expr) -> bool:

@@ -82,6 +82,13 @@ CASES = [
         [],
     ),
     (
+        "missing at both, and caught by one or the other",
+        "try:\n    from keel.run import walk\nexcept ImportError or ModuleNotFoundError:\n    walk = None\n",
+        {"keel/run.py": RUN},
+        {"x.py": ""},
+        [],
+    ),
+    (
         "missing at both, chosen by a test that nobody can decide",
         "if odd():\n    from keel.run import walk\nelse:\n    walk = None\n",
         {"keel/run.py": RUN},
@@ -710,6 +717,23 @@ def test_flags_read_from_get_args(tmp_path: Path) -> None:
         if one.touch.value == "reads the config field"
     ]
     assert rows == [("args.old_flag", "removed", "will break"), ("args.stays", "renamed", "will break")]
+
+
+OWN_PARSER = "def add(parser):\n    parser.add_argument('--old-flag', type=int)\n\n\n"
+READS = "from keel.arguments import get_args\n\n\ndef go(args):\n    return args.old_flag\n"
+PARSERS = [
+    # (what it shows, our file, what is said of the flag that upstream drops)
+    ("of upstream, by its name", READS, ["may break"]),
+    ("of a parser in the same file", f"{READS}\n\n{OWN_PARSER}", []),
+    ("of another parser", f"{READS}\n\n{OWN_PARSER.replace('old', 'new')}", ["may break"]),
+]
+
+
+@pytest.mark.parametrize(("ours", "said"), [row[1:] for row in PARSERS], ids=[row[0] for row in PARSERS])
+def test_a_flag_that_the_file_declares_itself_is_its_own(tmp_path: Path, ours: str, said: list[str]) -> None:
+    after = ARGUMENTS.replace("    parser.add_argument('--old-flag', type=int, default=1)\n", "")
+    found = couple(tmp_path, ours, {"keel/arguments.py": ARGUMENTS}, {"keel/arguments.py": after})
+    assert [one.consequence.value for one in found if one.target == "args.old_flag"] == said
 
 
 def test_an_override_breaks_where_upstream_passes_what_it_does_not_take(tmp_path: Path) -> None:

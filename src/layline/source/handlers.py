@@ -1,0 +1,26 @@
+"""`except` clauses: what they catch, and whether they only say in other words what failed."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Set as AbstractSet
+
+from layline.source.walking import walk
+
+
+def raises_again(handler: ast.ExceptHandler) -> bool:
+    """Whether it ends in a `raise`: what failed still fails."""
+    return isinstance(handler.body[-1], ast.Raise)
+
+
+def find_caught(handler: ast.ExceptHandler) -> frozenset[str]:
+    """Last words of the exceptions it names, in a tuple, `A or B`, or alone; without any it catches them all."""
+    if handler.type is None:
+        return frozenset({"BaseException"})
+    words = (getattr(node, "attr", None) or getattr(node, "id", None) for node in walk(handler.type))
+    return frozenset(word for word in words if word is not None)
+
+
+def catches(handler: ast.ExceptHandler, names: AbstractSet[str]) -> bool:
+    """Whether one of these exceptions ends in it."""
+    return not raises_again(handler) and not find_caught(handler).isdisjoint(names)
