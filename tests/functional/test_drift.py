@@ -301,6 +301,18 @@ def test_another_question_is_not_answered_with_what_was_kept(project: Path) -> N
     assert dead["tip"] == dead["pin"] != plain["tip"]
 
 
+def test_an_import_that_fails_already_breaks_and_says_so(tmp_path: Path) -> None:
+    place = make_project(tmp_path, ADDITIONS, "from keel.args import never_there\n")
+    answer = drift(place, "--format", "json").json
+    (told,) = [one for one in answer["elsewhere"] if one["target"].endswith("never_there")]
+    assert (told["severity"], told["today"], told["detail"]) == (
+        "breaks",
+        "does-not-fit",
+        "neither the pin nor the tip has it: the import fails where it runs",
+    )
+    assert drift(place).out.splitlines()[0].endswith("1 import fails already.")
+
+
 def test_a_flag_that_is_gone_is_told_by_drift_as_by_the_gap_report(tmp_path: Path) -> None:
     ours = "from keel.args import get_args\n\n\ndef go():\n    args = get_args()\n    return args.old_key, args.kept\n"
     place = make_project(tmp_path, ADDITIONS, ours)

@@ -160,6 +160,7 @@ class Elsewhere(TypedDict):
     target: str
     location: str
     severity: Literal["breaks", "look", "ok"]
+    today: Literal["fits", "does-not-fit"]
     detail: str
     new_target: str | None
     tip_evidence: Place | None

@@ -95,7 +95,8 @@ def _ask(project: FleetProject) -> Iterator[Member | Skipped]:
 def _find(project: FleetProject, workspace: Workspace, key: str) -> Member:
     asked, found = find_drift(workspace, key, OPTIONS)
     places = count_places(found.rows)
-    elsewhere = {item.location for item in found.elsewhere if item.severity is Severity.BREAKS}
+    others = (item for item in found.elsewhere if item.severity is Severity.BREAKS and not item.fails_already)
+    elsewhere = {item.location for item in others}
     broken = [row for row in found.rows if row.severity is Severity.BREAKS and not row.dead_today]
     return Member(
         project=project.name,

@@ -43,6 +43,8 @@ class Elsewhere:
     new_target: str | None = None
     tip_evidence: Evidence | None = None
     culprit: str | None = None
+    fails_already: bool = False
+    """Neither the pin nor the tip has the name."""
 
     @property
     def id(self) -> str:
@@ -79,6 +81,7 @@ def encode_elsewhere(item: Elsewhere, accepted: Accepted | None) -> answers.Else
         "target": item.target,
         "location": str(item.location),
         "severity": item.severity.value,
+        "today": "does-not-fit" if item.fails_already else "fits",
         "detail": item.detail,
         "new_target": item.new_target,
         "tip_evidence": encode_evidence(item.tip_evidence),

@@ -14,7 +14,6 @@ from layline.core.revision import Commit
 from layline.core.why import Reason, Why, say
 from layline.coupling.drift_model import Drift
 from layline.coupling.roots import Root, explain
-from layline.patches.drift.elsewhere import IMPORTS
 from layline.patches.drift.report import UNCOMPARED
 
 if TYPE_CHECKING:
@@ -96,10 +95,11 @@ def _title(drift: DriftReport, rows: Iterable[Drift]) -> str:
     places = count_places(listed)
     more = say_others(places)
     counted = {row.location for row in listed if row.severity is Severity.BREAKS and not row.dead_today}
-    other = len({item.location for item in drift.elsewhere if item.severity is Severity.BREAKS} - counted)
+    broken = (item for item in drift.elsewhere if item.severity is Severity.BREAKS and not item.fails_already)
+    other = len({item.location for item in broken} - counted)
     if other or not places.total:
         more.append(f"{count(other, 'place')} outside patches {verb(other, 'breaks')}")
-    failing = sum(item.touch == IMPORTS and item.severity is Severity.LOOK for item in drift.elsewhere)
+    failing = sum(item.fails_already for item in drift.elsewhere)
     more += [f"{count(failing, 'import')} {verb(failing, 'fails')} already"] if failing else []
     return f"{drift.label}: {say_broken(places)} at {drift.tip.hash[:8]}" + "".join(f"; {part}" for part in more) + "."
 

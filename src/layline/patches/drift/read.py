@@ -26,7 +26,7 @@ from layline.coupling.culprit import Hashes, find_hashes, find_last_seen, find_u
 from layline.coupling.decide import RefKnowledge
 from layline.coupling.drift import find_target, judge_subjects
 from layline.coupling.drift_model import Drift, Sides
-from layline.coupling.model import Consequence
+from layline.coupling.model import Consequence, State
 from layline.coupling.pair import Pair
 from layline.coupling.reads import Reader
 from layline.coupling.replacements import Replacements
@@ -337,12 +337,14 @@ def _find_elsewhere(pair: Pair) -> Iterator[Elsewhere]:
     """Every other place of ours that breaks or fails already; overrides and calls also where they only may."""
     for item in pair.settled:
         if tells_elsewhere(item):
+            already = item.state is State.MISSING
             yield Elsewhere(
                 touch=TOUCHES[item.touch],
                 target=item.target,
                 location=item.location,
                 culprit=item.culprit,
-                severity=Severity.BREAKS if item.consequence is Consequence.WILL_BREAK else Severity.LOOK,
+                severity=Severity.BREAKS if already or item.consequence is Consequence.WILL_BREAK else Severity.LOOK,
+                fails_already=already,
                 detail=item.detail or item.state.value,
                 new_target=item.new_target,
                 tip_evidence=item.tip_evidence,
