@@ -18,7 +18,7 @@ _CHOOSING = (ast.IfExp, ast.BoolOp, ast.comprehension)
 """What may leave out a part of its expression."""
 _Block: TypeAlias = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
 """So many files and replacements are remembered: rows of one patch stand side by side."""
-_CATCHING = {"ImportError", "ModuleNotFoundError", "AttributeError", "Exception", "BaseException"}
+_CATCHING = frozenset({"ImportError", "ModuleNotFoundError", "AttributeError", "Exception", "BaseException"})
 _ASKING = {"hasattr", "getattr"}
 _ORIGINAL = ("orig", "old_", "prev", "upstream", "wrapped_func")
 

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Callable, Iterable, Iterator
 
 from layline.interpreter.values import (
     TRUE,
     Choice,
+    Class,
+    Function,
+    Later,
     Literal,
     Outside,
     Test,
@@ -19,6 +23,7 @@ from layline.interpreter.values import (
 )
 
 _MOST_WAYS = 48
+_NAMED = (Outside, Function, Class, Later)
 
 Known = tuple[Value, ...]
 """Tests taken to hold."""
@@ -82,6 +87,28 @@ def find_ways(value: Value, known: Known = ()) -> Iterator[tuple[Known, Value]]:
         yield from find_ways(value.yes, assume(value.test, known))
     if found_test is not True:
         yield from find_ways(value.no, assume(negate(value.test), known))
+
+
+def find_there(test: ast.expr, names: dict[str, Value]) -> dict[str, Value]:
+    """What a name is where `name is not None`: without the branches that leave it None, where the others give it
+    something with a name of its own. Of any other value the tests that led to it tell what it is.
+    """
+    match test:
+        case ast.Compare(left=ast.Name(id=name), ops=[ast.IsNot()], comparators=[ast.Constant(value=None)]):
+            value = names.get(name)
+            found = _drop_none(value) if isinstance(value, Choice) else None
+            named = found is not None and all(isinstance(one, _NAMED) for one in find_alternatives(found))
+            return {name: found} if found is not None and found is not value and named else {}
+    return {}
+
+
+def _drop_none(value: Value) -> Value | None:
+    if not isinstance(value, Choice):
+        return None if value == Literal(None) else value
+    yes, no = _drop_none(value.yes), _drop_none(value.no)
+    if yes is None or no is None:
+        return no if yes is None else yes
+    return value if yes is value.yes and no is value.no else Choice(value.test, yes, no)
 
 
 def split_value(value: Value, when: Known, is_nothing: Callable[[Value], bool]) -> tuple[Value, Value, list[Value]]:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
 from layline.core.condition import Condition, ConditionKind, say
+from layline.interpreter.matches import unfold
 from layline.source.handlers import find_caught, raises_again
 from layline.source.walking import walk
 
@@ -199,7 +200,7 @@ def find_imported(statement: ast.stmt) -> Iterator[str]:
 
 def _say_failure(statement: ast.Try | ast.TryStar, handlers: list[ast.ExceptHandler]) -> LineTest:
     """That a `try` block goes through, as far as some of its handlers are concerned."""
-    named = [word for h in handlers if h.type is not None for word in _words(ast.unparse(h.type))]
+    named = [word for handler in handlers if handler.type is not None for word in find_caught(handler)]
     is_broad = any(handler.type is None for handler in handlers) or not _BROAD.isdisjoint(named)
     imported = next(_find_importable(statement.body), None)
     if imported is not None and (is_broad or not _MISSING.isdisjoint(named)):
@@ -207,11 +208,6 @@ def _say_failure(statement: ast.Try | ast.TryStar, handlers: list[ast.ExceptHand
     kinds = "exception" if is_broad else " or ".join(dict.fromkeys(named))
     first = _shorten(ast.unparse(statement.body[0]).partition("\n")[0])
     return LineTest(text=f"`{first}` raises no {kinds}", opposite=f"`{first}` raises {kinds}")
-
-
-def _words(text: str) -> list[str]:
-    """The names in `(a.B, C)` without what they are reached through."""
-    return [word.rpartition(".")[2] for word in text.replace("(", " ").replace(")", " ").replace(",", " ").split()]
 
 
 def _find_leaving(statement: ast.stmt) -> LineTest:
@@ -231,6 +227,8 @@ def _find_leaving(statement: ast.stmt) -> LineTest:
             return combine("or", (yes, no))
         case ast.With(body=body) | ast.AsyncWith(body=body):
             return _leaves(body)
+        case ast.Match():
+            return _leaves(list(unfold(statement)))
         case ast.Try(body=body, handlers=handlers, orelse=orelse):
             ends = [(handler, _leaves(handler.body)) for handler in handlers if not _only_raises(handler)]
             surely = [handler for handler, end in ends if end == ALWAYS]

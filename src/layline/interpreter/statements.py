@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import ast
 
-from layline.interpreter.branches import merge_names
+from layline.interpreter.branches import find_there, merge_names
 from layline.interpreter.caught_imports import find_called, find_imports, split_after_call
 from layline.interpreter.containers import open_filters
 from layline.interpreter.events import Imported
 from layline.interpreter.expressions import Expressions
 from layline.interpreter.loops import MOST_ITEMS, note_stop, settle_loop, unfilter
+from layline.interpreter.matches import unfold
 from layline.interpreter.modules import Scope, resolve_relative
 from layline.interpreter.objects import asks_class
 from layline.interpreter.references import gives_value
@@ -110,8 +111,8 @@ class Statements(Expressions):
                     self.journal.note(scope.outer[name].names, name)
             case ast.Nonlocal(names=names):
                 scope.declare_nonlocal(names)
-            case ast.Match(subject=subject, cases=cases):
-                return self._run_match(self.evaluate(subject, scope), cases, scope)
+            case ast.Match():
+                return self._inline(list(unfold(node)), scope)
             case ast.Assert(test=test):
                 if asks_class(asserted := self.evaluate(test, scope)):
                     self.frame.conditions.append((asserted, True))
@@ -146,8 +147,10 @@ class Statements(Expressions):
             return self._inline(body if known else orelse, scope)
         settled = decide_again(node.test, test, self.frame)
         before = dict(scope.names)
+        scope.names |= (there := find_there(node.test, before))
         yes = self._run_under(test, body, scope, reached=settled is not False)
         after_yes, scope.names = scope.names, before
+        after_yes |= {name: before[name] for name, value in there.items() if after_yes.get(name) is value}
         no = self._run_under(negate(test), orelse, scope, reached=settled is not True)
         if settled is None:
             return self._join(test, (yes, after_yes), (no, scope.names), scope)
@@ -269,15 +272,6 @@ class Statements(Expressions):
                     self.write(self.evaluate(owner, scope), Literal(name), None, target)
                 case ast.Subscript(value=owner, slice=key):
                     self.write(self.evaluate(owner, scope), self.evaluate(key, scope), None, target, is_item=True)
-
-    def _run_match(self, subject: Value, cases: list[ast.match_case], scope: Scope) -> Flow:
-        flows: list[Flow] = []
-        for case in cases:
-            test: Value = Unknown("a pattern")
-            if isinstance(case.pattern, ast.MatchValue):
-                test = Test("==", (subject, self.evaluate(case.pattern.value, scope)))
-            flows.append(self._run_under(test, case.body, scope))
-        return Flow.FALL if not flows or Flow.FALL in flows else min(flows)
 
     def _run_import(self, node: ast.Import | ast.ImportFrom, scope: Scope) -> None:
         if isinstance(node, ast.Import):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Set as AbstractSet
 
 from layline.source.walking import walk
 
@@ -13,14 +12,16 @@ def raises_again(handler: ast.ExceptHandler) -> bool:
     return isinstance(handler.body[-1], ast.Raise)
 
 
-def find_caught(handler: ast.ExceptHandler) -> frozenset[str]:
-    """Last words of the exceptions it names, in a tuple, `A or B`, or alone; without any it catches them all."""
+def find_caught(handler: ast.ExceptHandler) -> tuple[str, ...]:
+    """Last words of the exceptions it names, in a tuple, as `A or B`, or alone; without any it catches them all."""
     if handler.type is None:
-        return frozenset({"BaseException"})
-    words = (getattr(node, "attr", None) or getattr(node, "id", None) for node in walk(handler.type))
-    return frozenset(word for word in words if word is not None)
+        return ("BaseException",)
+    nodes = list(walk(handler.type))
+    inner = {id(node.value) for node in nodes if isinstance(node, ast.Attribute)}
+    words = (getattr(node, "attr", None) or getattr(node, "id", None) for node in nodes if id(node) not in inner)
+    return tuple(word for word in words if word is not None)
 
 
-def catches(handler: ast.ExceptHandler, names: AbstractSet[str]) -> bool:
+def catches(handler: ast.ExceptHandler, names: frozenset[str]) -> bool:
     """Whether one of these exceptions ends in it."""
-    return not raises_again(handler) and not find_caught(handler).isdisjoint(names)
+    return not raises_again(handler) and not names.isdisjoint(find_caught(handler))

@@ -96,6 +96,28 @@ CHOSEN: list[tuple[str, str, str, str | None, str | None]] = [
         None,
     ),
     (
+        "one of ours by each case",
+        (
+            "import up.a as m\ndef g(): pass\ndef h(): pass\ndef go(kind):\n    f = None\n    match kind:\n"
+            "        case 'a':\n            f = g\n        case 'b' | 'c':\n            f = h\n"
+            "        case None:\n            pass\n        case _:\n            raise ValueError\n"
+            "    if f is not None:\n        m.f = f\n"
+        ),
+        "own.boot.g or own.boot.h",
+        None,
+        "(kind == 'a' or kind == 'b' or kind == 'c' or kind is None) and f is not None",
+    ),
+    (
+        "what a case captures",
+        (
+            "import up.a as m\ndef g(): pass\ndef go(kind):\n    match kind:\n        case int():\n            f = g\n"
+            "        case other:\n            f = other\n    m.f = f\n"
+        ),
+        "own.boot.g or …",
+        None,
+        None,
+    ),
+    (
         "on an object",
         (
             "from types import MethodType\ndef g(self): pass\ndef go(model, fast):\n    f = None\n    if fast:\n"
