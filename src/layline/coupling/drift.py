@@ -10,6 +10,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from layline.change.compare import Comparison
+from layline.change.signatures import ParameterChange
 from layline.change.similarity import SMALL, compare_shingles, read_shingles
 from layline.core.drift import DriftKind, Fate, Uncompared
 from layline.core.evidence import Evidence, Severity
@@ -190,7 +191,7 @@ def judge_target(question: Question) -> Iterator[Finding]:
 def _weigh_kind(question: Question) -> Severity:
     """How bad the news about the target is by itself; the other judges may find worse."""
     match question.kind:
-        case DriftKind.SIGNATURE_CHANGED if _hands_on(question):
+        case DriftKind.SIGNATURE_CHANGED if _hands_on(question) or _only_loses(question):
             return Severity.OK
         case DriftKind.BODY_CHANGED if _wraps(question) is Reason.CALLS_ORIGINAL:
             return Severity.OK
@@ -227,6 +228,16 @@ def _hands_on(question: Question) -> bool:
     changed = {item.name for item in question.comparison.changes}
     named = {item.name for item in parameters if item.kind not in STARS} - {"self", "cls"}
     return {item.kind for item in parameters} >= STARS and not named & changed
+
+
+def _only_loses(question: Question) -> bool:
+    """True of a signature that only lost parameters which our replacement does not name; its body is as it was."""
+    ours, changes = question.ours, question.comparison.changes
+    if ours is None or question.comparison.body_changed:
+        return False
+    removed = [item.name for item in changes if item.change is ParameterChange.REMOVED]
+    named = set(re.findall(r"\w+", ours.text))
+    return bool(removed) and len(removed) == len(changes) and named.isdisjoint(removed)
 
 
 def judge_reads(question: Question) -> Iterator[Finding]:

@@ -684,6 +684,23 @@ def test_a_call_in_ours_must_fit_upstream(tmp_path: Path, ours: str, severity: s
     assert row.severity == severity
 
 
+FEWER = [
+    # (what it shows, our replacement of `run(x, deep=0, wide=0)`, the tip, severity)
+    ("does not name what is gone", "def fast(x, **more):\n    return x\n", "x, wide=0):", "ok"),
+    ("names what is gone", "def fast(x, deep=0, **more):\n    return x\n", "x, wide=0):", "look"),
+    ("reads what is gone", "def fast(x, **more):\n    return more.get('deep')\n", "x, wide=0):", "look"),
+    ("another parameter came", "def fast(x, **more):\n    return x\n", "x, wide=0, far=0):", "look"),
+    ("the body changed, too", "def fast(x, **more):\n    return x\n", "x, wide=0):\n    print(x)", "look"),
+]
+
+
+@pytest.mark.parametrize(("ours", "tip", "severity"), [row[1:] for row in FEWER], ids=[row[0] for row in FEWER])
+def test_a_parameter_that_ours_never_named_may_go(tmp_path: Path, ours: str, tip: str, severity: str) -> None:
+    before = {"keel/run.py": f"def run(x, deep=0, wide=0):\n{BODY}"}
+    row = judge(tmp_path, before, {"keel/run.py": f"def run({tip}\n{BODY}"}, ours=ours)
+    assert (row.kind, row.severity) == ("signature-changed", severity), row.detail
+
+
 RETYPED = [
     # (what it shows, the function at the pin, at the tip, whether it is said)
     ("annotated anew", "def run(x) -> list:\n    y = make(x)\n    return y.copy()\n", ("list", "int"), False),
