@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 
 from layline.change.call_sites import read_modules
@@ -18,7 +19,7 @@ from layline.core.evidence import Location
 from layline.core.why import Reason, Why, say
 from layline.coupling.own_imports import OwnImports, OwnModules
 from layline.coupling.replacements import Replacement, Replacements
-from layline.coupling.results import Results
+from layline.coupling.results import Results, find_beside
 from layline.coupling.row_parts import LostRead
 from layline.coupling.surroundings import (
     Chain,
@@ -82,15 +83,25 @@ class Reader:
         )
 
     def _find_attributes(self, comparison: Comparison, ours: Replacement) -> Iterator[LostRead]:
-        """Attributes of `self` and of parameters whose class upstream's signature tells."""
+        """Attributes of `self` and of parameters whose class upstream's signature tells; also in the functions beside
+        ours that are handed them.
+        """
         if not isinstance(ours.node, ast.FunctionDef | ast.AsyncFunctionDef):
             return
         roots = dict(self._find_roots(comparison.before, ours.node))
-        own = find_set(ours.node)
-        for chain in find_chains(ours.node):
+        yield from self._find_read(ours.node, roots, find_set(ours.node))
+        for mine, home in roots.items():
+            own = [name.partition(".") for name in find_set(ours.node)]
+            for function, me in find_beside(ours, mine):
+                known = {f"{me}.{word}" for name, _, word in own if name == mine}
+                yield from self._find_read(function, {me: home}, known | find_set(function))
+
+    def _find_read(self, function: ast.AST, held: dict[str, str], own: AbstractSet[str]) -> Iterator[LostRead]:
+        """What a function reads of names that hold objects of these classes, and does not set (`own`) itself."""
+        for chain in find_chains(function):
             root, words = chain.words[0], chain.words[1:]
-            if words and root in roots and f"{root}.{words[0]}" not in own:
-                yield from self._follow(chain, roots[root], words)
+            if words and root in held and f"{root}.{words[0]}" not in own:
+                yield from self._follow(chain, held[root], words)
 
     def _find_roots(self, before: Symbol, node: ast.FunctionDef | ast.AsyncFunctionDef) -> Iterator[tuple[str, str]]:
         """Names of our parameters → the upstream class (at the pin) that they hold."""

@@ -97,15 +97,18 @@ def _is_class(symbol: Symbol) -> bool:
 
 
 def _find_functions(ours: Replacement) -> Iterator[tuple[ast.FunctionDef, str]]:
-    """Our method, and the functions of its file that it hands its object to, with what they call the object."""
-    node = ours.node
-    if not isinstance(node, ast.FunctionDef) or not node.args.args:
-        return
-    me = node.args.args[0].arg
-    yield node, me
+    """Our method, and the functions that it hands its object to, with what they call the object."""
+    if isinstance(ours.node, ast.FunctionDef) and ours.node.args.args:
+        me = ours.node.args.args[0].arg
+        yield ours.node, me
+        yield from find_beside(ours, me)
+
+
+def find_beside(ours: Replacement, me: str) -> Iterator[tuple[ast.FunctionDef, str]]:
+    """The functions of its file that our replacement hands its object `me` to, with what they call it."""
     body = ours.tree.body if ours.tree is not None else []
     beside = {item.name: item for item in body if isinstance(item, ast.FunctionDef)}
-    for item in walk(node):
+    for item in walk(ours.node):
         match item:
             case ast.Call(func=ast.Name(id=name), args=given) if name in beside:
                 for taken, value in zip(beside[name].args.args, given, strict=False):

@@ -600,6 +600,28 @@ def test_what_ours_reads_and_nothing_sets_any_more_breaks(
     assert row.severity == severity
 
 
+TURN = "\n\n\ndef turn(x, ship):\n    return ship.kind\n"
+HELPERS = [
+    # (what it shows, our file, severity; the tip sets no `kind` on ships)
+    ("a helper reads it", f"def fast(self, x):\n    return turn(x, self){TURN}", "breaks"),
+    ("a helper is given something else", f"def fast(self, x):\n    return turn(self, x){TURN}", "ok"),
+    ("ours sets it before", f"def fast(self, x):\n    self.kind = 1\n    return turn(x, self){TURN}", "ok"),
+    (
+        "a helper sets it itself",
+        f"def fast(self, x):\n    return turn(x, self){TURN.replace('return', 'ship.kind = x; return')}",
+        "ok",
+    ),
+]
+
+
+@pytest.mark.parametrize(("ours", "severity"), [row[1:] for row in HELPERS], ids=[row[0] for row in HELPERS])
+def test_what_a_helper_reads_of_our_object_is_read_by_ours(tmp_path: Path, ours: str, severity: str) -> None:
+    before = {"keel/run.py": SHIP.format(read="x")}
+    after: dict[str, str | None] = {"keel/run.py": SHIP.format(read="x").replace("self.kind = 1", "pass")}
+    row = judge(tmp_path, before, after, ours=ours, target="keel.run.Ship.sail")
+    assert row.severity == severity, row.detail
+
+
 def test_who_does_not_know_the_class_sets_nothing_on_its_objects(tmp_path: Path) -> None:
     ours = "def fast(self, x):\n    return self.kind\n"
     after: dict[str, str | None] = {
