@@ -123,6 +123,7 @@ class Reason(Enum):
     TAKES_ALL = "our replacement {text} still takes what upstream passes"
     NO_LONGER_CALLED = "upstream's own code called it and no longer does: what we put there is not run by it"
     UNCALLED = "no upstream code calls it at the tip"
+    NO_LONGER_RETURNED = "{name} returned it and does not return it as it is any more{other:?; it reads % now}"
     UNREAD_SIGNATURE = "our replacement's signature cannot be read"
     NO_INIT = "our class writes no __init__ of its own"
     CALLS_SOMETIMES = "we call the original on some paths only"

@@ -25,6 +25,7 @@ from layline.coupling.calls_original import calls_sometimes
 from layline.coupling.drift_model import Drift, Sides
 from layline.coupling.effectiveness import find_holders, find_risks
 from layline.coupling.fit import Fitter, called_name, find_problems, makes_instances, may_refuse
+from layline.coupling.getters import judge_getters
 from layline.coupling.limits import is_for_missing, limit_by_activity, limit_by_guard, limit_by_version
 from layline.coupling.question import Question
 from layline.coupling.returns import judge_results, judge_returns
@@ -294,6 +295,7 @@ JUDGES: tuple[Callable[[Question], Iterator[Finding]], ...] = (
     judge_reach,
     judge_bypass,
     judge_uncalled,
+    judge_getters,
 )
 SECOND: tuple[Callable[[Question, Severity], Iterator[Finding]], ...] = (
     judge_body,

@@ -723,6 +723,25 @@ def test_a_parameter_that_ours_never_named_may_go(tmp_path: Path, ours: str, tip
     assert (row.kind, row.severity) == ("signature-changed", severity), row.detail
 
 
+GETTER = "RUN = None\n\n\ndef get_run(kind=0):\n    if kind:\n        return 1\n    return RUN\n"
+GETTERS = [
+    # (what it shows, the module at the tip, what is said)
+    (
+        "returns another",
+        GETTER.replace("return RUN", "return RUN if kind else FAST") + "FAST = None\n",
+        "get_run returned it and does not return it as it is any more; it reads FAST now",
+    ),
+    ("still returns it", GETTER.replace("return 1", "return FAST") + "FAST = None\n", ""),
+    ("is gone", "RUN = None\n", ""),
+]
+
+
+@pytest.mark.parametrize(("tip", "said"), [row[1:] for row in GETTERS], ids=[row[0] for row in GETTERS])
+def test_a_variable_is_what_its_getter_returns(tmp_path: Path, tip: str, said: str) -> None:
+    row = judge(tmp_path, {"keel/run.py": GETTER}, {"keel/run.py": tip}, ours="x = 1\n", target="keel.run.RUN")
+    assert (row.severity, row.detail) == ("look" if said else "ok", said)
+
+
 RETYPED = [
     # (what it shows, the function at the pin, at the tip, whether it is said)
     ("annotated anew", "def run(x) -> list:\n    y = make(x)\n    return y.copy()\n", ("list", "int"), False),
