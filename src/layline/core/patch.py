@@ -111,6 +111,8 @@ class Effect:
     """How one object is reached, as it is written."""
     attribute: str = ""
     """The name that is set there, where the target does not tell it."""
+    raises: bool = False
+    """The way in which it is put there fails where the name is missing."""
     adds: bool = False
     """The name is new there: nothing of upstream is replaced."""
     told: bool = False

@@ -31,6 +31,7 @@ class Reason(Enum):
     # what became of the name
     PIN_LACKS_IT = "the pin does not have it"
     TIP_HAS_IT = "the tip has it"
+    RAISES_TODAY = "patching a name that is missing raises AttributeError: our code fails where it runs"
     NOT_OF_THIS_UPSTREAM = "it is not code of this upstream"
     GONE = "it is gone"
     NOT_DEFINED_HERE = "it is no longer defined here: {name}"

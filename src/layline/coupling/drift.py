@@ -181,10 +181,14 @@ def judge_target(question: Question) -> Iterator[Finding]:
     if question.kind is DriftKind.DEAD_AT_PIN and is_for_missing(question, question.target):
         yield Finding(kind=DriftKind.EXTERNAL, severity=Severity.OK, why=Why(Reason.ADDS_MISSING), is_limit=True)
         return
-    severity, is_limit = _weigh_kind(question), question.kind is DriftKind.DEAD_AT_PIN
+    fails = question.kind is DriftKind.DEAD_AT_PIN and effect.raises
+    severity, is_limit = _weigh_kind(question), question.kind is DriftKind.DEAD_AT_PIN and not fails
     home = comparison.suggestions[0] if comparison.suggestions and question.text_home is None else None
     for why in comparison.why or (Why(Reason.KIND_ALONE),):
         yield Finding(kind=question.kind, severity=severity, why=why, suggestion=home, is_limit=is_limit)
+    if fails:
+        worst = Severity.LOOK if comparison.after.exists else Severity.BREAKS
+        yield Finding(severity=worst, why=Why(Reason.RAISES_TODAY))
     if not effect.certain:
         yield Finding(severity=Severity.OK, why=Why(Reason.NOT_CERTAIN, text=str(effect.reason)))
 

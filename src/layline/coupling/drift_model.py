@@ -78,9 +78,11 @@ class Drift:
     @property
     def today(self) -> Literal["fits", "dead", "does-not-fit"]:
         """What it does at the pin: `fits`, `dead`, or `does-not-fit`."""
-        return (
-            "dead" if self.dead_today or self.has(*_NOT_RUN) else "does-not-fit" if self.has(*_MISFITTING) else "fits"
-        )
+        if self.has(Reason.RAISES_TODAY):
+            return "does-not-fit"
+        if self.dead_today or self.has(*_NOT_RUN):
+            return "dead"
+        return "does-not-fit" if self.has(*_MISFITTING) else "fits"
 
     @property
     def reasons(self) -> tuple[Why, ...]:

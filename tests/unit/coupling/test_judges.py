@@ -723,6 +723,26 @@ def test_a_parameter_that_ours_never_named_may_go(tmp_path: Path, ours: str, tip
     assert (row.kind, row.severity) == ("signature-changed", severity), row.detail
 
 
+MISSING = [
+    # (what it shows, whether the line raises where the name is missing, the tip, severity, today)
+    ("an assignment", False, {}, "look", "dead"),
+    ("mock.patch", True, {}, "breaks", "does-not-fit"),
+    ("mock.patch, and the tip has it", True, {"keel/run.py": f"{RUN}\n\nsail = 1\n"}, "look", "does-not-fit"),
+]
+
+
+@pytest.mark.parametrize(
+    ("raises", "after", "severity", "today"), [row[1:] for row in MISSING], ids=[row[0] for row in MISSING]
+)
+def test_what_raises_where_the_name_is_missing_is_not_dead(
+    tmp_path: Path, raises: bool, after: dict[str, str | None], severity: str, today: str
+) -> None:
+    place = Location("harbour/patch.py", 2)
+    alone = Effect(style=Style.BINDING_REPLACEMENT, target="keel.run.sail", location=place, raises=raises)
+    row = judge(tmp_path, {"keel/run.py": RUN}, after, alone=alone)
+    assert (row.kind, row.severity, row.today) == ("dead-at-pin", severity, today)
+
+
 GETTER = "RUN = None\n\n\ndef get_run(kind=0):\n    if kind:\n        return 1\n    return RUN\n"
 GETTERS = [
     # (what it shows, the module at the tip, what is said)

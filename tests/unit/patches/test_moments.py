@@ -438,3 +438,17 @@ def test_places(tmp_path: Path, name: str, source: str, expected: list[tuple[int
     found = read_files(tmp_path, {"own/boot.py": BASE + source}).unregistered
     first = BASE.count("\n") + 1
     assert [(item.effect.location.line - first, item.effect.target) for item in found] == expected
+
+
+RAISES = [
+    # (what it shows, the file, whether it fails where upstream lacks the name)
+    ("assigned", "import up.a\nup.a.f = print\n", False),
+    ("patched", "from unittest import mock\nmock.patch('up.a.f', print).start()\n", True),
+    ("patched or created", "from unittest import mock\nmock.patch('up.a.f', print, create=True).start()\n", False),
+]
+
+
+@pytest.mark.parametrize(("source", "raises"), [row[1:] for row in RAISES], ids=[row[0] for row in RAISES])
+def test_mock_fails_where_the_name_is_missing(tmp_path: Path, source: str, raises: bool) -> None:
+    (item,) = read_files(tmp_path, {"own/boot.py": source}).unregistered
+    assert item.effect.raises is raises

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from layline.core.patch import Effect, Moment
 from layline.interpreter.events import Call, Event
 from layline.interpreter.state import text_of
-from layline.interpreter.values import Called, Function, Member, Outside, Table, Value
+from layline.interpreter.values import Called, Function, Literal, Member, Outside, Table, Value, truth
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -44,8 +44,10 @@ def find_mocks(event: Event, installer: Installer) -> Iterator[Effect]:
         case _:
             return
     path = made.callee.path if isinstance(made.callee, Outside) else ""
-    for target, value in _find_pairs(_FORMS.get(path), made):
-        effect = installer.build_effect(event, target, value)
+    form = _FORMS.get(path)
+    raises = form != ".dict" and truth(dict(made.keywords).get("create", Literal(False))) is False
+    for target, value in _find_pairs(form, made):
+        effect = replace(installer.build_effect(event, target, value), raises=raises)
         yield effect if starts else replace(effect, moment=Moment.TRANSIENT)
 
 
