@@ -178,6 +178,7 @@ class Reason(Enum):
     ALREADY_SO = "already so at the pin"
     MAYBE_PASSED = "upstream may pass it at {places:3}: what is called there cannot be decided without running the code"
     NOT_PASSED_ANYWHERE = "no upstream call passes that"
+    BUILT_BY_US = "our own code builds the class and hands it on nowhere"
     RUN_BY_US = (
         "at the pin already upstream passes more than it takes to what stands there ({places:1}): our own code runs it"
     )

@@ -5,8 +5,10 @@ from __future__ import annotations
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from layline.change.slots import SPECIFIED
 from layline.source import open_cache
 from layline.source.facts import ANALYSER, read_handed
+from layline.source.handed import BUILT
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -26,7 +28,17 @@ class Handing:
 
     def find_slots(self, name: str) -> frozenset[str]:
         """The keywords by which our code passes the class on, itself or in a spec."""
-        return self._slots.get(name, frozenset())
+        return frozenset(slot for slot in self._slots.get(name, ()) if not slot.endswith(BUILT))
+
+    def find_fields(self, name: str) -> frozenset[str]:
+        """The fields in which our code keeps objects of the class."""
+        named = (slot.removesuffix(BUILT) for slot in self._slots.get(name, ()) if slot.endswith(BUILT))
+        return frozenset(slot for slot in named if slot)
+
+    def is_built(self, name: str) -> bool:
+        """Whether our own code builds the class by its name, and hands it on nowhere: a spec may name it."""
+        is_built = BUILT in self._slots.get(name, frozenset())
+        return is_built and self.find_slots(name) <= {SPECIFIED} and name not in self._names
 
     @cached_property
     def _slots(self) -> dict[str, frozenset[str]]:

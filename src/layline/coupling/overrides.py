@@ -92,7 +92,8 @@ class Overrides:
         why += [Why(Reason.MAYBE_PASSED, places=maybe)] if maybe else []
         consequence = Consequence.WILL_BREAK if certain or passed or built else Consequence.MAY_BREAK
         if not (certain or passed or built or maybe):
-            why, consequence = [*why, Why(Reason.NOT_PASSED_ANYWHERE)], Consequence.OK
+            nobody = Reason.BUILT_BY_US if self._is_ours_alone(place, ours) else Reason.NOT_PASSED_ANYWHERE
+            why, consequence = [*why, Why(nobody)], Consequence.OK
         return Verdict(state=State.CANNOT_ACCEPT, consequence=consequence, why=tuple(why))
 
     def _find_passing(
@@ -119,7 +120,7 @@ class Overrides:
         """Upstream calls at the tip that ours does not accept, on values of which only a run knows what they are."""
         theirs = found.after.definition
         named = [site.location for site in self._find_refusing(place, ours, found, problems)]
-        if named or theirs is None:
+        if named or theirs is None or self._is_ours_alone(place, ours):
             return tuple(named)
         runs, tip, calls = ours.name == _RUN, self._comparer.tip, self._read_slots(1)
         if runs and place.slots - {SPECIFIED}:
@@ -128,6 +129,7 @@ class Overrides:
             reaching = calls
         elif runs:
             reaching = [one for one in calls if not check_call(one.shape, theirs.parameters or (), bound=True)]
+            reaching = [one for one in reaching if not place.built or one.slot in place.fields]
         else:
             reaching = [one for one in calls if one.slot == ours.name and reaches(one, place, tip)]
         refused = {problem.argument for problem in problems}
@@ -140,12 +142,21 @@ class Overrides:
         )
         return tuple(site.location for site in sites)
 
+    @staticmethod
+    def _is_ours_alone(place: Place, ours: Definition) -> bool:
+        """What our own code builds by its name and hands on nowhere upstream does not build; nor does upstream run it
+        unless we keep it in a field.
+        """
+        return place.built and (ours.name == _MAKE or (ours.name == _RUN and not place.fields))
+
     def _find_slotted(self, place: Place, ours: Definition, found: Comparison, side: int) -> tuple[Location, ...]:
         """Upstream calls at one ref that build or run what stands in a slot, fit upstream's class and not ours, which
         we hand on; those of the slots that we name, where there are any.
         """
         theirs = (found.before, found.after)[side]
         if theirs.definition is None or ours.parameters is None or ours.name not in {_MAKE, _RUN}:
+            return ()
+        if self._is_ours_alone(place, ours):
             return ()
         refused = {problem.argument for problem in (find_refused(ours, found) if side else find_misfits(ours, theirs))}
         calls = self._read_slots(side) if place.handed or place.slots else []

@@ -51,6 +51,10 @@ class Place:
     """Of an override: the keywords by which our code passes the class on."""
     called: bool = False
     """Of an override: our own class calls it."""
+    built: bool = False
+    """Of an override: our own code builds the class by its name, and hands it on nowhere."""
+    fields: frozenset[str] = frozenset()
+    """Of an override: the fields in which our code keeps objects of the class."""
 
 
 @dataclass(slots=True)
@@ -80,20 +84,18 @@ class Finder:
             module = self.index.module(entry.name)
             if module is None:
                 continue
-            imports = tuple(item for item in module.imports if self._is_upstream(item))
+            imports = tuple(item for item in module.imports if names_package(item, self.packages))
             yield from self._find_imports(entry, imports)
             yield from self._find_uses(entry, imports)
             yield from self._find_classes(entry, module.definitions)
             yield from self._find_reads(entry, module.imports)
 
-    def _is_upstream(self, item: Import) -> bool:
-        return names_package(item, self.packages)
-
     def owns(self, dotted: str) -> bool:
         return any(is_within(dotted, package) for package in self.packages)
 
     def _find_imports(self, entry: ModuleEntry, imports: tuple[Import, ...]) -> Iterator[Place]:
-        guarded = self._guarded(entry)
+        found = self.uses.get(entry.blob)
+        guarded = frozenset(found.guarded_imports if found else ())
         for item in imports:
             whole = item.name in {None, "*"}
             target = item.module if whole else f"{item.module}.{item.name}"
@@ -248,6 +250,8 @@ class Finder:
                     handed=name == "__init__" and self.handing.is_handed(owner.name),
                     slots=self.handing.find_slots(owner.name),
                     called=name in called,
+                    built=self.handing.is_built(owner.name),
+                    fields=self.handing.find_fields(owner.name),
                 )
 
     def _find_closed(self, entry: ModuleEntry, owner: Definition) -> frozenset[str]:
@@ -300,7 +304,7 @@ class Finder:
                 continue
             root, _, rest = text.partition(".")
             item = _visible(imports, root, read.scope)
-            if item is None or not self._is_upstream(item):
+            if item is None or not names_package(item, self.packages):
                 continue
             named = f"{_target(item)}.{rest}" if rest else _target(item)
             if named.rpartition(".")[2] in {"get_args", "parse_args"} and kind == "call":
@@ -376,10 +380,6 @@ class Finder:
     def _script(self, target: str) -> Touch | None:
         entry = self.index.entries.get(target.partition(".")[0])
         return Touch.SCRIPT if entry is not None and entry.part > 0 and "/" not in entry.path else None
-
-    def _guarded(self, entry: ModuleEntry) -> frozenset[int]:
-        found = self.uses.get(entry.blob)
-        return frozenset(found.guarded_imports) if found else frozenset()
 
 
 def _is_read_of(use: Use, owner: Definition) -> bool:

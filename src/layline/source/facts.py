@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from layline.core.evidence import Skipped
 from layline.core.progress import Progress, count, silent
-from layline.source.handed import find_handed
+from layline.source.handed import BUILT, find_handed
 from layline.source.loads import WALKS, LoadLine, Walk, called_name, find_loads, find_walks
 from layline.source.parsing import parse_tree
 from layline.source.sites import CHANGES, Site, SiteFinder, encode_sites, read_chain, sets_attribute
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from layline.source.cache import Cache
     from layline.source.tree import Tree
 
-ANALYSER = f"facts-6-py{sys.version_info[0]}.{sys.version_info[1]}"
+ANALYSER = f"facts-7-py{sys.version_info[0]}.{sys.version_info[1]}"
 """Part of the cache key: raise the number whenever the rows change."""
 _DOTTED = re.compile(r"\.*[A-Za-z_]\w*(?:[.:][A-Za-z_]\w*)*\Z")
 _BY_NAME = frozenset({"getattr", "hasattr", "setattr", "delattr", "attrgetter"})
@@ -128,9 +128,15 @@ def read_rows(
 
 
 def read_handed(tree: Tree, blobs: Iterable[str], cache: Cache | None = None) -> frozenset[str]:
-    """Capitalised names that some of these files hand on as values."""
+    """Capitalised names that some of these files hand on as values, or build."""
     rows = (json.loads(text) for text in read_rows(tree, blobs, cache).values())
-    return frozenset(name for row in rows if isinstance(row, dict) for name in row["h"])
+    return frozenset(name for row in rows if isinstance(row, dict) for name in list_handed(row))
+
+
+def list_handed(row: dict[str, Any]) -> Iterator[str]:
+    """What a file hands on; what it builds itself stands in the slot `BUILT`."""
+    yield from row["h"]
+    yield from (f"{BUILT}={name}" for name, _ in row["c"] if name[:1].isupper())
 
 
 def _keep_present(found: Iterable[Blob | str]) -> Iterator[Blob]:

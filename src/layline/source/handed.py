@@ -1,6 +1,7 @@
 """Names that code hands on as values: returned, set as an attribute, passed by keyword; not called or asked about.
 
-What is passed by keyword is told with it, too: `slot=Name`, also of `slot=Spec(module=Name)`.
+What is passed by keyword is told with it, too: `slot=Name`, also of `slot=Spec(module=Name)`. `field()=Name` is an
+object that is built and kept in a field.
 """
 
 from __future__ import annotations
@@ -8,6 +9,9 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
+from layline.source.walking import walk
+
+BUILT = "()"
 _ASKING = frozenset({"isinstance", "issubclass"})
 
 
@@ -16,13 +20,22 @@ def find_handed(node: ast.AST) -> Iterator[str]:
     match node:
         case ast.Return(value=ast.expr() as value):
             yield from _find_values(value)
-        case ast.Assign(targets=[ast.Attribute()], value=value):
+        case ast.Assign(targets=[ast.Attribute(attr=field)], value=value):
             yield from _find_values(value)
+            yield from (f"{field}{BUILT}={name}" for name in _find_built(value))
         case ast.keyword(arg=str() as slot, value=value):
             names = list(_find_values(value))
             if slot != "module":
                 yield from names  # a spec of our own names a module, and our own code builds it
             yield from (f"{slot}={name}" for name in (*names, *_find_specified(value)))
+
+
+def _find_built(node: ast.expr) -> Iterator[str]:
+    """Names of what an expression builds, alone or in a list."""
+    for call in walk(node):
+        match call:
+            case ast.Call(func=ast.Name(id=name)):
+                yield name
 
 
 def _find_specified(node: ast.expr) -> Iterator[str]:

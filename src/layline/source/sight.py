@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from layline.source.facts import ImportLine, decode_imports, read_rows
+from layline.source.facts import ImportLine, decode_imports, list_handed, read_rows
 from layline.source.names import module_name
 
 if TYPE_CHECKING:
@@ -84,7 +84,7 @@ class Sight:
         return found.hexdigest()
 
     def find_handed(self, path: str) -> list[str]:
-        """Those classes of a file that some file, tests apart, hands on as a value, and by which keywords."""
+        """Those classes of a file that some file, tests apart, builds or hands on, and by which keywords."""
         self._read([path])
         own = frozenset(self._looks[path].classes)
         return sorted(name for name in self._handed if name.rpartition("=")[2] in own)
@@ -145,7 +145,7 @@ def _decode(text: str) -> Look:
         imports=decode_imports([*plain["i"], *plain["y"]]),
         texts=tuple(text for _, text in plain["t"]),
         classes=tuple(name for name, _ in plain["b"]),
-        handed=frozenset(plain["h"]),
+        handed=frozenset(list_handed(plain)),
     )
 
 

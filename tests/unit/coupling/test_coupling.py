@@ -458,7 +458,21 @@ SLOTS = [
         "may break",
     ),
     ("through a builder", OUR_LINEAR + PROVIDER, BUILT, "will break"),
-    ("our own code builds it", OUR_LINEAR + "\nOurs(1, 2, 3)\n", SLOT, "may break"),
+    ("our own code builds it", OUR_LINEAR + "\nOurs(1, 2, 3)\n", SLOT, "ok"),
+    (
+        "our own code builds it, and names it in a spec",
+        OUR_LINEAR + "\nx = Spec(module=Ours)\nOurs(1, 2, 3)\n",
+        SLOT,
+        "ok",
+    ),
+    ("our own code builds it, and hands it on", OUR_LINEAR + PROVIDER + "\nOurs(1, 2, 3)\n", SLOT, "will break"),
+    (
+        "our own code builds it, and fills a slot",
+        OUR_LINEAR + "\nx = Parts(proj=Ours)\nOurs(1, 2, 3)\n",
+        SLOT,
+        "will break",
+    ),
+    ("nothing of ours builds it", OUR_LINEAR, SLOT, "may break"),
     ("nobody passes it", OUR_LINEAR + PROVIDER, SLOT.replace(", name='proj'", ""), "ok"),
     ("a slot for something else", OUR_LINEAR + PROVIDER, SLOT.replace("bias=True", "heads=2"), "ok"),
 ]
@@ -471,6 +485,13 @@ def test_a_constructor_breaks_where_upstream_builds_our_class(
     found = couple(tmp_path, ours, {"keel/layer.py": LINEAR}, {"keel/layer.py": NAMED, "keel/block.py": block})
     (row,) = [one for one in found if one.touch.value == "overrides"]
     assert (row.state.value, row.consequence.value) == ("cannot accept", expected)
+
+
+def test_a_class_that_our_own_code_builds_gets_nothing_from_a_slot_today(tmp_path: Path) -> None:
+    ours = OUR_LINEAR + "\nspec = Spec(module=Ours)\nOurs(1, 2, 3)\n"
+    spec = "def make(spec):\n    return build_module(spec, 4, config=1, bias=True, name='proj')\n"
+    found = couple(tmp_path, ours, {"keel/layer.py": NAMED, "keel/block.py": spec}, {"keel/x.py": ""})
+    assert [one.consequence.value for one in found if one.touch.value == "overrides"] == ["ok"]
 
 
 def test_what_upstream_passes_to_our_class_today_already_is_no_news(tmp_path: Path) -> None:
@@ -501,6 +522,10 @@ RUN_IN_SLOTS = [
         True,
     ),
     ("another slot", NAMES_IT.replace("attention=", "other="), (ATTENTION, RUNS), CACHED, "ok", False),
+    ("nothing of ours", "", (ATTENTION, RUNS), CACHED, "may break", True),
+    ("our own code builds it", "\nOurs().go()\n", (ATTENTION, RUNS), CACHED, "ok", False),
+    ("and keeps it where upstream runs it", "\nx.attention = [Ours()]\n", (ATTENTION, RUNS), CACHED, "may break", True),
+    ("and keeps it elsewhere", "\nx.other = Ours()\n", (ATTENTION, RUNS), CACHED, "ok", False),
     ("a call that does not pass it", NAMES_IT, (ATTENTION, RUNS), (CACHED[0], RUNS), "ok", False),
     (
         "passed at the pin already",
