@@ -224,7 +224,31 @@ class Homes:
         rival = self._rival(f"{module}.{definition.qualname}", item, two, body) if score >= MOVE else None
         if rival is not None:
             return Suggestion(item.dotted, min(score, MOVE - 0.1), f"{reason}; but {rival} is closer to it")
+        if score >= MOVE and not same_name and self._has_as_alike(module, definition, _alike(same_name, body, kept)):
+            return None
         return Suggestion(item.dotted, score, reason)
+
+    def _has_as_alike(self, module: str, definition: Definition, alike: float) -> bool:
+        """Whether a definition that stood in the same package at the pin, and is still there, is as much like ours as
+        what came under another name: near copies prove no move.
+        """
+        package, one = module.rpartition(".")[0], self._read(self.pin, module, definition)
+        traits = self._traits(self.pin, module, definition)
+        for entry, holder in self.pin.modules() if alike < 1.0 else ():
+            there = self.tip.module(entry.name)
+            if entry.name.rpartition(".")[0] != package or there is None:
+                continue
+            for row in holder.rows:
+                item = _Candidate(entry.name, row)
+                if item.dotted == f"{module}.{definition.qualname}" or not there.has(item.qualname):
+                    continue
+                other = definition_of(row) if self._is_comparable(module, definition, item) else None
+                if other is None or compare_names(traits, self._traits(self.pin, entry.name, other)) < 0.5:
+                    continue
+                two = self._read(self.pin, entry.name, other)
+                if _alike(False, compare_shingles(one, two), share_kept(one, two)) >= alike:
+                    return True
+        return False
 
     def _rival(self, name: str, item: _Candidate, shingles: Shingles, body: float) -> str | None:
         """Another definition of the pin, gone too, that is more like the candidate than ours."""

@@ -85,6 +85,20 @@ TABLE = [
     ("renamed in place", BASE, {"pkg/a.py": function("compute", LONG)}, "pkg.a.f", ("renamed", "pkg.a.compute")),
     ("renamed and edited", BASE, {"pkg/a.py": function("compute", EDITED)}, "pkg.a.f", ("renamed", "pkg.a.compute")),
     (
+        "what came is no more like it than a near copy that stays",
+        {**BASE, "pkg/c.py": function("g", EDITED)},
+        {"pkg/b.py": function("compute", EDITED), "pkg/c.py": function("g", EDITED)},
+        "pkg.a.f",
+        ("removed", None),
+    ),
+    (
+        "what came is the same, whatever stays",
+        {**BASE, "pkg/c.py": function("g", EDITED)},
+        {"pkg/b.py": function("compute", LONG), "pkg/c.py": function("g", EDITED)},
+        "pkg.a.f",
+        ("renamed", "pkg.b.compute"),
+    ),
+    (
         "a shim stays",
         BASE,
         {
