@@ -122,6 +122,7 @@ class Reason(Enum):
     MISREADS_TODAY = "today already our replacement {parts:3+}"
     MISRETURNS = "our replacement {parts}"
     TAKES_ALL = "our replacement {text} still takes what upstream passes"
+    TAKES_NO_MORE = "upstream's takes any keyword now, our replacement {text} takes none but its own"
     NO_LONGER_CALLED = "upstream's own code called it and no longer does: what we put there is not run by it"
     UNCALLED = "no upstream code calls it at the tip"
     NO_LONGER_RETURNED = "{name} returned it and does not return it as it is any more{other:?; it reads % now}"

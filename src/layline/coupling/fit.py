@@ -23,7 +23,7 @@ from layline.core.why import Reason, Why
 from layline.coupling.binding_kind import find_nature_problems
 from layline.coupling.replacements import Replacement
 from layline.coupling.row_parts import Passed
-from layline.source import Definition, DefinitionKind, Parameter, Symbol
+from layline.source import Definition, DefinitionKind, Parameter, ParameterKind, Symbol
 from layline.source.resolve import Resolver
 from layline.source.seen import Read
 
@@ -74,11 +74,14 @@ class Fitter:
     def check(self, comparison: Comparison, ours: Replacement | None) -> Fit:
         """Certain problems break; optional arguments break where upstream passes them."""
         found = find_new_problems(comparison, ours, self.comparer)
-        pair = _parameters(comparison, ours, self._tip)
+        pair, old = _parameters(comparison, ours, self._tip), _maker(comparison.before, self.comparer.pin)
         if ours is None or pair is None:
             return found if found.breaks else Fit(why=tuple(_unread(comparison, ours)))
         if not found.why:
-            taken = Why(Reason.TAKES_ALL, text=_signature(pair[0]))
+            opened = (
+                _takes_any(pair[1]) and not _takes_any(pair[0]) and not _takes_any(old.parameters or () if old else ())
+            )
+            taken = Why(Reason.TAKES_NO_MORE if opened else Reason.TAKES_ALL, text=_signature(pair[0]))
             return Fit(why=(taken, *self._find_uncalled(comparison)))
         if found.breaks:
             return found
@@ -173,6 +176,10 @@ class Fitter:
         for site in self._read_sites(1, called_name(comparison)):
             if not is_test_module(site.module):
                 yield from ((site, problem.argument) for problem in check_call(site.shape, ours, bound=bound))
+
+
+def _takes_any(parameters: Iterable[Parameter]) -> bool:
+    return any(item.kind is ParameterKind.KEYWORDS for item in parameters)
 
 
 def called_name(comparison: Comparison) -> str:

@@ -762,6 +762,19 @@ def test_a_variable_is_what_its_getter_returns(tmp_path: Path, tip: str, said: s
     assert (row.severity, row.detail) == ("look" if said else "ok", said)
 
 
+OPENED = [
+    # (what it shows, our replacement, what is said)
+    ("ours takes its own alone", "def fast(x):\n    return x\n", "takes-no-more"),
+    ("ours takes any as well", "def fast(x, **more):\n    return x\n", "takes-all"),
+]
+
+
+@pytest.mark.parametrize(("ours", "said"), [row[1:] for row in OPENED], ids=[row[0] for row in OPENED])
+def test_a_signature_that_takes_anything_now_is_not_met_by_ours(tmp_path: Path, ours: str, said: str) -> None:
+    row = judge(tmp_path, {"keel/run.py": RUN}, {"keel/run.py": RUN.replace("(x)", "(x, **more)")}, ours=ours)
+    assert [code for code in codes(row) if code.startswith("takes")] == [said]
+
+
 RETYPED = [
     # (what it shows, the function at the pin, at the tip, whether it is said)
     ("annotated anew", "def run(x) -> list:\n    y = make(x)\n    return y.copy()\n", ("list", "int"), False),
