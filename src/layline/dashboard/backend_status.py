@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from datetime import date
 from itertools import pairwise
 from typing import Any
 
 from layline.core.records import GapRecord, PeriodicRecord, Status
 from layline.dashboard.breakage import Breakage
+from layline.dashboard.prose import days_between, is_day
 from layline.dashboard.verdicts import UNMEASURED, judge
 from layline.history.commits import say_count
 
@@ -53,6 +53,10 @@ class Measurement:
         """It is about these two commits."""
         return same_commit(self.pin, pin) and same_commit(self.tip, tip)
 
+    def is_near(self, newer: Measurement) -> bool:
+        """It is about the same pin, and not stale beside it."""
+        return same_commit(self.pin, newer.pin) and days_between(self.date, newer.date) <= STALE_DAYS
+
     @property
     def breaks(self) -> int | None:
         """Places of ours that break at the tip, where the report counted them; older reports have another word."""
@@ -63,7 +67,7 @@ class Measurement:
     def moved_on(self) -> str | None:
         """The day the pin was moved, where the report gives it."""
         found = self.fields.get("pin_bump_date")
-        return found[:10] if isinstance(found, str) and _is_day(found[:10]) else None
+        return found[:10] if isinstance(found, str) and is_day(found[:10]) else None
 
     @property
     def compare_link(self) -> str | None:
@@ -121,14 +125,16 @@ class Standing:
 
     @property
     def advice(self) -> Measurement:
-        """Whose recommendation counts: the newest report's that measured something; where it did not count what breaks
-        and a gap report of the same commits did, that one's.
+        """Whose recommendation counts: the newest report's that measured something. Where it did not count what breaks,
+        that of a gap report of the same commits; of the same pin alone, where it is near and worse.
         """
         newest = self.newest if self.newest.verdict != UNMEASURED else self.latest
         if newest.breaks is not None or newest.pin is None or newest.tip is None:
             return newest
-        counted = (item for item in self.measurements if item.kind == "gap report" and item.recommendation)
-        return next((item for item in counted if item.compares(newest.pin, newest.tip)), newest)
+        counted = [item for item in self.measurements if item.kind == "gap report" and item.recommendation]
+        same = next((item for item in counted if item.compares(newest.pin, newest.tip)), None)
+        near = [item for item in counted if item.is_near(newest)]
+        return same or min([newest, *near], key=lambda item: _ORDER.get(item.tone, 2))
 
     @property
     def previous(self) -> Measurement | None:
@@ -289,19 +295,8 @@ def same_commit(one: str | None, other: str | None) -> bool:
     return one is None or other is None or one.startswith(other) or other.startswith(one)
 
 
-def _is_day(text: str) -> bool:
-    try:
-        return bool(date.fromisoformat(text))
-    except ValueError:
-        return False
-
-
 def web_address(repo: str) -> str:
     return repo.removesuffix("/").removesuffix(".git")
-
-
-def days_between(first: str, last: str) -> int:
-    return (date.fromisoformat(last[:10]) - date.fromisoformat(first[:10])).days
 
 
 def _stand(
@@ -396,5 +391,4 @@ def _https(address: str | None) -> str | None:
 
 
 def _words(key: str) -> str:
-    words = key.replace("_", " ").replace("-", " ").strip() or key
-    return words[0].upper() + words[1:]
+    return (words := key.replace("_", " ").replace("-", " ").strip() or key)[0].upper() + words[1:]

@@ -135,6 +135,17 @@ def day_words(text: str | None) -> str:
     return f"{day.day} {_MONTHS[day.month - 1]} {day.year}"
 
 
+def is_day(text: str) -> bool:
+    try:
+        return bool(date.fromisoformat(text))
+    except ValueError:
+        return False
+
+
+def days_between(first: str, last: str) -> int:
+    return (date.fromisoformat(last[:10]) - date.fromisoformat(first[:10])).days
+
+
 def window_words(start: str, end: str, zone: str) -> str:
     """`4 – 8 May 2026, to 09:01 (Asia/Shanghai)`."""
     first, last = datetime.fromisoformat(start), datetime.fromisoformat(end)

@@ -171,15 +171,15 @@ def _brief(
 
 
 def _find_rule(status: Status, standing: Standing | None) -> tuple[str | None, str | None]:
-    """What a report recommends and why; where a gap report of the same commits counted what breaks, what that says:
-    one verdict on one page.
+    """What a report recommends and why; where a gap report that counted what breaks decides, what that says: one
+    verdict on one page.
     """
     rule = status.fields.get("recommendation_rule")
     told = status.recommendation, rule if isinstance(rule, str) else None
     if standing is None or standing.breaks is None or not standing.breaks.count:
         return told
     advice = standing.advice
-    if advice.kind != "gap report" or not advice.compares(status.pin_commit, status.upstream_head):
+    if advice.kind != "gap report" or not same_commit(advice.pin, status.pin_commit):
         return told
     places = count_words(standing.breaks.count, "place")
     return advice.recommendation, f"{places} {'breaks' if standing.breaks.count == 1 else 'break'} at the tip"

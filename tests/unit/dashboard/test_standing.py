@@ -188,17 +188,30 @@ def test_a_page_belongs_to_one_item_of_the_navigation(page: str, leads: bool) ->
 
 
 @pytest.mark.parametrize(
-    ("tip", "places", "verdict"),
+    ("pin", "tip", "day", "places", "said", "verdict"),
     [
-        ("d" * 40, None, "urgent sync"),  # the gap report compares the same commits, and counted what breaks
-        ("e" * 40, None, "monitor"),
-        ("d" * 40, 3, "monitor"),  # the weekly report counted, too
+        ("a", "d", "2026-05-08", None, "urgent sync", "urgent sync"),  # the same commits, and it counted what breaks
+        ("a", "d", "2026-05-08", None, "monitor", "monitor"),
+        (
+            "a",
+            "e",
+            "2026-05-08",
+            None,
+            "urgent sync",
+            "urgent sync",
+        ),  # another tip of the same pin: what it found stays
+        ("a", "e", "2026-05-08", None, "monitor", "plan sync"),  # but calms nobody
+        ("a", "e", "2026-03-08", None, "urgent sync", "plan sync"),  # and grows old
+        ("e", "d", "2026-05-08", None, "urgent sync", "plan sync"),  # of another pin it says nothing
+        ("a", "d", "2026-05-08", 3, "urgent sync", "plan sync"),  # the weekly report counted, too
     ],
 )
-def test_of_two_reports_on_the_same_commits_the_one_that_counted_what_breaks_decides(
-    tip: str, places: int | None, verdict: str
+def test_of_two_reports_the_one_that_counted_what_breaks_decides(
+    pin: str, tip: str, day: str, places: int | None, said: str, verdict: str
 ) -> None:
     counted = {} if places is None else {"places_that_break": places}
-    week = weekly("2026-W19", "2026-05-04", "2026-05-08", upstream_head="d" * 40, recommendation="monitor", **counted)
-    told = gap(upstream__commit=tip, dashboard_summary__recommendation="urgent sync")
+    week = weekly("2026-W19", "2026-05-04", "2026-05-08", upstream_head="d" * 40, recommendation="plan sync", **counted)
+    told = gap(
+        local__commit=pin * 40, upstream__commit=tip * 40, generated_at=day, dashboard_summary__recommendation=said
+    )
     assert engine(week, told).advice.recommendation == verdict
