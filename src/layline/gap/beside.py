@@ -13,10 +13,10 @@ if TYPE_CHECKING:
     from layline.gap.model import Gap
 
 
-def tell_beside(gap: Gap, *, whole: bool) -> str:
+def tell_beside(gap: Gap, *, whole: bool) -> Inline:
     """Settings, tests, and files of upstream that our code reads; empty where there are none. `whole`: with names."""
     lines = sum(stale.lines for stale in gap.stale_keys)
-    parts = []
+    parts: list[Inline] = []
     if lines:
         keys = count(len(gap.stale_keys), "key")
         parts.append(f"{count(lines, 'YAML line')} {verb(lines, 'sets')} {keys} that the tip does not know")
@@ -27,9 +27,10 @@ def tell_beside(gap: Gap, *, whole: bool) -> str:
         parts.append(f"{count(files, 'test file')} {verb(files, 'imports')} names that are gone{told}")
     for path, places in gap.read_files[:1]:
         more = f" and {len(gap.read_files) - 1} more that are gone" if len(gap.read_files) > 1 else ", which is gone"
-        where = places[0].path if whole else places[0].path.rpartition("/")[2]
-        parts.append(f"{where}:{places[0].line} reads {path if whole else path.rpartition('/')[2]}{more}")
-    return f" Beside the code, {listed(parts)}." if parts else ""
+        text = str(places[0]) if whole else f"{places[0].path.rpartition('/')[2]}:{places[0].line}"
+        cell = own_place(gap, str(places[0]), text=text)
+        parts.append(join_text(cell, f" reads {path if whole else path.rpartition('/')[2]}{more}"))
+    return join_text(" Beside the code, ", listed_text(parts), ".") if parts else ""
 
 
 def tell_asked(gap: Gap, most: int = 3, *, whole: bool = True) -> Inline:

@@ -102,8 +102,8 @@ def cost_sentence(gap: Gap, *, whole: bool = True) -> Inline:
     files = len({place.rpartition(":")[0] for place in places})
     fix = f"Work: fix {count(len(places), 'place')} in {count(files, 'file')} ({_how(gap, places)})."
     lines = f" {_tell_lines(gap.effort, whole)}" if gap.effort else ""
-    end = f"{tell_beside(gap, whole=whole)} {statements.place_sentence(gap, whole=whole)}"
-    return join_text(f"{fix}{lines}", _causes(gap, len(places), whole), end, _last_move(gap))
+    end = tell_beside(gap, whole=whole), f" {statements.place_sentence(gap, whole=whole)}"
+    return join_text(f"{fix}{lines}", _causes(gap, len(places), whole), *end, _last_move(gap))
 
 
 def _tell_lines(effort: Effort, whole: bool) -> str:

@@ -11,9 +11,10 @@ from layline.change.options.fields import ConfigField
 from layline.change.options.read import Options
 from layline.change.surface import StaleKey
 from layline.core.evidence import Evidence, Location
-from layline.core.report import Bullets
+from layline.core.report import Bullets, Cell
+from layline.core.revision import Commit
 from layline.coupling.model import Consequence, Coupling, State, Touch
-from layline.gap.beside import tell_unmade
+from layline.gap.beside import tell_beside, tell_unmade
 from layline.gap.breaks import find_rewritten, group_broken
 from layline.gap.cells import plain_text
 from layline.gap.changes import Changes, UpstreamChange
@@ -22,6 +23,8 @@ from layline.gap.model import Cause, Gap
 from layline.gap.report import _representative
 from layline.gap.successors import Successor
 from layline.gap.surface.known_keys import find_defaults
+
+COMMIT = Commit(hash="c" * 40, committed="2026-01-02T00:00:00Z", authored="", author="A", subject="s")
 
 
 def couple(line: int, target: str, new: str | None = None, *, breaks: bool = True) -> Coupling:
@@ -82,6 +85,17 @@ def test_places_that_fit_inside_a_method_to_rewrite_are_known() -> None:
     )
     couplings = [couple(line, f"up.x{line}", breaks=False) for line in (9, 10, 14, 15)]
     assert find_rewritten(gap(*couplings, follows=(follow,))) == {"o.py:10", "o.py:14"}
+
+
+def test_a_file_of_upstream_that_our_code_reads_is_told_with_a_link_to_the_line() -> None:
+    read = (("up/a.py", (Location("ours/check.py", 43),)),)
+    found = gap(stale_keys=(), tests=(), read_files=read, downstream="https://d", downstream_commit=COMMIT)
+    told = tell_beside(found, whole=False)
+    assert isinstance(told, tuple)
+    assert plain_text(told) == " Beside the code, check.py:43 reads a.py, which is gone."
+    assert [(part.text, part.evidence and part.evidence.path) for part in told if isinstance(part, Cell)] == [
+        ("check.py:43", "ours/check.py")
+    ]
 
 
 def test_the_summary_names_a_change_once() -> None:
