@@ -48,6 +48,8 @@ class Mend(TypedDict):
     why: str
     example: str
     evidence: str | None
+    revealed: bool
+    """It does not fit only after the mechanical mends."""
 
 
 class Step(TypedDict):

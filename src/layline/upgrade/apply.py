@@ -17,7 +17,7 @@ from layline.git.scratch import write_files
 from layline.git.write import NO_COMMIT, Identity, WorkTree, open_work_tree
 from layline.history.commits import read_commit
 from layline.upgrade.pin_edit import PinEdit, build_pin_edit, find_pin_refusal, find_tags
-from layline.upgrade.plan_answer import count_places, say_culprit
+from layline.upgrade.plan_answer import count_places, count_revealed, say_culprit
 from layline.upgrade.trailers import Promise, parse_promise, render_trailers
 from layline.upgrade.values import Plan, Step, digest_text
 
@@ -284,8 +284,9 @@ def _say_tests(one: Made) -> str:
 def _answer(plan: Plan, label: str, name: str, done: int, made: list[Made]) -> Answer:
     failed = [one for one in made if one.tests is not None and one.tests != _PASSED]
     at = done + len(made)
-    places, left = count_places(replace(plan, steps=plan.steps[:at]))
-    mended = places - left
+    here = replace(plan, steps=plan.steps[:at])
+    (places, rest), more = count_places(here), count_revealed(here)
+    mended, left = places - rest, rest + more
     title = (
         f"{label}: {count(len(made), 'commit')} made on {name}, {at} of {len(plan.steps)} steps done; "
         f"{count(mended, 'place')} mended in {'all' if at == len(plan.steps) else 'these steps'}, "

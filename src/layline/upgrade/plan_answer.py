@@ -66,6 +66,12 @@ def say_counts(plan: Plan) -> Iterator[str]:
     gates = sum(mend.kind is MendKind.GATE_RETIRED for step in plan.steps for mend in step.mends)
     if gates:
         yield f"{count(gates, 'version test')} of ours can be taken out: the new version decides {'it' if gates == 1 else 'them'}."
+    revealed = count_revealed(plan)
+    if revealed:
+        told = (
+            f"{count(revealed, 'more place')} of ours {'does' if revealed == 1 else 'do'} not fit what they reach then"
+        )
+        yield f"After the mechanical edits {told}; the last step lists {'it' if revealed == 1 else 'them'}."
     rest = places - plan.in_drift - plan.repeated
     if plan.in_drift != places:
         again = f"{plan.repeated} {'repeats' if plan.repeated == 1 else 'repeat'} a name that drift counts once for each file"
@@ -85,7 +91,13 @@ def count_places(plan: Plan) -> tuple[int, int]:
     """Lines of ours that break, and those where something is left for a person: a line with several targets counts
     once.
     """
-    return count_lines(mend for step in plan.steps for mend in step.mends if mend.kind not in BESIDE)
+    mends = (mend for step in plan.steps for mend in step.mends)
+    return count_lines(mend for mend in mends if mend.kind not in BESIDE and not mend.revealed)
+
+
+def count_revealed(plan: Plan) -> int:
+    """Lines that do not fit only after the mechanical mends."""
+    return count_lines(mend for step in plan.steps for mend in step.mends if mend.revealed)[1]
 
 
 def count_lines(mends: Iterable[Mend]) -> tuple[int, int]:
@@ -183,6 +195,7 @@ def _encode_mend(mend: Mend) -> answers.Mend:
         "why": mend.why,
         "example": mend.example,
         "evidence": str(mend.evidence) if mend.evidence is not None else None,
+        "revealed": mend.revealed,
     }
 
 

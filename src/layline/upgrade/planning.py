@@ -127,7 +127,8 @@ def _assemble(workshop: Workshop, question: Question, course: _Course) -> Plan:
     steps = tuple(_build_steps(workshop, question, course, healed))
     after = course.again.standing
     known = {one.key for one in question.breaks} | {one.key for one in question.now.misfits}
-    revealed = (find_break(question.between.opened, one) for one in after.misfits if one.key not in known)
+    revealed = [find_break(question.between.opened, one) for one in after.misfits if one.key not in known]
+    steps = (*steps[:-1], _reveal(question, steps[-1], revealed))
     lines, told = find_lines(question.breaks), question.between.drift_lines
     counted = {(one.location.path, one.target) for one in question.breaks if find_lines([one]) <= told}
     again = (one for one in question.breaks if (one.location.path, one.target) in counted)
@@ -147,6 +148,12 @@ def _assemble(workshop: Workshop, question: Question, course: _Course) -> Plan:
         compared=len(lines - question.then.bad_lines),
         lacks=compare_commits(question.upstream, question.now.commit, question.to).ahead,
     )
+
+
+def _reveal(question: Question, last: Step, revealed: list[Break]) -> Step:
+    """The last step with what only the mechanical mends bring to light: a moved function that takes something else."""
+    found = (propose(one, None, question.between.opened.sides, question.upstream) for one in revealed)
+    return replace(last, mends=(*last.mends, *(replace(mend, revealed=True) for mend in found)))
 
 
 def _build_steps(

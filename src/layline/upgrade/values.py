@@ -85,6 +85,8 @@ class Mend:
     evidence: Evidence | None = None
     example: str = ""
     """How upstream changed its own callers."""
+    revealed: bool = False
+    """It stands behind a name that could not be reached before the mechanical mends, so it is no place that broke."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -519,6 +519,26 @@ def test_the_safe_commit_is_told_with_the_one_after_it(tmp_path: Path) -> None:
     assert not any("safe" in line for line in answer.listing.meta)  # nothing breaks up to the end
 
 
+def test_what_the_edits_bring_to_light_is_left_for_a_person(tmp_path: Path) -> None:
+    """The name is followed home; there it takes something else, which nobody could see before."""
+    body = "".join(f"    total = x * {n} + {n}\n    print(total, x - {n})\n" for n in range(12)) + "    return total\n"
+    steps: list[tuple[str, Files]] = [
+        ("pin", {"keel/a.py": f"def f(x):\n{body}"}),
+        ("Move f (#2)", {"keel/a.py": None, "keel/b.py": f"def f(x, far):\n{body}"}),
+    ]
+    project = make_project(tmp_path / "project", steps, {"own/use.py": "from keel.a import f\n\n\nf(1)\n"})
+    plan = find_plan(project.open(), "keel", "main")
+    told = [(mend.lines[0], mend.mechanical, mend.revealed) for mend in mends(plan, "own/use.py")]
+    assert told == [(1, True, False), (4, False, True)]
+    assert (count_places(plan), plan.before, plan.after) == ((1, 0), 1, 1)
+    shown = build_answer(plan, "Keel").listing
+    assert shown is not None
+    assert (
+        "After the mechanical edits 1 more place of ours does not fit what they reach then; the last step lists it."
+        in (shown.meta)
+    )
+
+
 def test_a_way_back_is_refused(project: Project) -> None:
     project.downstream.gitlink("third_party/keel", project.upstream.commits[-1])
     newer = project.downstream.commit("Pin the newest")
