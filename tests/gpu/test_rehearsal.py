@@ -128,6 +128,25 @@ def test_inputs_and_sizes_nobody_listed_find_a_shortcut(
     assert caught.value.property == reason
 
 
+STATE = [
+    ("", ""),
+    ("import sys; sys.setswitchinterval(10.0)", "turns of threads"),
+    ("import sys; sys.setrecursionlimit(123456)", "depth of calls"),
+    ("import os; os.chdir('/')", "working folder"),
+    ("import gc; gc.disable()", "garbage collector"),
+]
+
+
+@pytest.mark.parametrize(("line", "changed"), STATE, ids=[changed or "none" for _line, changed in STATE])
+def test_what_a_kernel_sets_for_the_whole_process_is_seen(stage: Stage, line: str, changed: str) -> None:
+    text = HONEST.replace("def forward(a, b, out):\n", f"def forward(a, b, out):\n    {line or 'pass'}\n")
+    with live([_open(stage, Arm.BEST, text)]) as (leg,):
+        leg.worker.load()
+        for step in stage.operator.passes:
+            leg.run(step, draw(stage, stage.shapes[0]))
+        assert leg.worker.inspect()["changed"] == ([changed] if changed else [])
+
+
 def test_memory_that_is_never_given_back_is_found(stage: Stage) -> None:
     text = (Path(__file__).parent / "corpus" / "exploits" / "hoard.py").read_text()
     with live([_open(stage, Arm.BEST, one) for one in (HONEST, text)]) as (honest, leg):

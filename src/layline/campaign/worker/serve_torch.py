@@ -216,6 +216,9 @@ class Device:
         seen["float32 precision"] = torch.get_float32_matmul_precision()
         seen["autograd"] = (torch.is_grad_enabled(), torch.is_inference_mode_enabled(), torch.is_autocast_enabled())
         seen["garbage collector"] = (gc.isenabled(), gc.get_threshold(), gc.get_freeze_count())
+        seen["turns of threads"] = sys.getswitchinterval()
+        seen["depth of calls"] = sys.getrecursionlimit()
+        seen["working folder"] = os.getcwd()  # noqa: PTH109  no pathlib needed
         seen["default type"] = str(torch.get_default_dtype())
         seen["deterministic algorithms"] = torch.are_deterministic_algorithms_enabled()
         seen["threads of torch"] = (torch.get_num_threads(), torch.get_num_interop_threads())
