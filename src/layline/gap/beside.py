@@ -88,6 +88,8 @@ def tell_follows(gap: Gap, most: int = 3, *, whole: bool = True) -> Inline:
         title = f": “{titles[commit]}”" if whole and commit in titles else ""
         cell = change_cell(gap, commit, gap.numbers.get(commit))
         named.append(join_text(cell, f" ({counted[commit]}{title})"))
+    if len(ranked) > most:
+        named.append(count(len(ranked) - most, "other change"))
     total = count(len(gap.follows), "method")
     if not whole:
         rest = "must be rewritten, not only imported from the new address, because of "

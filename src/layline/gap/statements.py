@@ -156,8 +156,9 @@ def beyond_sentence(gap: Gap) -> str | None:
     if not found or not gap.footprint.folders:
         return None
     files = sum(number for _, number in gap.footprint.beyond)
-    are = "is" if files == 1 else "are"
-    return f"{count(files, 'further file')} of ours {are} named after it: {listed(found, most=3)}."
+    are, rest = "is" if files == 1 else "are", gap.footprint.beyond[3:]
+    more = [f"{sum(number for _, number in rest)} in {count(len(rest), 'other path')}"] if rest else []
+    return f"{count(files, 'further file')} of ours {are} named after it: {listed([*found[:3], *more])}."
 
 
 def outside_sentence(gap: Gap) -> str | None:
