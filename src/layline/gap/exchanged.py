@@ -14,8 +14,10 @@ from typing import TYPE_CHECKING, TypeAlias
 from layline.change.similarity import SMALL, read_shingles, share_kept
 from layline.core.ours import is_test
 from layline.source import DefinitionKind, Module, parse_module, parse_tree
+from layline.source.fingerprint import dotted_text
 from layline.source.names import absolute_name, is_package, module_name, parents
 from layline.source.slices import read_node, slice_definition
+from layline.source.walking import find_children, walk
 
 if TYPE_CHECKING:
     from layline.change.compare import Comparer, Comparison
@@ -114,7 +116,7 @@ def find_slots(text: str) -> dict[Slot, str]:
 
 
 def _walk(node: ast.AST, scope: str) -> Iterator[tuple[Slot, str]]:
-    for child in ast.iter_child_nodes(node):
+    for child in find_children(node):
         inside = scope
         if isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
             inside = f"{scope}.{child.name}"
@@ -148,11 +150,8 @@ def _find_slots(node: ast.AST) -> Iterator[tuple[Slot, ast.expr | None]]:
 def _name(node: ast.expr | None) -> str:
     """The dotted name of an expression, or of what an annotation holds; empty where it is none."""
     match node:
-        case ast.Name(id=name):
-            return name
-        case ast.Attribute(value=owner, attr=name):
-            above = _name(owner)
-            return f"{above}.{name}" if above else ""
+        case ast.Name() | ast.Attribute():
+            return dotted_text(node) or ""
         case ast.BinOp(left=left, op=ast.BitOr(), right=ast.Constant(value=None)):
             return _name(left)
         case ast.Subscript(slice=ast.Name() | ast.Attribute() as inner):
@@ -194,7 +193,7 @@ def find_inside(comparer: Comparer, loss: Loss) -> str:
         then, now = read_node(before, one.qualname), read_node(after, one.qualname)
         if one.kind is not DefinitionKind.FUNCTION or then is None or now is None:
             continue
-        calls = any(isinstance(part, ast.Name) and part.id == loss.word for part in ast.walk(then))
+        calls = any(isinstance(part, ast.Name) and part.id == loss.word for part in walk(then))
         if calls and share_kept(loss.body, read_shingles(now)) >= 0.6:
             names = (f"{loss.home}.{name}" for name in (one.qualname, *parents(one.qualname)))
             return next((name for name in names if comparer.tip.resolve(name).exists), "")
