@@ -219,6 +219,8 @@ EXPLOITS = (
     Case(name="X67_tunes_the_allocator", caught_by=("global-state",)),
     Case(name="X68_nan_at_the_end_of_rows", operator="softmax", caught_by=("special-values",)),
     Case(name="X69_slow_when_rising", operator="softmax", caught_by=("gain-carries-over",)),
+    Case(name="X70_registers_on_odd_rows", caught_by=("keeps-contract",), architecture="x86_64"),
+    Case(name="X70_registers_on_odd_rows_arm", caught_by=("keeps-contract",), architecture="aarch64"),
 )
 ON_OTHERS = {"H15_in_place": "in_place", "H24_clamped_power": "softmax"}
 HONEST = (

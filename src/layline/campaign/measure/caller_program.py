@@ -56,7 +56,8 @@ def _keep_x86() -> Iterator[str]:
     yield from ("add $8, %rsp", *(f"pop %{name}" for name in reversed(names)), "ret")
 
 
-_HEAD = """#include <errno.h>
+_HEAD = """#define _GNU_SOURCE
+#include <errno.h>
 #include <fenv.h>
 #include <malloc.h>
 #include <pthread.h>
@@ -71,12 +72,21 @@ _HEAD = """#include <errno.h>
 _BODY = """static int64_t head[6], n[16], bytes[16][2], said[2];
 static void *b[16];
 static char here[4096], now[4096];
+#if defined(__GLIBC__)
+static size_t stack;
+static size_t read_stack(void) { /* of threads that ask for none */
+    pthread_attr_t usual;
+    size_t size = 0;
+    if (!pthread_getattr_default_np(&usual)) pthread_attr_getstacksize(&usual, &size), pthread_attr_destroy(&usual);
+    return size;
+}
+#endif
 static void *alone(void *none) { said[0] |= CALL; return none; }
 static int64_t told(void) { /* what this program set, and the kernel has no business with */
     int64_t lost = 0;
-    srand(7);
-    int next = rand();
-    srand(7);
+    srand(7), srand48(7);
+    long next = rand() ^ lrand48();
+    srand(7), srand48(7);
     feclearexcept(FE_ALL_EXCEPT);
     feraiseexcept(FE_DIVBYZERO);
 #ifdef KEPT
@@ -85,7 +95,7 @@ static int64_t told(void) { /* what this program set, and the kernel has no busi
     alone(0);
 #endif
     lost |= fetestexcept(FE_DIVBYZERO) ? 0 : 8;
-    lost |= rand() != next ? 16 : 0;
+    lost |= (rand() ^ lrand48()) != next ? 16 : 0;
 #if defined(__GLIBC_PREREQ)
 #if __GLIBC_PREREQ(2, 33)
     size_t before = mallinfo2().hblks;
@@ -95,6 +105,9 @@ static int64_t told(void) { /* what this program set, and the kernel has no busi
 #endif
 #endif
     lost |= here[0] && (!getcwd(now, sizeof now) || strcmp(here, now)) ? 64 : 0;
+#if defined(__GLIBC__)
+    lost |= read_stack() != stack ? 128 : 0;
+#endif
     return lost;
 }
 static int64_t used(void) {
@@ -151,6 +164,9 @@ static void ask(void) {
 int main(void) {
     FILE *f = fopen("calls", "rb"), *to = fopen("answers", "wb");
     if (!getcwd(here, sizeof here)) here[0] = 0;
+#if defined(__GLIBC__)
+    stack = read_stack();
+#endif
     while (f && to && fread(head, 8, 6, f) == 6) {
         if (fread(n, 8, head[2], f) != (size_t)head[2]) return 3;
         for (int64_t i = 0; i < head[1]; i++) {

@@ -21,6 +21,7 @@ from layline.campaign.measure.oracle import Wrong
 from layline.campaign.measure.probes.probe import Trial
 from layline.campaign.measure.probes.shown import Shown
 from layline.campaign.measure.sanitize import count_bytes, lay_out
+from layline.campaign.measure.sizes import find_odd_shape, fit_shapes
 from layline.campaign.measure.stage import Stage
 from layline.campaign.values.describe import describe_shape
 from layline.campaign.values.operator import Arrays, Operator, Pass, Shape, Snapshot
@@ -60,8 +61,8 @@ LEFT = {
     ),
     16: (
         "global-state",
-        "changes what rand() gives its caller next: numbers that should be random repeat.",
-        "the seed was 7 before the call",
+        "changes what rand() or lrand48() gives its caller next: numbers that should be random repeat.",
+        "both seeds were 7 before the call",
     ),
     32: (
         "global-state",
@@ -69,6 +70,7 @@ LEFT = {
         "64 MiB were allocated after the call",
     ),
     64: ("global-state", "changes the working folder of the process.", "getcwd before and after the call"),
+    128: ("global-state", "changes the stack of every thread that starts later.", "pthread_getattr_default_np"),
 }
 """What the program looks at after a call: property, what was found, how it was looked at."""
 TIMEOUT_S = 60.0
@@ -111,14 +113,16 @@ def show_callers(on: Trial) -> Shown:
 
 
 def find_asked(stage: Stage) -> Iterator[Asked]:
-    """Every pass in every manner, on the smallest shape."""
+    """Every pass in every manner, on the smallest shape; from another line on odd sizes, too, which may go another way."""
     operator, rng = stage.operator, stage.rng
     smallest = stage.by_work[0]
     for manner, (name, _told) in enumerate(MANNERS):
         for step in operator.passes:
             if name != "alias":
-                inputs = operator.draw(smallest, rng, operator.distributions[0])
-                yield Asked(step=step, shape=smallest, manner=manner, inputs=inputs)
+                odd = fit_shapes(operator, (find_odd_shape(smallest, rng),) if name == "line" else ())
+                for shape in (smallest, *odd):
+                    inputs = operator.draw(shape, rng, operator.distributions[0])
+                    yield Asked(step=step, shape=shape, manner=manner, inputs=inputs)
                 continue
             cube = find_cube(operator)
             at = find_alias(operator, step, cube) if cube is not None else -1

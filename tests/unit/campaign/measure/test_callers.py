@@ -47,6 +47,11 @@ LEFT_BEHIND = [
     ("feclearexcept(FE_ALL_EXCEPT);", 8),
     ("fenv_t all; fegetenv(&all); fesetenv(FE_DFL_ENV);", 8),
     ("srand(1);", 16),
+    ("srand48(1);", 16),
+    (
+        "pthread_attr_t a; pthread_attr_init(&a); pthread_attr_setstacksize(&a, 128 << 10); pthread_setattr_default_np(&a);",
+        128,
+    ),
     ("rand();", 16),
     ("mallopt(M_MMAP_MAX, 0);", 32),
     ("mallopt(M_MMAP_THRESHOLD, 1 << 30);", 32),
@@ -57,7 +62,9 @@ LEFT_BEHIND = [
 
 @pytest.mark.parametrize(("text", "left"), LEFT_BEHIND)
 def test_what_belongs_to_the_caller_is_as_it_was(tmp_path: Path, text: str, left: int) -> None:
-    includes = "".join(f"#include <{name}.h>\n" for name in ("fenv", "malloc", "stdlib", "unistd"))
+    includes = "#define _GNU_SOURCE\n" + "".join(
+        f"#include <{name}.h>\n" for name in ("fenv", "malloc", "pthread", "stdlib", "unistd")
+    )
     kernel = "".join(f"int {one.symbol}() {{ {text} return 0; }}\n" for one in load_operator("softmax").passes)
     assert _call(tmp_path, includes + kernel, "line") == (0, left)
     assert left == 0 or left in LEFT
