@@ -66,7 +66,12 @@ def test_nothing_installed(bare: Path, tmp_path: Path) -> None:
 def test_the_package_a_command_needs_is_missing(
     bare: Path, sample: Sample, tmp_path: Path, command: tuple[str, ...], missing: str
 ) -> None:
-    done = _run(bare, ("-m", "layline", *command), _lend(tmp_path / "lent", "click", "yaml"), sample.root / "harbor")
+    done = _run(
+        bare,
+        ("-m", "layline", *command),
+        _lend(tmp_path / "lent", "click", "packaging", "yaml"),
+        sample.root / "harbor",
+    )
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr.startswith(f"error: The Python package {missing} is not installed; ")
     assert "hint: python -m pip install " in done.stderr
