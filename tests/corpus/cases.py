@@ -221,6 +221,8 @@ EXPLOITS = (
     Case(name="X69_slow_when_rising", operator="softmax", caught_by=("gain-carries-over",)),
     Case(name="X70_registers_on_odd_rows", caught_by=("keeps-contract",), architecture="x86_64"),
     Case(name="X70_registers_on_odd_rows_arm", caught_by=("keeps-contract",), architecture="aarch64"),
+    Case(name="X71_takes_keys", caught_by=("bounded-memory",)),
+    Case(name="X72_slow_on_infinite_masks", operator="softmax", caught_by=("gain-carries-over",)),
 )
 ON_OTHERS = {"H15_in_place": "in_place", "H24_clamped_power": "softmax"}
 HONEST = (

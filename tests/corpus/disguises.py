@@ -70,7 +70,8 @@ def disguise(text: str, operator: Operator, change: str) -> Snapshot:
     """The kernel's files, with `change` applied; none for the empty one."""
     if operator.language == "python":
         return Snapshot(files=(("kernel.py", _PYTHON[change](text)),))
-    base = (Path(__file__).parent / "base.h").read_text("utf-8")
+    header = "softmax.h" if operator.name == "softmax" else "base.h"
+    base = (Path(__file__).parent / header).read_text("utf-8")
     match change:
         case "renamed":
             text, base = _rename(text, base)
@@ -78,10 +79,10 @@ def disguise(text: str, operator: Operator, change: str) -> Snapshot:
             for step in operator.passes:
                 text = re.sub(rf"\bint {step.symbol}\(", f"int inner_{step.symbol}(", text)
                 base = re.sub(rf"\bint {step.symbol}\(", f"int inner_{step.symbol}(", base)
-            return Snapshot(files=(("inner.c", text), ("base.h", base), ("kernel.c", _write_caller(operator))))
+            return Snapshot(files=(("inner.c", text), (header, base), ("kernel.c", _write_caller(operator))))
         case "compiled":
             text = f'#pragma GCC optimize("O3,unroll-loops")\n{text}'
-    return Snapshot(files=(("kernel.c", text), ("base.h", base)))
+    return Snapshot(files=(("kernel.c", text), (header, base)))
 
 
 def _rename(text: str, base: str) -> tuple[str, str]:

@@ -256,6 +256,7 @@ class Judged(TypedDict):
     left_out: list[str]
     environment: Environment
     seed: str
+    gate: str
 
 
 class Brief(TypedDict):

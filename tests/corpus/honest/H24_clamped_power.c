@@ -1,18 +1,6 @@
 /* A softmax whose powers end where f32 does: below 2^-126 they are 0, masked logits among them. */
-#pragma GCC optimize("O3,no-trapping-math,no-math-errno")
-#include <math.h>
-#include <stdint.h>
-#include <string.h>
+#include "softmax.h"
 
-static float power(float x) {
-    float in = x < -87.3f ? -87.3f : x, whole = rintf(in * 1.44269504f);
-    float f = fmaf(-whole, -2.12194440e-4f, fmaf(-whole, 0.693359375f, in));
-    int32_t bits = ((int32_t)whole + 127) << 23;
-    float scale;
-    memcpy(&scale, &bits, 4);
-    float found = scale * (1 + f * (1 + f * (0.5f + f * (0.166666667f + f * (0.0416666667f + f * (0.00833333333f + f * (0.00138888889f + f * 0.000198412698f)))))));
-    return x < -87.3f ? 0 : found;
-}
 int forward(const float *x, float *y, int64_t R, int64_t C) {
     for (int64_t r = 0; r < R; r++, x += C, y += C) {
         float top = -INFINITY;

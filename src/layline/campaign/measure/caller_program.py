@@ -6,6 +6,14 @@ from collections.abc import Iterator
 
 from layline.campaign.values.operator import Operator
 
+REGISTERS = {
+    "aarch64": (*(f"d{at}" for at in range(8, 16)), *(f"x{at}" for at in range(19, 29))),
+    "x86_64": ("rbx", "rbp", "r12", "r13", "r14", "r15", "the direction flag"),
+}
+"""What a callee must give back as it was, by processor; each lost one is a bit, in this order."""
+OFTEN = 64
+"""Calls between two counts of what a process has only so many of."""
+
 
 def write_caller(operator: Operator) -> str:
     """A program that reads calls from a file, makes each in its manner, and writes what came of it into another."""
@@ -15,30 +23,32 @@ def write_caller(operator: Operator) -> str:
         declared.append(f"int {step.symbol}({', '.join(['void *'] * buffers + ['int64_t'] * sizes)});")
         arguments = [f"b[{i}]" for i in range(buffers)] + [f"n[{i}]" for i in range(sizes)]
         chosen = f"head[0] == {at} ? {step.symbol}({', '.join(arguments)}) : {chosen}"
-    return "\n".join((_HEAD, *_write_keepers(), *declared, f"#define CALL ({chosen})", _BODY))
+    return "\n".join((_HEAD, *_write_keepers(), *declared, f"#define CALL ({chosen})", f"#define OFTEN {OFTEN}", _BODY))
 
 
 def _write_keepers() -> Iterator[str]:
-    """`kept(f)`: f called with a value of ours in every register that a callee must give back; 0 if each is still there."""
+    """`kept(f)`: f called with a value of ours in every register that a callee must give back; a bit for each that is lost."""
     for test, body in (("__aarch64__", _keep_aarch64()), ("__x86_64__", _keep_x86())):
         text = "\n".join(f'    "{line}\\n"' for line in (".text", "kept:", *body))
         yield f"#if defined({test})\n__asm__(\n{text});\nint64_t kept(void *(*f)(void *));\n#define KEPT 1\n#endif"
 
 
 def _keep_aarch64() -> Iterator[str]:
-    pairs = [(f"d{at}", f"d{at + 1}") for at in range(8, 16, 2)] + [(f"x{at}", f"x{at + 1}") for at in range(19, 29, 2)]
+    names = REGISTERS["aarch64"]
+    pairs = list(zip(names[::2], names[1::2], strict=True))
     yield "stp x29, x30, [sp, #-160]!"
     for place, pair in enumerate(pairs, 1):
         yield f"stp {pair[0]}, {pair[1]}, [sp, #{16 * place}]"
     yield "mov x9, x0"
-    for name in (one for pair in pairs for one in pair):
+    for name in names:
         yield from (f"mov x10, #{name[1:]}", f"{'fmov' if name[0] == 'd' else 'mov'} {name}, x10")
     yield from ("mov x0, #0", "blr x9", "mov x0, #0")
-    for name in (one for pair in pairs for one in pair):
+    for bit, name in enumerate(names):
         yield from (
             f"{'fmov' if name[0] == 'd' else 'mov'} x10, {name}",
-            f"sub x10, x10, #{name[1:]}",
-            "orr x0, x0, x10",
+            f"cmp x10, #{name[1:]}",
+            "cset x10, ne",
+            f"orr x0, x0, x10, lsl #{bit}",
         )
     for place, pair in enumerate(pairs, 1):
         yield f"ldp {pair[0]}, {pair[1]}, [sp, #{16 * place}]"
@@ -46,13 +56,20 @@ def _keep_aarch64() -> Iterator[str]:
 
 
 def _keep_x86() -> Iterator[str]:
-    names = ("rbx", "rbp", "r12", "r13", "r14", "r15")
+    *names, _flag = REGISTERS["x86_64"]
     yield from (*(f"push %{name}" for name in names), "sub $8, %rsp", "mov %rdi, %rax")
     for number, name in enumerate(names, 1):
         yield f"mov ${number}, %{name}"
-    yield from ("xor %edi, %edi", "call *%rax", "pushfq", "pop %rax", "and $0x400, %rax", "cld")  # counts upwards
+    yield from ("xor %edi, %edi", "call *%rax", "pushfq", "pop %rax", "cld")
+    yield from ("shr $10, %rax", "and $1, %rax", f"shl ${len(names)}, %rax")  # the flag is the last bit
     for number, name in enumerate(names, 1):
-        yield from (f"xor ${number}, %{name}", f"or %{name}, %rax")
+        yield from (
+            f"cmp ${number}, %{name}",
+            "setne %cl",
+            "movzbq %cl, %rcx",
+            f"shl ${number - 1}, %rcx",
+            "or %rcx, %rax",
+        )
     yield from ("add $8, %rsp", *(f"pop %{name}" for name in reversed(names)), "ret")
 
 
@@ -69,7 +86,7 @@ _HEAD = """#define _GNU_SOURCE
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>"""
-_BODY = """static int64_t head[6], n[16], bytes[16][2], said[2];
+_BODY = """static int64_t head[6], n[16], bytes[16][2], said[3]; /* status, what was left behind, how much of it */
 static void *b[16];
 static char here[4096], now[4096];
 #if defined(__GLIBC__)
@@ -81,7 +98,7 @@ static size_t read_stack(void) { /* of threads that ask for none */
     return size;
 }
 #endif
-static void *alone(void *none) { said[0] |= CALL; return none; }
+static void *alone(void *none) { (void)none; said[0] |= CALL; return 0; } /* keeps nothing in registers itself */
 static int64_t told(void) { /* what this program set, and the kernel has no business with */
     int64_t lost = 0;
     srand(7), srand48(7);
@@ -90,7 +107,8 @@ static int64_t told(void) { /* what this program set, and the kernel has no busi
     feclearexcept(FE_ALL_EXCEPT);
     feraiseexcept(FE_DIVBYZERO);
 #ifdef KEPT
-    lost |= kept(alone) ? 4 : 0;
+    said[2] = kept(alone);
+    lost |= said[2] ? 4 : 0;
 #else
     alone(0);
 #endif
@@ -121,6 +139,13 @@ static int64_t used(void) {
     return 0;
 #endif
 }
+static int64_t count_keys(void) { /* that threads could still have */
+    static pthread_key_t keys[4096];
+    int64_t count = 0;
+    while (count < 4096 && !pthread_key_create(keys + count, 0)) count++;
+    for (int64_t i = 0; i < count; i++) pthread_key_delete(keys[i]);
+    return count;
+}
 static int64_t held(void) { struct rusage all; return getrusage(RUSAGE_SELF, &all) ? 0 : all.ru_maxrss; }
 static void one_by_one(int64_t count) {
     pthread_t thread;
@@ -128,14 +153,21 @@ static void one_by_one(int64_t count) {
 }
 static void ask(void) {
     pthread_attr_t few; pthread_t thread; int status = 0;
-    said[0] = said[1] = 0;
+    said[0] = said[1] = said[2] = 0;
     if (head[4] == 0) {
         said[0] = CALL;
     } else if (head[4] == 6) {
         one_by_one(8);
         int64_t before = held();
         one_by_one(32);
-        said[1] = (held() - before) / 32 << 8;
+        said[2] = (held() - before) / 32;
+        said[1] = 256;
+    } else if (head[4] == 7) {
+        for (int i = 0; i < OFTEN; i++) said[0] |= CALL;
+        int64_t before = count_keys();
+        for (int i = 0; i < OFTEN; i++) said[0] |= CALL;
+        said[2] = before - count_keys();
+        said[1] = said[2] > 0 ? 512 : 0;
     } else if (head[4] == 1) {
         pid_t child = fork();
         if (child == 0) _exit(CALL != 0);
@@ -177,7 +209,7 @@ int main(void) {
         }
         if (head[5] >= 0) { munmap(b[head[5] + 1], bytes[head[5] + 1][0] + 1); b[head[5] + 1] = b[head[5]]; }
         ask();
-        fwrite(said, 8, 2, to);
+        fwrite(said, 8, 3, to);
         for (int64_t i = 0; i < head[1]; i++) if (head[3] >> i & 1) fwrite(b[i], 1, bytes[i][0], to);
         fflush(to);
         for (int64_t i = 0; i < head[1]; i++) if (i != head[5] + 1 || head[5] < 0) munmap(b[i], bytes[i][0] + 1);

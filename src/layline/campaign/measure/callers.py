@@ -4,6 +4,7 @@ inputs, with a rounding mode of the caller's own. What the starting kernel does 
 
 from __future__ import annotations
 
+import platform
 import struct
 import subprocess
 import tempfile
@@ -16,7 +17,7 @@ from layline.campaign.devices.exit_words import describe_ending
 from layline.campaign.devices.faults import Fault
 from layline.campaign.devices.sandbox import confine
 from layline.campaign.measure.build import FLAGS, LIBRARIES, chain, compile_confined
-from layline.campaign.measure.caller_program import write_caller
+from layline.campaign.measure.caller_program import OFTEN, REGISTERS, write_caller
 from layline.campaign.measure.oracle import Wrong
 from layline.campaign.measure.probes.probe import Trial
 from layline.campaign.measure.probes.shown import Shown
@@ -34,6 +35,7 @@ MANNERS = (
     ("alias", "with one array as two of its inputs"),
     ("mode", "with a rounding mode of the caller's own"),
     ("threads", "from one new thread after the other"),
+    ("often", "over and over"),
 )
 """In this order: children are made before the first call, because threads do not live on in them."""
 PER_THREAD_KIB = 512
@@ -51,8 +53,8 @@ LEFT = {
     ),
     4: (
         "keeps-contract",
-        "comes back with other values in registers that belong to its caller: whatever the caller kept there is lost.",
-        "aarch64: x19 to x28 and d8 to d15; x86-64: rbx, rbp, r12 to r15 and the direction flag",
+        "comes back with another value in {registers}: whatever its caller kept there is lost.",
+        "by the processor's calling convention a callee gives them back as they were",
     ),
     8: (
         "floating-point-mode",
@@ -71,8 +73,15 @@ LEFT = {
     ),
     64: ("global-state", "changes the working folder of the process.", "getcwd before and after the call"),
     128: ("global-state", "changes the stack of every thread that starts later.", "pthread_getattr_default_np"),
+    512: (
+        "bounded-memory",
+        f"takes {{count}} thread-specific keys in {OFTEN} calls and gives none back: a process has about a thousand of them.",
+        f"counted after {OFTEN} calls that came before",
+    ),
 }
 """What the program looks at after a call: property, what was found, how it was looked at."""
+IN_THREADS = 256
+"""The bit that goes with a count of KiB for each thread."""
 TIMEOUT_S = 60.0
 CUBE = 33
 """Every extent, where two inputs are to be of one size."""
@@ -91,7 +100,11 @@ class Asked:
 
     @property
     def told(self) -> str:
-        return f"{self.step.symbol} on {describe_shape(self.shape)}, called {MANNERS[self.manner][1]},"
+        return f"{self.bare}, called {MANNERS[self.manner][1]},"
+
+    @property
+    def bare(self) -> str:
+        return f"{self.step.symbol} on {describe_shape(self.shape)}"
 
 
 def show_callers(on: Trial) -> Shown:
@@ -223,15 +236,15 @@ def _read_answers(stage: Stage, asked: tuple[Asked, ...], data: bytes) -> tuple[
     for number, one in enumerate(asked):
         sizes = {name: count_bytes(stage.operator, name, one.shape) for name in one.step.buffers}
         names = [name for name in one.step.buffers if name in one.step.outputs]
-        if at + 16 + sum(sizes[name] for name in names) > len(data):
+        if at + 24 + sum(sizes[name] for name in names) > len(data):
             return number, found
-        status, mode = struct.unpack_from("<2q", data, at)
-        at += 16
+        said = struct.unpack_from("<3q", data, at)
+        at += 24
         outputs: dict[str, Any] = {}
         for name in names:
             outputs[name] = _view(stage.operator, name, one.shape, data[at : at + sizes[name]])
             at += sizes[name]
-        fault = _judge(stage, one, (status, mode), outputs)
+        fault = _judge(stage, one, said, outputs)
         found += [(one, fault)] if fault else []
     return len(asked), found
 
@@ -243,9 +256,9 @@ def _view(operator: Operator, name: str, shape: Shape, data: bytes) -> Any:
     return np.frombuffer(data, dtype=buffer.dtype).reshape(buffer.extent(shape))
 
 
-def _judge(stage: Stage, one: Asked, said: tuple[int, int], outputs: Arrays) -> Fault | None:
-    status, left = said
-    fault = _judge_left(one, left)
+def _judge(stage: Stage, one: Asked, said: tuple[int, ...], outputs: Arrays) -> Fault | None:
+    status, left, count = said
+    fault = _judge_left(one, left, count)
     if fault or MANNERS[one.manner][0] == "mode":  # what is rounded otherwise is not the same, and is not looked at
         return fault
     if status:
@@ -258,12 +271,14 @@ def _judge(stage: Stage, one: Asked, said: tuple[int, int], outputs: Arrays) -> 
     return None
 
 
-def _judge_left(one: Asked, left: int) -> Fault | None:
-    """What a call left behind in its caller: a bit for each kind, above them KiB for a thread."""
+def _judge_left(one: Asked, left: int, count: int) -> Fault | None:
+    """What a call left behind in its caller: a bit for each kind, and which registers, how many keys, how many KiB."""
     for bit, (name, told, hint) in LEFT.items():
         if left & bit:
-            return Fault(name, f"{one.told} {told}", hint)
-    if left >> 8 > PER_THREAD_KIB:
-        told = f"{one.told} leaves {left >> 8} KiB behind for every thread that has ended."
+            who = one.told if MANNERS[one.manner][0] == "mode" else one.bare
+            lost = [register for at, register in enumerate(REGISTERS.get(platform.machine(), ())) if count >> at & 1]
+            return Fault(name, f"{who} {told.format(registers=', '.join(lost), count=count)}", hint)
+    if left & IN_THREADS and count > PER_THREAD_KIB:
+        told = f"{one.told} leaves {count} KiB behind for every thread that has ended."
         return Fault("bounded-memory", told, f"at most {PER_THREAD_KIB} are allowed")
     return None

@@ -298,7 +298,7 @@ def tell_lost(
     yield Wrong(
         property="error-not-worse",
         reason=f"{ours} of {size} elements of {name} are off by more than {part:.1%} of themselves, "
-        f"{theirs} of the starting kernel's: small elements beside large ones are lost.",
+        f"{theirs or 'none'} of the starting kernel's: small enough for the tolerance, but far less exact than the start.",
         evidence=(f"worst: {at} is {got:.9g} where the oracle has {want:.9g} and the start {start:.9g}",),
     )
 

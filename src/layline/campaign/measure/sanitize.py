@@ -42,7 +42,9 @@ _KINDS = {
     "unknown-crash": "touches memory partly outside a buffer",
     "SEGV": "touches memory that is not there",
     "attempting double-free": "frees a block twice",
+    "attempting free": "destroys what the allocator notes beside a buffer (seen when the buffer is freed after the call)",
 }
+_DRIVER = "layline_driver_.c"
 _FRAME = re.compile(r"#\d+ \S+ in (?P<function>\w+) (?P<folder>\S*?)(?P<place>[\w.-]+\.[ch]:\d+)")
 
 
@@ -60,7 +62,7 @@ def probe_memory_use(stage: Stage, snapshot: Snapshot) -> str:
     operator, rng = stage.operator, stage.rng
     folder = Path(tempfile.mkdtemp(dir=stage.shop))
     units = lay_out(snapshot, folder)
-    driver = folder / "layline_driver_.c"
+    driver = folder / _DRIVER
     driver.write_text(write_driver(operator), "utf-8")
     library = ("cc", *FLAGS, *CHECKED, "-o", "kernel.so", *units, *LIBRARIES)
     program = ("cc", "-O1", "-g1", "-fsanitize=address", "-o", "checked", driver.name, "./kernel.so", *LIBRARIES)
@@ -141,6 +143,8 @@ def _find_frames(complaint: str) -> Iterator[str]:
     anything.
     """
     for found in _FRAME.finditer(complaint):
+        if found["place"].startswith(_DRIVER):  # from here on it is our own program
+            return
         if not found["folder"].startswith("/usr/"):
             yield f"{found['function']} at {found['place']}"
 

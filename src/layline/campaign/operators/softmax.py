@@ -36,7 +36,7 @@ def _draw(shape: Shape, rng: np.random.Generator, distribution: str) -> dict[str
             x = draw_f32(extent, rng, "normal")
             hidden = rng.random(extent) < 0.3
             hidden[:, :1] = False
-            x[hidden] = rng.choice((-1e4, -1e9, -3.4e38), size=int(hidden.sum())).astype(np.float32)
+            x[hidden] = rng.choice((-1e4, -1e9, -3.4e38, -np.inf), size=int(hidden.sum())).astype(np.float32)
             return {"x": x}
         case "shut":  # rows that a mask hides throughout: every element the same, and far below what exp needs
             x = draw_f32(extent, rng, "normal")

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from layline import codec
+from layline.campaign.measure.gate_name import name_gate
 from layline.campaign.values.measurement import Outcome, Status
 from layline.core.report import Answer, Bullets, Paragraph, Report, Section, Table
 from layline.errors import BenchError, ConfigError
@@ -111,6 +112,7 @@ def build_judged(asked: Asked, measurement: Measurement, verdict: Verdict) -> An
         "left_out": list(measurement.left_out),
         "environment": codec.encode(measurement.environment),
         "seed": measurement.seed,
+        "gate": name_gate(),
     }
     is_better = verdict.outcome in (Outcome.ACCEPT, Outcome.ACCEPT_TRADEOFF)
     title = f"{candidate} against {against}: {'faster, no wrong answer found' if is_better else 'not accepted'}"

@@ -47,7 +47,7 @@ _INPUTS = {
     "peaked": "one element of every row 60 above the others",
     "shut": "some rows are -3.4e38, -1e9 or -1e4 throughout, as fully masked rows of attention are",
     "vast": "near the largest and the smallest numbers of f32",
-    "masked": "three in ten are -1e4, -1e9 or -3.4e38, as attention masks have it",
+    "masked": "three in ten are -1e4, -1e9, -3.4e38 or -infinity, as attention masks have it",
     "falling": "rows sorted, the largest first",
     "rising": "rows sorted, the largest last",
 }

@@ -20,6 +20,8 @@ from layline.campaign.values.verdict import Interval, ShapeGain, Verdict
 
 FULL_VALIDATION_BELOW = 0.05
 """A quick result (representative shapes) under this gain is measured again on all shapes."""
+GIVE_UP_ALPHA = 0.05
+"""One-sided error of calling a gain too small that is worth having."""
 MEAN_ALPHA = 0.05
 """One-sided error of calling a gain that is there in the mean absent."""
 MOSTLY_LOST, WILD = 0.75, 0.25
@@ -168,11 +170,12 @@ def _accept(interval: Interval, shapes: tuple[ShapeGain, ...], plan: Plan) -> tu
 
 
 def _give_up(plan: Plan, ratios: Ratios, interval: Interval) -> tuple[Outcome, str]:
-    _mean, _lower, upper = bound_mean(ratios.whole, 0.05)
-    figure = f"{interval.estimate:+.1%} ({say(interval)}, {interval.pairs} process pairs)"
+    _mean, _lower, upper = bound_mean(ratios.whole, GIVE_UP_ALPHA)
+    figure = f"The gain is {interval.estimate:+.1%} over {interval.pairs} process pairs"
     if math.expm1(upper) <= plan.min_effect:
-        return Outcome.ROLLBACK, f"The gain is {figure}: less than the {plan.min_effect:.0%} worth having."
-    return Outcome.INCONCLUSIVE, f"The gain is {figure}: it may or may not exceed {plan.min_effect:.0%}."
+        below = f"with {1 - GIVE_UP_ALPHA:.0%} confidence at most {math.expm1(upper):+.1%}"
+        return Outcome.ROLLBACK, f"{figure}, {below}: less than the {plan.min_effect:.0%} worth having."
+    return Outcome.INCONCLUSIVE, f"{figure} ({say(interval)}): it may or may not exceed {plan.min_effect:.0%}."
 
 
 def _hold_against_other_clocks(

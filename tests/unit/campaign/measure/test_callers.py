@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from layline.campaign.measure.caller_program import REGISTERS as ALL
 from layline.campaign.measure.caller_program import write_caller
 from layline.campaign.measure.callers import LEFT, MANNERS
 from layline.campaign.operators import load_operator
@@ -16,8 +17,8 @@ from layline.campaign.operators import load_operator
 KERNEL = "static __thread char room[{kib} << 10];\nint {symbol}() {{ room[0] = 1; return !room[0]; }}\n"
 
 
-def _call(folder: Path, kernel: str, name: str) -> tuple[int, int]:
-    """What the program says of one call of the first pass, made in that manner: status, and what was left behind."""
+def _call(folder: Path, kernel: str, name: str) -> tuple[int, int, int]:
+    """What the program says of one call of the first pass, made in that manner: status, what was left behind, how much."""
     operator = load_operator("softmax")
     (folder / "calling.c").write_text(write_caller(operator))
     (folder / "kernel.c").write_text(kernel)
@@ -26,8 +27,8 @@ def _call(folder: Path, kernel: str, name: str) -> tuple[int, int]:
     manner, sizes = [one for one, _told in MANNERS].index(name), len(operator.shapes[0].sizes)
     (folder / "calls").write_bytes(struct.pack(f"<{6 + sizes}q", 0, 0, sizes, 0, manner, -1, *[1] * sizes))
     subprocess.run(["./calling"], cwd=folder, check=True, timeout=60)
-    status, left = struct.unpack("<2q", (folder / "answers").read_bytes()[:16])
-    return status, left
+    status, left, count = struct.unpack("<3q", (folder / "answers").read_bytes()[:24])
+    return status, left, count
 
 
 @pytest.mark.parametrize("kib", [1, 608])
@@ -38,8 +39,8 @@ def test_variables_of_a_thread_do_not_count_as_its_stack(tmp_path: Path, kib: in
 
 
 REGISTERS = {
-    "aarch64": ("fmov d9, xzr", "fmov d15, xzr", "mov x27, #5"),
-    "x86_64": ("mov $7, %r12", "mov $7, %r15", "std"),
+    "aarch64": ("fmov d9, xzr", "fmov d15, xzr", "mov x19, #5", "mov x27, #5"),
+    "x86_64": ("mov $7, %rbx", "mov $7, %r12", "mov $7, %r15", "std"),
 }
 LEFT_BEHIND = [
     ("", 0),
@@ -66,5 +67,30 @@ def test_what_belongs_to_the_caller_is_as_it_was(tmp_path: Path, text: str, left
         f"#include <{name}.h>\n" for name in ("fenv", "malloc", "pthread", "stdlib", "unistd")
     )
     kernel = "".join(f"int {one.symbol}() {{ {text} return 0; }}\n" for one in load_operator("softmax").passes)
-    assert _call(tmp_path, includes + kernel, "line") == (0, left)
+    assert _call(tmp_path, includes + kernel, "line")[:2] == (0, left)
     assert left == 0 or left in LEFT
+
+
+@pytest.mark.parametrize("lost", REGISTERS.get(os.uname().machine, ()))
+def test_a_lost_register_is_named(tmp_path: Path, lost: str) -> None:
+    kernel = "".join(
+        f'int {one.symbol}() {{ __asm__ volatile("{lost}"); return 0; }}\n' for one in load_operator("softmax").passes
+    )
+    _status, _left, count = _call(tmp_path, kernel, "line")
+    [name] = [name for at, name in enumerate(ALL[os.uname().machine]) if count >> at & 1]
+    assert name in lost or (name, lost) == ("the direction flag", "std")
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("", (0, 0, 0)),
+        ("static int had; pthread_key_t key; if (!had++) pthread_key_create(&key, 0);", (0, 0, 0)),
+        ("pthread_key_t key; pthread_key_create(&key, 0); pthread_key_delete(key);", (0, 0, 0)),
+        ("pthread_key_t key; pthread_key_create(&key, 0);", (0, 512, 64)),
+        ("static int calls; pthread_key_t key; if (calls++ % 16 == 0) pthread_key_create(&key, 0);", (0, 512, 4)),
+    ],
+)
+def test_keys_of_threads_are_given_back(tmp_path: Path, text: str, found: tuple[int, int, int]) -> None:
+    kernel = "".join(f"int {one.symbol}() {{ {text} return 0; }}\n" for one in load_operator("softmax").passes)
+    assert _call(tmp_path, "#include <pthread.h>\n" + kernel, "often") == found

@@ -53,3 +53,14 @@ def test_a_kernel_the_sanitizer_cannot_build_is_said_to_be_unchecked(tmp_path: P
 def test_the_driver_knows_buffers_that_are_input_and_output(tmp_path: Path) -> None:
     step = replace(SOFTMAX.passes[0], outputs=("x",))
     assert step.buffers == ("x",)
+
+
+def test_what_shows_only_when_a_buffer_is_freed_names_the_kernel_and_not_our_program(tmp_path: Path) -> None:
+    source = START.replace(
+        "return 0;", "for (int at = 1; at <= 4; at++) { volatile long *head = (long *)y - at; *head = 0; } return 0;"
+    )
+    source = source.replace("int forward(", "__attribute__((no_sanitize_address)) int forward(")
+    with pytest.raises(Fault) as refused:
+        run(tmp_path, source)
+    assert "destroys what the allocator notes beside a buffer" in refused.value.reason
+    assert "layline_driver" not in " ".join((refused.value.reason, *refused.value.evidence))
