@@ -31,6 +31,8 @@ class ConditionKind(StrEnum):
     """Asked inside the function `text`, which the line calls."""
     CALLER = "caller"
     """Asked by the function `text` before it calls the one around the line."""
+    CALLERS = "callers"
+    """Asked along one of `text` calls that lead to the one around the line; no parts: too much to be told."""
     IMPORTER = "importer"
     """Asked by the module `text` before it imports the one around the line."""
     SITE = "site"
@@ -39,7 +41,15 @@ class ConditionKind(StrEnum):
     """What a registration was given beside its path."""
 
 
-ELSEWHERE = frozenset({ConditionKind.HELPER, ConditionKind.CALLER, ConditionKind.IMPORTER, ConditionKind.OPTIONS})
+ELSEWHERE = frozenset(
+    {
+        ConditionKind.HELPER,
+        ConditionKind.CALLER,
+        ConditionKind.CALLERS,
+        ConditionKind.IMPORTER,
+        ConditionKind.OPTIONS,
+    }
+)
 """What is not asked around the line itself."""
 
 

@@ -3,35 +3,22 @@
 from __future__ import annotations
 
 import ast
+import sys
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
-from layline.core.condition import Condition, ConditionKind, say
 from layline.interpreter.matches import unfold
 from layline.source.handlers import find_caught, raises_again
 from layline.source.walking import walk
 
 Definition: TypeAlias = "ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef"
 _DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
-_OPPOSITE: dict[type[ast.cmpop], str] = {
-    ast.Eq: "!=",
-    ast.NotEq: "==",
-    ast.Lt: ">=",
-    ast.GtE: "<",
-    ast.Gt: "<=",
-    ast.LtE: ">",
-    ast.Is: "is not",
-    ast.IsNot: "is",
-    ast.In: "not in",
-    ast.NotIn: "in",
-}
+_ALWAYS_THERE = sys.stdlib_module_names
 _MISSING = {"ImportError", "ModuleNotFoundError"}
 _BROAD = {"Exception", "BaseException"}
 _LEAVES = {"sys.exit", "exit", "os._exit"}
-_MOST_CHECKS = 3
-"""Checks of a caller that are told one by one."""
-_LONGEST = 100
+LONGEST = 100
 """A test longer than this is shortened; a name is explained only within it."""
 
 
@@ -177,7 +164,8 @@ def _enter_try(statement: ast.Try | ast.TryStar, line: int) -> Iterator[LineTest
 
 
 def _find_importable(body: list[ast.stmt]) -> Iterator[LineTest]:
-    names = list(dict.fromkeys(name for item in body for name in find_imported(item)))
+    found = (name for item in body for name in find_imported(item))
+    names = list(dict.fromkeys(name for name in found if name.partition(".")[0] not in _ALWAYS_THERE))
     if names:
         yield LineTest(text=f"{', '.join(names)} importable", opposite=f"{', '.join(names)} not importable")
 
@@ -206,7 +194,7 @@ def _say_failure(statement: ast.Try | ast.TryStar, handlers: list[ast.ExceptHand
     if imported is not None and (is_broad or not _MISSING.isdisjoint(named)):
         return imported
     kinds = "exception" if is_broad else " or ".join(dict.fromkeys(named))
-    first = _shorten(ast.unparse(statement.body[0]).partition("\n")[0])
+    first = shorten(ast.unparse(statement.body[0]).partition("\n")[0])
     return LineTest(text=f"`{first}` raises no {kinds}", opposite=f"`{first}` raises {kinds}")
 
 
@@ -307,90 +295,5 @@ def _absorb(items: list[LineTest]) -> Iterator[LineTest]:
             yield item if kept == item.parts else combine(item.operator, kept)
 
 
-def read_caller_tests(body: list[ast.stmt], line: int) -> Condition:
-    """What a caller asks before it calls at `line`; many checks that only raise are counted, for what decides would be
-    lost among them.
-    """
-    tests = list(find_line_tests(body, line))
-    checks = sum(test.is_check for test in tests)
-    if checks <= _MOST_CHECKS:
-        return read_line_tests(tests, body)
-    deciding = read_line_tests([test for test in tests if not test.is_check], body)
-    counted = say(f"none of {checks} earlier checks raises")
-    return Condition(
-        kind=ConditionKind.ALL, parts=(deciding, counted) if deciding.parts or deciding.text else (counted,)
-    )
-
-
-def read_line_tests(tests: list[LineTest], body: list[ast.stmt]) -> Condition:
-    """The tests as one condition in the words of the source; names that the block assigns once are explained."""
-    whole = combine("and", tuple(tests))
-    return _tell(whole, {} if whole in (ALWAYS, NEVER) else _find_assigned(body, _last_line(whole)))
-
-
-def read_words(node: ast.expr) -> Condition:
-    """A test as it is written."""
-    match node:
-        case ast.BoolOp(op=operator, values=values):
-            kind = ConditionKind.ALL if isinstance(operator, ast.And) else ConditionKind.ANY
-            return Condition(kind=kind, parts=tuple(map(read_words, values)))
-    return say(ast.unparse(node))
-
-
-def _tell(test: LineTest, known: dict[str, str]) -> Condition:
-    if test.operator == "or" and test.parts and all(not part.holds and not part.operator for part in test.parts):
-        positive = Condition(kind=ConditionKind.ALL, parts=tuple(_tell(invert(part), known) for part in test.parts))
-        return Condition(kind=ConditionKind.NOT, parts=(positive,))
-    if test.operator:
-        kind = ConditionKind.ALL if test.operator == "and" else ConditionKind.ANY
-        return Condition(kind=kind, parts=tuple(_tell(part, known) for part in test.parts))
-    if test.node is None:
-        return say(test.text if test.holds else test.opposite)
-    return say(_show_test(test.node, known) if test.holds else _show_opposite(test.node, known))
-
-
-def _show_test(node: ast.expr, known: dict[str, str]) -> str:
-    text = _shorten(ast.unparse(node))
-    if isinstance(node, ast.Name) and node.id in known:
-        return f"{text} (= {known[node.id]})"
-    return text
-
-
-def _show_opposite(node: ast.expr, known: dict[str, str]) -> str:
-    if isinstance(node, ast.Compare) and len(node.ops) == 1:
-        left, right = ast.unparse(node.left), ast.unparse(node.comparators[0])
-        return _shorten(f"{left} {_OPPOSITE[type(node.ops[0])]} {right}")
-    text = _show_test(node, known)
-    simple = isinstance(node, ast.Name | ast.Attribute | ast.Call | ast.Subscript)
-    return f"not {text}" if simple else f"not ({text})"
-
-
-def _last_line(test: LineTest) -> int:
-    """The last line on which a part of it stands."""
-    return max((test.node.lineno if test.node is not None else 0, *(_last_line(part) for part in test.parts)))
-
-
-_TELLS_NOTHING = (ast.Constant, ast.List, ast.Dict, ast.Set)
-"""What a name is at first: a list that is asked for is filled in between."""
-
-
-def _find_assigned(body: list[ast.stmt], before: int) -> dict[str, str]:
-    """Names that a block assigns exactly once, ahead of a line, with what from."""
-    found: dict[str, list[str]] = {}
-    for statement in body:
-        for node in walk(statement):
-            match node:
-                case ast.Global(names=names) | ast.Nonlocal(names=names):
-                    found.update((name, ["", ""]) for name in names)
-                case ast.If(body=[ast.Assign(targets=[ast.Name(id=name)])], test=ast.Compare(left=ast.Name(id=asked))):
-                    found.update({name: ["", ""]} if asked == name else {})  # `if x is None: x = …`: one of two values
-                case ast.Assign(targets=[ast.Name(id=name)], value=value):
-                    is_plain = isinstance(value, _TELLS_NOTHING) or node.lineno > before
-                    found.setdefault(name, []).extend(["", ""] if is_plain else [ast.unparse(value)])
-                case ast.Name(id=name, ctx=ast.Store()):
-                    found.setdefault(name, [])
-    return {name: values[0] for name, values in found.items() if len(values) == 1 and len(values[0]) <= _LONGEST}
-
-
-def _shorten(text: str) -> str:
-    return text if len(text) <= 2 * _LONGEST else f"{text[: 2 * _LONGEST]}…"
+def shorten(text: str) -> str:
+    return text if len(text) <= 2 * LONGEST else f"{text[: 2 * LONGEST]}…"

@@ -14,7 +14,7 @@ from layline.core.condition import Condition, ConditionKind
 from layline.core.evidence import Location
 from layline.interpreter.events import Log
 from layline.interpreter.events import Write as WriteEvent
-from layline.interpreter.line_tests import read_words
+from layline.interpreter.line_words import read_words
 from layline.interpreter.undo import Journal
 from layline.interpreter.values import UNREACHED, Function, Instance, Literal, Member, Outside, Test, Value, negate
 from layline.source.fingerprint import text_of as text_of_node

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from layline.interpreter.line_tests import find_line_tests, read_line_tests
+from layline.interpreter.line_tests import find_line_tests
+from layline.interpreter.line_words import read_line_tests
 from layline.patches.guards.show import show_condition
 from snippets import read_files
 

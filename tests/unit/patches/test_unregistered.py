@@ -479,7 +479,11 @@ PUT = (
 )
 WAYS = [
     # (what it shows, who calls, when it applies)
-    ("one caller", "class W:\n    def __new__(cls, a):\n        if a:\n            go()\n", "in the caller __new__: a"),
+    (
+        "one caller",
+        "class W:\n    def __new__(cls, a):\n        if a:\n            go()\n",
+        "in the caller W.__new__: a",
+    ),
     (
         "another asks nothing",
         "class W:\n    def __new__(cls, a):\n        if a:\n            go()\ndef two():\n    go()\n",
@@ -488,7 +492,7 @@ WAYS = [
     (
         "another asks for something else",
         "class W:\n    def __new__(cls, a):\n        if a:\n            go()\ndef two(b):\n    if b:\n        go()\n",
-        "",
+        "by one of 2 calls: (in the caller W.__new__: a) or (in the caller two: b)",
     ),
 ]
 

@@ -5,12 +5,14 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING
 
 from layline.interpreter.callers.names import Names, find_words_below
 from layline.interpreter.callers.receivers import Receiver, find_receivers
+from layline.interpreter.callers.sites import Callers, Site, say_site, show_sites
+from layline.interpreter.callers.tables import find_table, find_table_calls
 from layline.interpreter.callers.uses import read_file
 
 if TYPE_CHECKING:
@@ -18,7 +20,6 @@ if TYPE_CHECKING:
     from layline.interpreter.modules import Modules
     from layline.source.facts import Facts
 
-MOST_SHOWN = 20
 _MAKERS = frozenset(["__init__", "__new__", "__post_init__", "__enter__", "__exit__", "__aenter__", "__aexit__"])
 """Methods that making an object (and entering it) calls."""
 _CALL = "__call__"
@@ -26,36 +27,9 @@ _ENTERS = frozenset(["__enter__", "__exit__", "__aenter__", "__aexit__"])
 _REGISTERS = re.compile(r"regist|hook|subscri|listen|callback|receiver|handler|command|event", re.IGNORECASE)
 _NOT_CODE = re.compile(rb"(\"\"\"|''')(?:\\.|[^\\])*?\1|\"(?:\\.|[^\"\\\n])*\"|'(?:\\.|[^'\\\n])*'|#[^\n]*", re.DOTALL)
 _IMPORTED = re.compile(rb"^[ \t]*import[ \t]+(?:[\w.]+[ \t]+as[ \t]+)?(\w+)", re.MULTILINE)
+_PLAIN = frozenset(["abc", "typing", "enum"])
+"""Where bases come from that call no methods of ours."""
 _COMMON = frozenset(name for kind in (str, dict, list, set, bytes, int) for name in dir(kind))
-
-
-@dataclass(frozen=True, slots=True)
-class Site:
-    """One place where a function is called, handed on, registered or imported."""
-
-    path: str
-    line: int
-    remark: str = ""
-    """What it is where it is no plain call."""
-    use: Use | None = None
-    """The call or reference; None for imports and decorators."""
-
-    def __str__(self) -> str:
-        return f"{self.path}:{self.line}" + (f" ({self.remark})" if self.remark else "")
-
-
-@dataclass(frozen=True, slots=True)
-class Callers:
-    """What calls a function, and how many calls of its name cannot be told apart."""
-
-    places: tuple[str, ...] = ()
-    """`path:line`, with a word in brackets where it is no plain call."""
-    unknown: int = 0
-    """Calls of a method of this name on objects whose class is not known; none of them is in `places`."""
-    sites: tuple[Site, ...] = ()
-    """The same as `places`, whole."""
-    is_function: bool = False
-    """It is a function or method, and not what runs on import."""
 
 
 class Search:
@@ -75,24 +49,56 @@ class Search:
         self._read_texts = read_texts
         self._facts = facts
         self._names = Names(modules, facts, frozenset(wanted))
+        self._tables: dict[str, list[Site]] = {}
 
     def find(self, dotted: str) -> Callers:
         """The callers of a function, method, class or module of the downstream."""
         place = self._names.find_place(dotted) or self._find_inherited(dotted)
         if place is None or isinstance(place.node, ast.ClassDef):
             module = dotted if place is None else _module_around(place).name
-            return _show(self._find_imports(module), is_function=False)
+            return show_sites(self._find_imports(module), is_function=False)
         owner = place.outer
         if owner is None or not isinstance(owner.node, ast.ClassDef):
             found = [*self._find_function(dotted, place), *self._find_named(dotted)]
-            return _show([*found, *_find_registration(place, self._names)])
+            known = show_sites([*found, *_find_registration(place, self._names)])
+            return replace(known, is_offered=self._is_offered(dotted))
         if place.name.rpartition(".")[2] in _MAKERS:
-            return _show(self._find_makers(owner.name, place))
+            makers = show_sites(self._find_makers(owner.name, place))
+            is_offered = any(site.use is not None and not site.use.is_call for site in makers.sites)
+            return replace(makers, is_method=True, is_offered=is_offered)
         if place.name.rpartition(".")[2] == _CALL:
             made = list(self._find_makers(owner.name, place))
-            return _show(list(self._find_object_calls(owner.name, made)) or [_call_elsewhere(site) for site in made])
+            return show_sites(
+                list(self._find_object_calls(owner.name, made)) or [_call_elsewhere(site) for site in made]
+            )
         found, unknown = self._find_method(dotted.rpartition(".")[0], owner.name, place)
-        return _show([*found, *_find_registration(place, self._names)], unknown)
+        known = show_sites([*found, *_find_registration(place, self._names)], unknown)
+        return replace(
+            known, is_method=True, is_offered=self._is_foreign_method(owner.name, place.name.rpartition(".")[2])
+        )
+
+    def is_offered_method(self, dotted: str) -> bool:
+        """A method that others may call, too: what calls it cannot be known."""
+        place = self._names.find_place(dotted)
+        owner = place.outer if place is not None else None
+        if place is None or owner is None or not isinstance(owner.node, ast.ClassDef) or _is_made(dotted):
+            return False
+        return self._is_foreign_method(owner.name, dotted.rpartition(".")[2])
+
+    def _is_offered(self, dotted: str) -> bool:
+        """A package imports it into its `__init__`."""
+        name = dotted.rpartition(".")[2]
+        return any(
+            dotted in self._names.resolve(f"{file.module.name}.{name}")
+            for path, file in self._read(path for path, one in self._facts.items() if _offers(path, one, name))
+        )
+
+    def _is_foreign_method(self, owner: str, method: str) -> bool:
+        """The class inherits from one of another package, which may call whatever is not private."""
+        above = (name for name in self._names.order(owner) if self._names.find_place(name) is None)
+        return not method.startswith("_") and any(
+            (top := name.partition(".")[0]) not in _PLAIN and not self._names.modules.knows(top) for name in above
+        )
 
     def _find_inherited(self, dotted: str) -> Body | None:
         """The method that a class finds in one it inherits from."""
@@ -133,7 +139,24 @@ class Search:
                 if _is_inside(use.place, place):
                     continue
                 if dotted in self._names.resolve_expression(use.node, use.place, file):
-                    yield _say(path, use)
+                    table = None if use.is_call else find_table(use, file)
+                    yield replace(say_site(path, use), table=table or "")
+                    yield from self._find_table_calls(f"{file.module.name}.{table}") if table else ()
+
+    def _find_table_calls(self, dotted: str) -> list[Site]:
+        """Where what a table of the top level holds is called or handed on."""
+        if dotted not in self._tables:
+            name = dotted.rpartition(".")[2]
+            self._tables[dotted] = [
+                Site(path, node.lineno, _say_table(name, is_call=is_call), replace(use, is_call=is_call), name)
+                for path, one in self._facts.items()
+                if name in one.words and (module := self._names.find_module(path)) is not None
+                for file in [read_file(module, {name}, in_parts=True)]
+                for use in _find_uses(file, name)
+                if dotted in self._names.resolve_expression(use.node, use.place, file)
+                for node, is_call in find_table_calls(use, file)
+            ]
+        return self._tables[dotted]
 
     def _find_makers(self, owner: str, place: Body) -> Iterator[Site]:
         """`Class(...)`, of the class or one below that inherits the method, and `super().__init__()`."""
@@ -146,16 +169,16 @@ class Search:
                 for use in _find_uses(file, word):
                     if makers & set(self._names.resolve_expression(use.node, use.place, file)):
                         made = use.is_call and not use.is_entered and method in _ENTERS
-                        yield _say(path, use, "made here, entered elsewhere" if made else "")
+                        yield say_site(path, use, "made here, entered elsewhere" if made else "")
             for use in file.uses.get(method, ()):
                 if not _is_inside(use.place, place) and self._reaches(use, file, owner, method):
-                    yield _say(path, use)
+                    yield say_site(path, use)
 
     def _find_object_calls(self, owner: str, made: list[Site]) -> Iterator[Site]:
         """`self.redirect(x)`, where `self.redirect = Redirection()`."""
         names = frozenset(name for path in {site.path for site in made} for name in self._find_held(path, owner))
         for path, one in self._facts.items():
-            module = self._names.modules.find(self._names.modules.names_by_path.get(path, ""))
+            module = self._names.find_module(path)
             if names.isdisjoint(one.words | one.attributes) or module is None:
                 continue
             file = read_file(module, names)
@@ -164,7 +187,7 @@ class Search:
                 if any(
                     isinstance(item, Receiver) and self._dispatches(item, owner, _CALL, owner) for item in receivers
                 ):
-                    yield _say(path, use)
+                    yield say_site(path, use)
 
     def _find_held(self, path: str, owner: str) -> Iterator[str]:
         """Names and attributes under which a file keeps objects of a class."""
@@ -202,9 +225,9 @@ class Search:
                 # without a file the loop is empty
                 reached = self._reaches(use, file, owner, method, of)  # type: ignore[arg-type]
                 if reached:
-                    found.append(_say(path, use))
+                    found.append(say_site(path, use))
                 elif reached is None and only and _is_named_after(use.node.value, family):
-                    found.append(_say(path, use, "by the names of object and method"))
+                    found.append(say_site(path, use, "by the names of object and method"))
                 elif reached is None and use.is_call:
                     unknown += 1
         return found, unknown
@@ -320,6 +343,16 @@ def _may_import(facts: Facts, module: str) -> bool:
     return any(text == module for _, text in facts.texts)
 
 
+def _say_table(name: str, *, is_call: bool) -> str:
+    return f"through {name}" if is_call else f"handed on through {name}"
+
+
+def _offers(path: str, facts: Facts, name: str) -> bool:
+    if not path.endswith("__init__.py"):
+        return False
+    return any(name in (known, alias) for item in facts.imports for known, alias in item.names)
+
+
 def _is_made(dotted: str) -> bool:
     """True of a method whose callers are sought where objects of its class are made."""
     return dotted.rpartition(".")[2] in _MAKERS | {_CALL}
@@ -332,20 +365,6 @@ def _call_elsewhere(site: Site) -> Site:
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Call) and node.func.func is made:
             return site  # `Redirection()(x)`
     return replace(site, remark="; ".join(filter(None, (site.remark, "made here, called elsewhere"))))
-
-
-def _say(path: str, use: Use, remark: str = "") -> Site:
-    line = use.node.end_lineno if isinstance(use.node, ast.Attribute) else use.node.lineno
-    words = [word for word in (remark, "" if use.is_call else "handed on") if word]
-    return Site(path, line or use.node.lineno, "; ".join(words), use)
-
-
-def _show(found: Iterable[Site], unknown: int = 0, *, is_function: bool = True) -> Callers:
-    sites = sorted(found, key=lambda site: (site.path, site.line, site.remark))
-    places = list(dict.fromkeys(str(site) for site in sites))
-    if len(places) > MOST_SHOWN:
-        places = [*places[:MOST_SHOWN], f"and {len(places) - MOST_SHOWN} more"]
-    return Callers(tuple(places), unknown, tuple(sites), is_function)
 
 
 def _count_unknown(text: bytes, method: str) -> int:

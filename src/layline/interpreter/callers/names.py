@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from layline.interpreter.callers.uses import Body, File, dotted_of, read_file
 
 if TYPE_CHECKING:
-    from layline.interpreter.modules import Modules
+    from layline.interpreter.modules import Module, Modules
     from layline.source.facts import Facts
 
 _DEEPEST = 12
@@ -37,6 +37,9 @@ class Names:
 
     def read_path(self, path: str) -> File | None:
         return self.read(self.modules.names_by_path.get(path, ""))
+
+    def find_module(self, path: str) -> Module | None:
+        return self.modules.find(self.modules.names_by_path.get(path, ""))
 
     def find_place(self, dotted: str) -> Body | None:
         """The class or function of exactly this name."""

@@ -84,19 +84,22 @@ class File:
     """Calls whose arguments begin with texts, at least one of them dotted."""
 
 
-def read_file(module: Module, wanted: Iterable[str]) -> File:
-    """One walk over a file: imports, definitions, and the uses of the names in `wanted`."""
+def read_file(module: Module, wanted: Iterable[str], *, in_parts: bool = False) -> File:
+    """One walk over a file: imports, definitions, and the uses of the names in `wanted`; if asked for, also those of
+    which only an attribute is read.
+    """
     found = File(module)
     names = set(wanted)
-    _Walk(found, names).run()
+    _Walk(found, names, in_parts=in_parts).run()
     return found
 
 
 class _Walk:
     """Visits every node once, knowing where it stands."""
 
-    def __init__(self, found: File, wanted: set[str]) -> None:
+    def __init__(self, found: File, wanted: set[str], *, in_parts: bool) -> None:
         self._found = found
+        self._in_parts = in_parts
         self._wanted = wanted
         self._waiting: list[tuple[ast.AST, Body, str]] = []
 
@@ -155,7 +158,7 @@ class _Walk:
         self._add(node.body, inner)
 
     def _note_use(self, node: ast.Name | ast.Attribute, name: str, place: Body, role: str) -> None:
-        if role != "part" and name in self._wanted:
+        if name in self._wanted and (role != "part" or self._in_parts):
             self._found.uses.setdefault(name, []).append(Use(node, role in {"call", "enter"}, place, role == "enter"))
 
     def _note_value(self, target: ast.expr, values: list[ast.expr | None], place: Body) -> None:

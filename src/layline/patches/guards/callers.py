@@ -11,15 +11,16 @@ from layline.core.patch import Guard
 from layline.interpreter.condition_reader import build_condition
 from layline.interpreter.conditions import Reader, is_vague, simplify
 from layline.interpreter.config_paths import CONTAINERS, loosen
-from layline.interpreter.line_tests import LineTest, find_body, find_line_tests, read_line_tests
+from layline.interpreter.line_tests import LineTest, find_body, find_line_tests
 from layline.interpreter.line_tests import combine as combine_tests
+from layline.interpreter.line_words import read_line_tests
 from layline.interpreter.modules import Scope
 from layline.interpreter.values import Argument, Class, Instance, Test, Value, negate, truth
 from layline.patches.guards.show import show_condition
 
 if TYPE_CHECKING:
     from layline.core.patch import Unregistered
-    from layline.interpreter.callers.find import Callers, Site
+    from layline.interpreter.callers.sites import Callers, Site
     from layline.interpreter.modules import Module
     from layline.patches.installer import Installer
 

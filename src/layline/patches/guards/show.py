@@ -44,6 +44,13 @@ def _show(condition: Condition, within: str = "") -> str:
             return f"in {condition.text}: {_join_all(parts)}"
         case ConditionKind.CALLER:
             return f"in the caller {condition.text}: {_join_all(parts)}"
+        case ConditionKind.CALLERS:
+            ways = " or ".join(f"({_join_all(_show_parts(part))})" for part in parts)
+            return (
+                f"by one of {condition.text} calls: {ways}"
+                if ways
+                else f"by one of {condition.text} calls, each with its own condition"
+            )
         case ConditionKind.IMPORTER:
             return f"in the caller {condition.text}, which imports it: {_join_all(parts)}"
         case ConditionKind.SITE:
@@ -60,6 +67,10 @@ def _join_all(parts: Iterable[Condition]) -> str:
     around = " and ".join(_show(part, "and" if len(here) > 1 else "") for part in here)
     rest = [_show(part) for part in listed if part.kind in ELSEWHERE]
     return "; and ".join([*([around] if around else ()), *rest])
+
+
+def _show_parts(part: Condition) -> tuple[Condition, ...]:
+    return part.parts if part.kind is ConditionKind.ALL else (part,)
 
 
 def _show_way(part: Condition) -> str:

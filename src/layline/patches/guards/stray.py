@@ -14,7 +14,8 @@ from layline.interpreter.conditions import Reader, is_vague, simplify
 from layline.interpreter.config_paths import Roots
 from layline.interpreter.events import Call, Write
 from layline.interpreter.inner import walk
-from layline.interpreter.line_tests import find_body, find_chain, find_line_tests, read_caller_tests, read_line_tests
+from layline.interpreter.line_tests import find_body, find_chain, find_line_tests
+from layline.interpreter.line_words import read_caller_tests, read_line_tests
 from layline.interpreter.objects import class_of, find_tested
 from layline.interpreter.prefilter import find_handed, look_at
 from layline.interpreter.values import (

@@ -7,20 +7,26 @@ from dataclasses import replace
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from layline.core.condition import ALWAYS, Condition, ConditionKind, asks_about, combine, find_told, keep_callers, tell
+from layline.core.condition import ALWAYS, Condition, ConditionKind, combine, find_told, keep_callers, tell
 from layline.core.patch import Effect, Moment, Unregistered
-from layline.interpreter.line_tests import find_body, find_chain, read_caller_tests
+from layline.interpreter.line_tests import find_body, find_chain
+from layline.interpreter.line_words import read_caller_tests
+from layline.patches.guards.caller_ways import CallerWays
 
 if TYPE_CHECKING:
-    from layline.interpreter.callers.find import Callers, Site
+    from layline.interpreter.callers.sites import Callers, Site
     from layline.interpreter.modules import Modules
 
 
 def find_callers(items: list[Unregistered], known: dict[str, Callers], modules: Modules) -> list[Unregistered]:
-    """Add what calls the function around each effect; of a single caller, also what it asks before it calls."""
-    asked = {within: _find_only_condition(callers, modules) for within, callers in known.items()}
-    shared = {within: _find_shared(callers, modules) for within, callers in known.items()}
-    later = {within for within, callers in known.items() if callers.sites and all(map(_runs_later, callers.sites))}
+    """Add what calls the function around each effect, and what is asked along the calls that lead to it.
+
+    `known` tells the callers of those functions, and of the functions around these calls.
+    """
+    ways, listed = CallerWays(known, modules), {item.within for item in items}
+    asked = {within: _find_asked(within, known[within], ways) for within in listed}
+    shared = {within: _find_shared(known[within], modules) for within in listed}
+    later = {within for within in listed if (sites := known[within].sites) and all(map(_runs_later, sites))}
     return [
         replace(
             item,
@@ -34,20 +40,17 @@ def find_callers(items: list[Unregistered], known: dict[str, Callers], modules: 
     ]
 
 
-def _find_only_condition(callers: Callers, modules: Modules) -> Condition | None:
-    """What the only caller of a function asks before it calls; None where there are several, or it asks nothing."""
-    if len(callers.sites) != 1 or callers.unknown:
-        return None
-    site = callers.sites[0]
-    if site.use is None and not callers.is_function:
-        return _find_import_gate(site, modules)
-    return _find_asked(site, modules)
+def _find_asked(within: str, callers: Callers, ways: CallerWays) -> Condition:
+    """What must hold for a function to run, as far as its callers tell."""
+    if callers.is_function or len(callers.sites) != 1 or callers.unknown:
+        return ways.find(within)
+    return _find_import_gate(callers.sites[0], ways.modules)
 
 
 def _find_shared(callers: Callers, modules: Modules) -> frozenset[Condition] | None:
     """What all callers of a function ask, where there are several; None where one alone is known."""
     calls = [site for site in callers.sites if site.use is not None and site.use.is_call]
-    asked = [frozenset(found.parts) if (found := _find_asked(site, modules)) else frozenset() for site in calls]
+    asked = [frozenset(_find_asked_at(site, modules).parts) for site in calls]
     return frozenset.intersection(*asked) if len(asked) > 1 else None
 
 
@@ -58,29 +61,29 @@ def _keep_shared(effect: Effect, shared: frozenset[Condition] | None) -> Effect:
     return replace(effect, when=keep_callers(effect.when, lambda part: shared.issuperset(part.parts)))
 
 
-def _find_asked(site: Site, modules: Modules) -> Condition | None:
-    """What a call is asked before it happens; None where nothing is."""
+def _find_asked_at(site: Site, modules: Modules) -> Condition:
+    """What a call is asked before it happens."""
     if site.use is None or not site.use.is_call or isinstance(site.use.place.node, ast.ClassDef | ast.Lambda):
-        return None
+        return ALWAYS
     module = modules.find(modules.names_by_path.get(site.path, ""))
     place = site.use.place
     body = find_body(place.node) if place.node is not None else module.body if module is not None else []
     return _ask(ConditionKind.CALLER, place.name.rpartition(".")[2], body, site.line)
 
 
-def _find_import_gate(site: Site, modules: Modules) -> Condition | None:
+def _find_import_gate(site: Site, modules: Modules) -> Condition:
     """What must hold for the only import of a module to happen: `if x_available(): from . import patches`."""
     module = modules.find(modules.names_by_path.get(site.path, ""))
     if module is None:
-        return None
+        return ALWAYS
     chain = find_chain(module.body, site.line)
     body = find_body(chain[-1]) if chain else module.body
     return _ask(ConditionKind.IMPORTER, module.name, body, site.line)
 
 
-def _ask(kind: ConditionKind, who: str, body: list[ast.stmt], line: int) -> Condition | None:
+def _ask(kind: ConditionKind, who: str, body: list[ast.stmt], line: int) -> Condition:
     asked = read_caller_tests(body, line)
-    return Condition(kind=kind, text=who, parts=(asked,)) if asked != ALWAYS else None
+    return Condition(kind=kind, text=who, parts=(asked,)) if asked != ALWAYS else ALWAYS
 
 
 def _runs_later(site: Site) -> bool:
@@ -99,8 +102,14 @@ def _put_off(effect: Effect, *, later: bool) -> Effect:
     return replace(effect, moment=Moment.DEFERRED) if later and effect.moment is Moment.INSTALL else effect
 
 
-def _add_condition(effect: Effect, asked: Condition | None) -> Effect:
-    told = find_told(effect.when)
-    if asked is None or asks_about(told, ConditionKind.CALLER, ConditionKind.IMPORTER):
+def _add_condition(effect: Effect, asked: Condition) -> Effect:
+    """A caller whose tests the run has met is told once."""
+    if asked == ALWAYS:
         return effect
-    return replace(effect, when=tell(effect.when, combine(ConditionKind.ALL, (told, asked))))
+    names = {part.text.rpartition(".")[2] for part in asked.walk() if part.kind is ConditionKind.CALLER}
+    when = keep_callers(effect.when, lambda part: part.text not in names)
+    return replace(effect, when=tell(when, combine(ConditionKind.ALL, (*_parts(find_told(when)), *_parts(asked)))))
+
+
+def _parts(condition: Condition) -> tuple[Condition, ...]:
+    return condition.parts if condition.kind is ConditionKind.ALL else (condition,)

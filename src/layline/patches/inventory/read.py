@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING
 
 from layline.core.evidence import Skipped
 from layline.core.ours import is_own
-from layline.core.patch import Balance, Effect, Engine, Fate, Guard, Inventory, Patch, Unregistered
+from layline.core.patch import Balance, Effect, Engine, Fate, Inventory, Patch
 from layline.core.progress import Progress, silent
+from layline.interpreter.callers.above import find_callers_above
 from layline.interpreter.callers.find import Search
 from layline.interpreter.calls import Interpreter
 from layline.interpreter.config_paths import Roots
@@ -27,6 +28,7 @@ from layline.patches.installer import Installer, Known, MemberKind, know_no_memb
 from layline.patches.inventory.activation import Activation, find_activation
 from layline.patches.inventory.balance import Unlisted, find_candidates, strike_balance, tell_unread
 from layline.patches.inventory.engine import find_engine_modules, read_engine
+from layline.patches.inventory.named_by_path import build_path_patch
 from layline.patches.inventory.owners import belongs, find_folder_backend, find_home, find_homeless
 from layline.patches.inventory.registering import (
     FoundRegistrations,
@@ -80,6 +82,10 @@ class Reading:
     def texts(self) -> dict[str, bytes]:
         """Path → bytes of our own Python files."""
         return dict(read_texts(self.tree))
+
+    def open_search(self, names: Iterable[str]) -> Search:
+        """A search for the callers of these functions."""
+        return Search(self.machine.modules, lambda: self.texts, self.facts, names)
 
     @property
     def machine(self) -> Interpreter:
@@ -201,8 +207,9 @@ def read_inventory(
     scope = _open_scope(reading, key)
     stray = select(reading.strays.items, scope, effects)
     left_out = tuple(count_left_out(reading.strays.items, scope, effects))
-    search = Search(reading.machine.modules, lambda: reading.texts, reading.facts, {item.within for item in stray})
-    callers = {within: search.find(within) for within in sorted({item.within for item in stray})}
+    within = sorted({item.within for item in stray})
+    search = reading.open_search(within)
+    callers = {name: search.find(name) for name in within}
     by_path = [item for item in stray if item.registry is not None]
     with deep_recursion():
         settled += tuple(
@@ -215,7 +222,9 @@ def read_inventory(
         commit=reading.tree.commit,
         pin=pin,
         patches=settled,
-        unregistered=tuple(find_callers(stray, callers, reading.machine.modules)),
+        unregistered=tuple(
+            find_callers(stray, find_callers_above(callers, reading.open_search), reading.machine.modules)
+        ),
         skipped=(
             *reading.skipped,
             *left_out,
@@ -302,25 +311,6 @@ def _find_mine(reading: Reading, key: str) -> Iterator[Patch]:
                 yield patch
 
 
-def build_path_patch(item: Unregistered, key: str, guard: Guard) -> Patch:
-    """A string-path registration: the target is its id; the conditions around it and its callers are its guard."""
-    effect = item.effect
-    return Patch(
-        id=effect.target or str(effect.location),
-        backend=key,
-        phase=None,
-        priority=None,
-        location=effect.location,
-        handler=item.within,
-        handler_lines=(effect.location.line, effect.location.line),
-        description=f"{effect.replacement} for {effect.target}",
-        active_reason=f"registered by {item.registry} in {item.within}",
-        guard=guard,
-        effects=(replace(effect, when=None),),
-        implementation=(effect.replacement_at.path,) if effect.replacement_at else (),
-    )
-
-
 def _all_packages(settings: Settings) -> tuple[str, ...]:
     """What counts as upstream; one backend that names no package opens it to everything."""
     if any(not backend.packages for backend in settings.backends.values()):
@@ -349,7 +339,7 @@ def _explain_activity(patch: Patch, reading: Reading) -> tuple[bool, str]:
     late = next((item.within for item in reading.registrations if item.at == patch.location and item.within), None)
     if late is None:
         return reading.activation.explain(reading.machine.modules.names_by_path.get(patch.file, ""))
-    callers = Search(reading.machine.modules, lambda: reading.texts, reading.facts, {late}).find(late)
+    callers = reading.open_search([late]).find(late)
     if callers.places:
         return True, f"registered when {late} is called, from {', '.join(callers.places[:3])}"
     if callers.unknown:

@@ -1,0 +1,61 @@
+"""Places where a function is called or handed on, and what they say together."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from layline.interpreter.callers.uses import Use
+
+_MOST_SHOWN = 20
+
+
+@dataclass(frozen=True, slots=True)
+class Site:
+    """One place where a function is called, handed on, registered or imported."""
+
+    path: str
+    line: int
+    remark: str = ""
+    """What it is where it is no plain call."""
+    use: Use | None = None
+    """The call or reference; None for imports and decorators."""
+    table: str = ""
+    """The table that holds it, `TABLE = {"a": f}`: where it is put in, and where what is in it is called."""
+
+    def __str__(self) -> str:
+        return f"{self.path}:{self.line}" + (f" ({self.remark})" if self.remark else "")
+
+
+@dataclass(frozen=True, slots=True)
+class Callers:
+    """What calls a function, and how many calls of its name cannot be told apart."""
+
+    places: tuple[str, ...] = ()
+    """`path:line`, with a word in brackets where it is no plain call."""
+    unknown: int = 0
+    """Calls of a method of this name on objects whose class is not known; none of them is in `places`."""
+    sites: tuple[Site, ...] = ()
+    """The same as `places`, whole."""
+    is_function: bool = False
+    """It is a function or method, and not what runs on import."""
+    is_method: bool = False
+    is_offered: bool = False
+    """Others may call it, too: a package offers it by its `__init__`, or a class of another package knows the method."""
+
+
+def say_site(path: str, use: Use, remark: str = "") -> Site:
+    line = use.node.end_lineno if isinstance(use.node, ast.Attribute) else use.node.lineno
+    words = [word for word in (remark, "" if use.is_call else "handed on") if word]
+    return Site(path, line or use.node.lineno, "; ".join(words), use)
+
+
+def show_sites(found: Iterable[Site], unknown: int = 0, *, is_function: bool = True) -> Callers:
+    sites = sorted(found, key=lambda site: (site.path, site.line, site.remark))
+    places = list(dict.fromkeys(str(site) for site in sites))
+    if len(places) > _MOST_SHOWN:
+        places = [*places[:_MOST_SHOWN], f"and {len(places) - _MOST_SHOWN} more"]
+    return Callers(tuple(places), unknown, tuple(sites), is_function)

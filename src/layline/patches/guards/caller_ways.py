@@ -1,0 +1,169 @@
+"""What must hold along the calls that lead to a function: of one caller after another, or one of several."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+from layline.core.condition import ALWAYS, NEVER, Condition, ConditionKind, combine, say
+from layline.interpreter.callers.above import MOST_LEVELS, MOST_SITES, find_function, find_leading
+from layline.interpreter.line_tests import find_body
+from layline.interpreter.line_words import read_caller_tests, read_deciding_tests
+from layline.patches.guards.show import show_condition
+
+if TYPE_CHECKING:
+    import ast
+
+    from layline.interpreter.callers.sites import Callers, Site
+    from layline.interpreter.callers.uses import Body
+    from layline.interpreter.modules import Modules
+
+_LONGEST = 400
+"""What several callers ask is told up to this length; then only what all of them ask, and how many they are."""
+_LONGEST_ABOVE = 200
+
+
+@dataclass(eq=False)
+class CallerWays:
+    """Reads the tests along the calls that lead to functions."""
+
+    known: dict[str, Callers]
+    """Functions, and those around their calls, with their callers."""
+    modules: Modules
+    _found: dict[str, Condition] = field(default_factory=dict)
+    _met: set[str] = field(default_factory=set)
+    """Functions that a way came back to: what was found there holds for that way alone."""
+
+    def find(self, within: str) -> Condition:
+        """What must hold for a function to be called; nothing where some calls cannot be seen."""
+        callers = self.known[within]
+        sites = find_leading(callers.sites)
+        is_only = len(sites) == 1 == len(callers.sites) and sites[0].use is not None and sites[0].use.is_call
+        if not callers.is_function or callers.unknown or (_may_be_called_elsewhere(callers) and not is_only):
+            return ALWAYS
+        found = self._join(sites, (within,))
+        return ALWAYS if found == NEVER else found
+
+    def _find_above(self, function: Body, path: tuple[str, ...]) -> Condition:
+        """What must hold for a function on the way to be called; `NEVER` of one that the way has passed."""
+        name = function.name
+        if name in path:
+            self._met.add(name)
+            return NEVER
+        if len(path) >= MOST_LEVELS or name not in self.known:
+            return ALWAYS
+        if name in self._found:
+            return self._found[name]
+        before, self._met = self._met, set()
+        found = self._read_above(function, (*path, name))
+        above = self._met - {name}
+        self._met = before | above
+        if not above:
+            found = self._found[name] = ALWAYS if found == NEVER else found  # called by itself alone: by others, unseen
+        return found
+
+    def _read_above(self, function: Body, path: tuple[str, ...]) -> Condition:
+        callers = self.known[function.name]
+        sites, outer = find_leading(callers.sites), find_function(function.outer)
+        if not sites and outer is not None and function.node is not None:
+            return self._follow(outer, _line_of(function.node), path)
+        if callers.unknown or _may_be_called_elsewhere(callers):
+            return ALWAYS
+        return self._join(sites, path)
+
+    def _join(self, sites: list[Site], path: tuple[str, ...]) -> Condition:
+        if not sites or len(sites) > MOST_SITES:
+            return ALWAYS
+        ways = [self._find_way(site, path) for site in sites]
+        reached = list(dict.fromkeys(way for way in ways if way != NEVER))
+        return _factor(reached, len(sites)) if reached else NEVER
+
+    def _find_way(self, site: Site, path: tuple[str, ...]) -> Condition:
+        if site.use is None:
+            return ALWAYS
+        function = find_function(site.use.place)
+        if function is not None:
+            return self._follow(function, site.line, path)
+        module = self.modules.find(self.modules.names_by_path.get(site.path, ""))
+        read = read_caller_tests if len(path) == 1 else read_deciding_tests
+        asked = read(module.body, site.line) if module is not None else ALWAYS
+        return _ask(_name(site.use.place.name), asked)
+
+    def _follow(self, function: Body, line: int, path: tuple[str, ...]) -> Condition:
+        """What a function asks before a line of it, and what is asked before it is called."""
+        body = find_body(function.node) if function.node is not None else []
+        asked = read_caller_tests(body, line) if len(path) == 1 else _bound(read_deciding_tests(body, line), line)
+        if asked == NEVER:
+            return NEVER
+        return combine(
+            ConditionKind.ALL, (_ask(_name(function.name), asked), *_parts(self._find_above(function, path)))
+        )
+
+
+def _may_be_called_elsewhere(callers: Callers) -> bool:
+    return callers.is_offered and (callers.is_method or any(not s.use or not s.use.is_call for s in callers.sites))
+
+
+def _bound(asked: Condition, line: int) -> Condition:
+    """A long list of tests far above is counted."""
+    if len(show_condition(asked)) <= _LONGEST_ABOVE:
+        return asked
+    return say(f"{len(_parts(asked))} tests before line {line}")
+
+
+def _line_of(node: ast.AST) -> int:
+    return int(getattr(node, "lineno", 0))
+
+
+def _name(dotted: str) -> str:
+    """`__init__` says little without its class."""
+    last = dotted.rpartition(".")[2]
+    return ".".join(dotted.split(".")[-2:]) if last.startswith("__") else last
+
+
+def _parts(condition: Condition) -> tuple[Condition, ...]:
+    return condition.parts if condition.kind is ConditionKind.ALL else (condition,)
+
+
+def _factor(ways: list[Condition], calls: int) -> Condition:
+    """What all ways ask, and then what one of them asks beside; a way that asks for more than another adds nothing."""
+    split = [list(_split(way)) for way in ways]
+    least = [way for way in split if not any(set(other) < set(way) for other in split)]
+    shared = [test for test in least[0] if all(test in way for way in least)]
+    rests = [[test for test in way if test not in shared] for way in least]
+    if not all(rests):
+        return _join(shared)
+    several = Condition(
+        kind=ConditionKind.CALLERS, text=str(calls), parts=tuple(dict.fromkeys(_join(rest) for rest in rests))
+    )
+    if len(show_condition(several)) > _LONGEST:
+        several = replace(several, parts=())
+    return combine(ConditionKind.ALL, (*_parts(_join(shared)), several))
+
+
+def _split(way: Condition) -> Iterator[tuple[str, Condition]]:
+    """Each test with the function that asks it."""
+    for part in _parts(way):
+        if part.kind is ConditionKind.CALLER:
+            yield from ((part.text, test) for asked in part.parts for test in _parts(asked))
+        else:
+            yield "", part
+
+
+def _join(tests: list[tuple[str, Condition]]) -> Condition:
+    asked: dict[str, list[Condition]] = {}
+    for name, test in tests:
+        asked.setdefault(name, []).append(test)
+    return combine(
+        ConditionKind.ALL,
+        (
+            part
+            for name, found in asked.items()
+            for part in ([_ask(name, combine(ConditionKind.ALL, found))] if name else found)
+        ),
+    )
+
+
+def _ask(name: str, asked: Condition) -> Condition:
+    return asked if asked == ALWAYS else Condition(kind=ConditionKind.CALLER, text=name, parts=(asked,))

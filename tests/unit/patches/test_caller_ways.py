@@ -1,0 +1,137 @@
+"""On which conditions the calls that lead to an effect are made: tables, several callers, callers of callers."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from layline.patches.guards.show import show_condition
+from snippets import read_files
+
+BOOT = "def _put():\n    import up.a as m\n    m.f = print\n"
+TABLE = "TABLE = {'a': _put}\n"
+LONG = " and ".join(f"a_rather_long_name_of_a_test_{number}" for number in range(9))
+WAYS: list[tuple[str, str, str, tuple[str, ...]]] = [
+    # what it shows, the rest of the file, when it applies, called from
+    (
+        "a table that is looped over",
+        f"{TABLE}def go(fast):\n    if fast:\n        for name, one in TABLE.items():\n            one()\n",
+        "in the caller go: fast",
+        ("own/boot.py:4 (handed on)", "own/boot.py:8 (through TABLE)"),
+    ),
+    (
+        "a table that is asked for one",
+        f"{TABLE}def go(key):\n    if key in TABLE:\n        TABLE[key]()\n",
+        "in the caller go: key in TABLE",
+        ("own/boot.py:4 (handed on)", "own/boot.py:7 (through TABLE)"),
+    ),
+    (
+        "a table whose function is taken first",
+        f"{TABLE}def go(key):\n    one = TABLE.get(key)\n    if one is not None:\n        one()\n",
+        "in the caller go: one is not None",
+        ("own/boot.py:4 (handed on)", "own/boot.py:8 (through TABLE)"),
+    ),
+    (
+        "a list that is handed on",
+        "LIST = [_put]\ndef go(run, fast):\n    if fast:\n        run(LIST)\n",
+        "in the caller go: fast",
+        ("own/boot.py:4 (handed on)", "own/boot.py:7 (handed on through LIST)"),
+    ),
+    (
+        "the caller of a caller",
+        "def go():\n    _put()\ndef main(fast):\n    if fast:\n        go()\n",
+        "in the caller main: fast",
+        ("own/boot.py:5",),
+    ),
+    (
+        "both",
+        "def go(a):\n    if a:\n        _put()\ndef main(b):\n    if b:\n        go(1)\n",
+        "in the caller go: a; and in the caller main: b",
+        ("own/boot.py:6",),
+    ),
+    (
+        "two callers",
+        "def go(a):\n    if a:\n        _put()\ndef run(b):\n    if b:\n        _put()\n",
+        "by one of 2 calls: (in the caller go: a) or (in the caller run: b)",
+        ("own/boot.py:6", "own/boot.py:9"),
+    ),
+    (
+        "what two callers share comes first",
+        (
+            "def go(a):\n    if a:\n        _put()\ndef run(b, c):\n    if b:\n        if c:\n            go(1)\n"
+            "def walk(d):\n    if d:\n        go(1)\n"
+        ),
+        "in the caller go: a; and by one of 2 calls: (in the caller run: b and c) or (in the caller walk: d)",
+        ("own/boot.py:6",),
+    ),
+    (
+        "a way that asks for more than another",
+        "def go(a, b):\n    if a:\n        _put()\n        if b:\n            _put()\n",
+        "in the caller go: a",
+        ("own/boot.py:6", "own/boot.py:8"),
+    ),
+    (
+        "too long to be told",
+        (
+            f"def go(a):\n    if {LONG}:\n        _put()\ndef run(a):\n    if a and {LONG}:\n        _put()\n"
+            f"def walk(a):\n    if not ({LONG}):\n        _put()\n"
+        ),
+        "by one of 3 calls, each with its own condition",
+        ("own/boot.py:6", "own/boot.py:9", "own/boot.py:12"),
+    ),
+    (
+        "one of two asks nothing",
+        "def go(a):\n    if a:\n        _put()\ndef run():\n    _put()\n",
+        "",
+        ("own/boot.py:6", "own/boot.py:8"),
+    ),
+    (
+        "callers in a circle",
+        "def go(a):\n    if a:\n        _put()\n        run(1)\ndef run(b):\n    if b:\n        go(1)\n",
+        "in the caller go: a",
+        ("own/boot.py:6",),
+    ),
+    (
+        "checks far above that only raise",
+        "def go():\n    _put()\ndef main(a, b):\n    if a:\n        raise ValueError\n    if b:\n        go()\n",
+        "in the caller main: b",
+        ("own/boot.py:5",),
+    ),
+    (
+        "a method that another package may call",
+        (
+            "import other\nclass A(other.Base):\n    def step(self):\n        _put()\n"
+            "class B(A):\n    def run(self, b):\n        if b:\n            self.step()\n"
+        ),
+        "",
+        ("own/boot.py:7",),
+    ),
+    (
+        "an inner function",
+        "def go(a):\n    def inner():\n        _put()\n    if a:\n        inner()\n",
+        "in the caller go: a",
+        ("own/boot.py:6",),
+    ),
+    (
+        "a module of the standard library is always there",
+        "def go(a):\n    try:\n        import json\n        _put()\n    except ImportError:\n        pass\n",
+        "",
+        ("own/boot.py:7",),
+    ),
+]
+
+
+@pytest.mark.parametrize(("rest", "when", "places"), [row[1:] for row in WAYS], ids=[row[0] for row in WAYS])
+def test_every_gate_of_a_call_is_told(tmp_path: Path, rest: str, when: str, places: tuple[str, ...]) -> None:
+    (item,) = read_files(tmp_path, {"own/boot.py": BOOT + rest}).unregistered
+    assert show_condition(item.effect.when) == when
+    assert item.called_from == places
+
+
+def test_what_a_package_offers_others_may_call_without_its_table(tmp_path: Path) -> None:
+    loop = "TABLE = {'a': put}\ndef go(key):\n    if key in TABLE:\n        TABLE[key]()\n"
+    files = {"own/deep/boot.py": BOOT.replace("_put", "put") + loop, "own/deep/__init__.py": "from .boot import put\n"}
+    (item,) = read_files(tmp_path, files).unregistered
+    assert show_condition(item.effect.when) == ""
+    assert item.called_from[1] == "own/deep/boot.py:7 (through TABLE)"
