@@ -45,6 +45,7 @@ FUNCTIONS: list[tuple[str, str, tuple[str, ...]]] = [
         "from own.boot import start_up\nimport atexit\natexit.register(start_up)\n",
         ("own/x.py:3 (handed on)",),
     ),
+    ("in another process", "from own.boot import start_up\nstart_up.remote()\n", ("own/x.py:2",)),
     ("in a docstring", '"""start_up() does it."""\nfrom own.boot import start_up\n', ()),
     ("in a comment", "from own.boot import start_up  # start_up()\n", ()),
     ("a parameter of that name", "def g(start_up):\n    start_up()\n", ()),
@@ -83,6 +84,34 @@ METHODS: list[tuple[str, str, tuple[str, ...], int]] = [
         0,
     ),
     ("text of another package", "import json\njson.prepare()\n", (), 0),
+    (
+        "one of a list that an object keeps",
+        (
+            "from own.boot import Mine\nclass A:\n    def fill(self):\n        it = Mine()\n"
+            "        self.all.append(it)\n    def go(self):\n        self.all[0].prepare()\n"
+            "        return [one.prepare() for one in self.all]\n"
+        ),
+        ("own/x.py:7", "own/x.py:8"),
+        0,
+    ),
+    (
+        "an actor, in another process",
+        "import ray\nfrom own.boot import Mine\ndef go():\n    it = Mine.remote()\n    it.prepare.remote()\n",
+        ("own/x.py:5",),
+        0,
+    ),
+    (
+        "an actor of a class that an object keeps",
+        (
+            "import ray\nfrom own.boot import Mine\nclass A:\n    def __init__(self):\n"
+            "        self.made = ray.remote(Mine)\n        self.all = []\nclass B(A):\n    def fill(self):\n"
+            "        it = self.made.options(name='it').remote()\n        self.all.append(it)\n"
+            "    def go(self):\n        return [one.prepare.remote() for one in self.all]\n"
+        ),
+        ("own/x.py:12",),
+        0,
+    ),
+    ("an unknown actor", "def go(x):\n    x.prepare.remote()\n", (), 1),
 ]
 
 
@@ -116,6 +145,64 @@ def test_a_method_is_called_where_dispatch_can_reach_it(
     above_and_below = ("own/boot.py:4", "own/boot.py:19")
     assert item.called_from == (*above_and_below, *expected)
     assert item.unknown_callers == unknown
+
+
+OVERRIDES: list[tuple[str, str, tuple[str, ...]]] = [
+    # what the class below does, its other method, what calls the one that patches
+    ("nothing", "pass", ("own/boot.py:4",)),
+    ("overrides the caller", "def step(self):\n        return 3", ()),
+    ("overrides and calls it", "def step(self):\n        return super().step()", ("own/boot.py:4",)),
+    ("overrides and calls it by name", "def step(self):\n        return Base.step(self)", ("own/boot.py:4",)),
+    (
+        "overrides and calls it from another",
+        "def step(self): pass\n    def go(self):\n        super().step()",
+        ("own/boot.py:4",),
+    ),
+]
+
+
+@pytest.mark.parametrize(("name", "body", "expected"), OVERRIDES, ids=[row[0] for row in OVERRIDES])
+def test_a_caller_that_the_class_overrides_calls_nothing(
+    tmp_path: Path, name: str, body: str, expected: tuple[str, ...]
+) -> None:
+    base = (
+        "class Base:\n    def step(self):\n        x = 1\n        return self.prepare()\n    def prepare(self): pass\n"
+    )
+    mine = f"class Mine(Base):\n    def prepare(self):\n        import up.a as m\n        m.f = print\n    {body}\n"
+    assert read_one(tmp_path, {"own/boot.py": base + mine}).called_from == expected
+
+
+ARGUMENTS: list[tuple[str, str, str, bool]] = [
+    # what it shows, the line's test, the call, whether it reaches the line
+    ("the default denies", "not slow", "go(1)", False),
+    ("the default allows", "slow", "go(1)", True),
+    ("a constant denies", "slow", "go(1, False)", False),
+    ("a constant allows", "not slow", "go(1, slow=False)", True),
+    ("a value that only a run knows", "not slow", "go(1, x.slow)", True),
+    ("whatever is handed on", "not slow", "go(*x)", True),
+    ("another default", "quiet is not None", "go(1)", False),
+    ("given", "quiet is not None", "go(1, quiet=x)", True),
+    ("two tests", "not slow and quiet is None", "go(1)", False),
+    ("one of two tests", "not slow or quiet is None", "go(1)", True),
+    ("a test of something else", "not slow.x", "go(1)", True),
+]
+
+
+@pytest.mark.parametrize(("name", "test", "call", "reaches"), ARGUMENTS, ids=[row[0] for row in ARGUMENTS])
+def test_a_call_reaches_a_line_if_its_arguments_let_it(
+    tmp_path: Path, name: str, test: str, call: str, reaches: bool
+) -> None:
+    boot = f"def go(a, slow=True, quiet=None):\n    if {test}:\n        import up.a as m\n        m.f = print\n"
+    files = {"own/boot.py": boot, "own/x.py": f"from own.boot import go\ndef main(x):\n    {call}\n"}
+    assert read_one(tmp_path, files).called_from == (("own/x.py:3",) if reaches else ())
+
+
+def test_a_parameter_that_the_function_sets_itself_decides_nothing(tmp_path: Path) -> None:
+    boot = (
+        "def go(slow=True):\n    slow = slow and 0\n    if not slow:\n        import up.a as m\n        m.f = print\n"
+    )
+    files = {"own/boot.py": boot, "own/x.py": "from own.boot import go\ndef main():\n    go()\n"}
+    assert read_one(tmp_path, files).called_from == ("own/x.py:3",)
 
 
 def test_making_an_object_calls_its_init(tmp_path: Path) -> None:

@@ -6,14 +6,15 @@ import ast
 import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
-from functools import cached_property, lru_cache
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from layline.interpreter.callers.names import Names, find_words_below
 from layline.interpreter.callers.receivers import Receiver, find_receivers
 from layline.interpreter.callers.sites import Callers, Site, say_site, show_sites
 from layline.interpreter.callers.tables import find_table, find_table_calls
-from layline.interpreter.callers.uses import read_file
+from layline.interpreter.callers.unknown import count_unknown
+from layline.interpreter.callers.uses import calls_overridden, find_own_method, read_file
 
 if TYPE_CHECKING:
     from layline.interpreter.callers.uses import Body, File, Use
@@ -25,8 +26,6 @@ _MAKERS = frozenset(["__init__", "__new__", "__post_init__", "__enter__", "__exi
 _CALL = "__call__"
 _ENTERS = frozenset(["__enter__", "__exit__", "__aenter__", "__aexit__"])
 _REGISTERS = re.compile(r"regist|hook|subscri|listen|callback|receiver|handler|command|event", re.IGNORECASE)
-_NOT_CODE = re.compile(rb"(\"\"\"|''')(?:\\.|[^\\])*?\1|\"(?:\\.|[^\"\\\n])*\"|'(?:\\.|[^'\\\n])*'|#[^\n]*", re.DOTALL)
-_IMPORTED = re.compile(rb"^[ \t]*import[ \t]+(?:[\w.]+[ \t]+as[ \t]+)?(\w+)", re.MULTILINE)
 _PLAIN = frozenset(["abc", "typing", "enum"])
 """Where bases come from that call no methods of ours."""
 _COMMON = frozenset(name for kind in (str, dict, list, set, bytes, int) for name in dir(kind))
@@ -216,7 +215,7 @@ class Search:
                 continue
             text = self._texts[path]
             if not only and not any(name in text for name in related):
-                unknown += _count_unknown(text, method)
+                unknown += count_unknown(text, method)
                 continue
             file = self._names.read_path(path)
             for use in file.uses.get(method, ()) if file is not None else ():
@@ -239,23 +238,35 @@ class Search:
         receivers = list(find_receivers(use.node.value, use.place, file, self._names))
         if not receivers:
             return None
+        around = find_own_method(use.place)
         return any(
-            isinstance(item, Receiver) and self._dispatches(item, owner, method, of or owner) for item in receivers
+            isinstance(item, Receiver) and self._dispatches(item, owner, method, of or owner, around)
+            for item in receivers
         )
 
-    def _dispatches(self, receiver: Receiver, owner: str, method: str, of: str) -> bool:
-        """Some class that has both finds `owner`'s method when it looks from where the receiver stands."""
+    def _dispatches(self, receiver: Receiver, owner: str, method: str, of: str, around: str = "") -> bool:
+        """Some class that has both finds `owner`'s method when it looks from where the receiver stands: for the method
+        `around` the call, no class below has one of its own that leaves it out.
+        """
         names = self._names
         if receiver.how == "exact":
             return of in names.order(receiver.of) and names.look_up(names.order(receiver.of), method) == owner
         for candidate in names.below(of):
             order = names.order(candidate)
-            if receiver.of not in order:
+            if receiver.of not in order or (
+                around and receiver.how in {"self", "super"} and self._is_left_out(order, receiver.of, around)
+            ):
                 continue
             start = order.index(receiver.of) + 1 if receiver.how == "super" else 0
             if names.look_up(order[start:], method) == owner:
                 return True
         return False
+
+    def _is_left_out(self, order: tuple[str, ...], home: str, method: str) -> bool:
+        """A class that is looked up before `home` has the method, too, and none of those calls what it overrides."""
+        before = order[: order.index(home)]
+        own = any(self._names.defines(name, method) for name in before)
+        return own and not any(calls_overridden(self._names.find_place(name), method) for name in before)
 
     def _is_only_family(self, owner: str, method: str) -> bool:
         """No class or module of the downstream but this one, those above and those below defines the name."""
@@ -365,23 +376,6 @@ def _call_elsewhere(site: Site) -> Site:
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Call) and node.func.func is made:
             return site  # `Redirection()(x)`
     return replace(site, remark="; ".join(filter(None, (site.remark, "made here, called elsewhere"))))
-
-
-def _count_unknown(text: bytes, method: str) -> int:
-    """Calls in a file that knows none of the classes: all but those on `self`, which are the file's own, and
-    imports.
-    """
-    code, imported = _read_bare(text)
-    receivers = re.findall(rb"(\w*|super\(\))[ \t]*\.[ \t]*" + re.escape(method.encode()) + rb"[ \t]*\(", code)
-    known = {b"self", b"cls", b"super()", *imported}
-    return sum(1 for name in receivers if name not in known)
-
-
-@lru_cache(maxsize=4096)
-def _read_bare(text: bytes) -> tuple[bytes, frozenset[bytes]]:
-    """A file without strings and comments, and the names it imports: asked for once a method, read once."""
-    code = _NOT_CODE.sub(b"", text)
-    return code, frozenset(_IMPORTED.findall(code))
 
 
 __all__ = ["Callers", "Search"]

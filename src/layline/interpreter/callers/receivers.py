@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from layline.interpreter.callers.uses import dotted_of
+from layline.interpreter.callers.uses import dotted_of, find_distant, item_of
 from layline.source.parsing import PARSING
 
 if TYPE_CHECKING:
@@ -49,8 +49,12 @@ def _find(node: ast.expr, place: Body, file: File, names: Names, depth: int) -> 
             yield Receiver(method[0].name, "self")
         case ast.Call(func=ast.Name(id="super"), args=arguments):
             yield from _find_super(arguments, place, file, names)
+        case ast.Call(func=callee) if (distant := find_distant(callee)) is not None:
+            yield from _find_actors(distant, place, file, names, depth)
         case ast.Call(func=callee):
             yield from _find_made(callee, place, file, names)
+        case ast.Subscript(value=ast.Attribute(value=ast.Name(id=name), attr=held)) if method and name == method[1]:
+            yield from _find_attribute(method[0].name, item_of(held), names, depth)
         case ast.Constant() | ast.JoinedStr() | ast.List() | ast.Dict() | ast.Tuple() | ast.Set():
             yield Foreign()
         case ast.Await(value=inner):
@@ -67,6 +71,32 @@ def _find_super(arguments: list[ast.expr], place: Body, file: File, names: Names
     method = place.find_method()
     if method is not None:
         yield Receiver(method[0].name, "super")
+
+
+def _find_actors(node: ast.expr, place: Body, file: File, names: Names, depth: int) -> Iterator[Receiver | Foreign]:
+    """`Class.remote()`, and `made.remote()` where `made = library.remote(Class)`."""
+    yield from (found for found in _find_made(node, place, file, names) if isinstance(found, Receiver))
+    method = place.find_method()
+    match node:
+        case ast.Name(id=name):
+            values = [(value, place, file) for around in place.around() for value in around.binds.get(name, ())]
+            values += [(value, place, file) for value in file.values.get(name, ())]
+        case ast.Attribute(value=ast.Name(id=name), attr=held) if method is not None and name == method[1]:
+            values = list(_find_kept(method[0].name, held, names))
+        case _:
+            return
+    for value, where, home in values:
+        match value:
+            case ast.Call(func=ast.Attribute(attr="remote"), args=[made]):
+                yield from _find_made(made, where, home, names)
+
+
+def _find_kept(owner: str, name: str, names: Names) -> Iterator[tuple[ast.expr, Body, File]]:
+    """What the methods of a class, or of one it inherits from, put under a name of its objects."""
+    for above in names.order(owner):
+        place, file = names.find_place(above), names.read(_module_of(above, names))
+        if place is not None and file is not None and isinstance(place.node, ast.ClassDef):
+            yield from ((value, where, file) for value, where in _find_assigned(place, name, file))
 
 
 def _find_made(callee: ast.expr, place: Body, file: File, names: Names) -> Iterator[Receiver | Foreign]:
@@ -107,7 +137,7 @@ def _find_named(node: ast.expr, place: Body, file: File, names: Names, depth: in
 def _find_value(value: ast.expr, place: Body, file: File, names: Names, depth: int) -> Iterator[Receiver | Foreign]:
     """A value assigned to a name, or the annotation of one."""
     match value:
-        case ast.Call():
+        case ast.Call() | ast.Subscript(value=ast.Attribute()):
             yield from _find(value, place, file, names, depth + 1)
         case _:
             yield from _find_annotated(value, place, file, names)
@@ -137,16 +167,11 @@ def _find_annotated(node: ast.expr, place: Body, file: File, names: Names) -> It
 
 def _find_attribute(owner: str, name: str, names: Names, depth: int) -> Iterator[Receiver | Foreign]:
     """`self.name`: what the methods of the class, or of one it inherits from, put there."""
-    for above in names.order(owner):
-        place = names.find_place(above)
-        file = names.read(_module_of(above, names))
-        if place is None or file is None or not isinstance(place.node, ast.ClassDef):
-            continue
-        for value, where in _find_assigned(place, name, file):
-            yield from _find_value(value, where, file, names, depth + 1)
-            if isinstance(value, ast.Name):
-                for source in where.binds.get(value.id, ()):
-                    yield from _find_value(source, where, file, names, depth + 1)
+    for value, where, file in _find_kept(owner, name, names):
+        yield from _find_value(value, where, file, names, depth + 1)
+        if isinstance(value, ast.Name):
+            for source in where.binds.get(value.id, ()):
+                yield from _find_value(source, where, file, names, depth + 1)
 
 
 def _find_assigned(owner: Body, name: str, file: File) -> Iterator[tuple[ast.expr, Body]]:

@@ -35,7 +35,7 @@ def find_table(use: Use, file: File) -> str | None:
     return None
 
 
-def find_table_calls(table: Use, file: File) -> Iterator[tuple[ast.AST, bool]]:
+def find_table_calls(table: Use, file: File) -> Iterator[tuple[ast.expr, bool]]:
     """Where a use of a table calls what it holds; where that cannot be seen, the use itself, which hands it on."""
     place = table.place.node
     body = file.module.body if place is None else find_body(place)
@@ -46,7 +46,12 @@ def find_table_calls(table: Use, file: File) -> Iterator[tuple[ast.AST, bool]]:
         if found is None:
             return
         names, where = found
-        calls = [node for item in where or body for node in walk(item) if _calls(node, names, table.node)]
+        calls = [
+            node
+            for item in where or body
+            for node in walk(item)
+            if isinstance(node, ast.Call) and _calls(node, names, table.node)
+        ]
         yield from ((call, True) for call in calls)
         if not calls:
             yield table.node, False
@@ -79,7 +84,7 @@ def _find_flow(statement: ast.stmt, table: ast.expr) -> tuple[set[str], list[ast
     return flow
 
 
-def _calls(node: ast.AST, names: set[str], table: ast.expr) -> bool:
+def _calls(node: ast.Call, names: set[str], table: ast.expr) -> bool:
     match node:
         case ast.Call(func=ast.Name(id=name)) if name in names:
             return True

@@ -135,6 +135,9 @@ class _Walk:
                 self._add(arguments[:1], place)  # a class that is only asked for is not handed on
             case ast.Call(func=callee, args=arguments, keywords=keywords):
                 self._note_text(node)
+                self._note_item(node, place)
+                if (distant := find_distant(callee)) is not None:
+                    self._add([distant], place, "call")
                 self._add([callee], place, "enter" if role == "enter" else "call")
                 self._add([*arguments, *(keyword.value for keyword in keywords)], place)
             case ast.AnnAssign(target=target, value=value):
@@ -168,6 +171,14 @@ class _Walk:
                 self._found.values.setdefault(name, []).extend(known)
             case ast.Attribute(value=ast.Name(id="self"), attr=name):
                 place.kept.extend((name, value) for value in known)
+
+    def _note_item(self, node: ast.Call, place: Body) -> None:
+        match node:
+            case ast.Call(
+                func=ast.Attribute(value=ast.Attribute(value=ast.Name(id="self"), attr=name), attr="append"),
+                args=[value],
+            ):
+                place.kept.append((item_of(name), value))
 
     def _note_text(self, node: ast.Call) -> None:
         words = tuple(
@@ -232,10 +243,53 @@ def _find_bindings(function: Maker) -> Iterator[tuple[str, list[ast.expr]]]:
                 found.setdefault(name, []).append(value)
             case ast.AnnAssign(target=ast.Name(id=name), annotation=annotation, value=value):
                 found.setdefault(name, []).extend(item for item in (annotation, value) if item is not None)
+            case ast.For(target=ast.Name(id=name), iter=looped) | ast.AsyncFor(target=ast.Name(id=name), iter=looped):
+                found.setdefault(name, []).append(_item(looped))
+            case ast.comprehension(target=ast.Name(id=name), iter=looped):
+                found.setdefault(name, []).append(_item(looped))
             case ast.Name(id=name, ctx=ast.Store()):
                 found.setdefault(name, [])
         waiting.extend(find_children(node))
     yield from ((name, values) for name, values in found.items() if name not in outer)
+
+
+def find_own_method(place: Body) -> str:
+    """The name of the method around a place; empty outside methods."""
+    for around in place.around():
+        if around.outer is not None and isinstance(around.outer.node, ast.ClassDef):
+            return around.name.rpartition(".")[2]
+    return ""
+
+
+def calls_overridden(owner: Body | None, method: str) -> bool:
+    """Whether a class anywhere asks the class above, or another by name, for a method: `super().step()`."""
+    for node in ast.walk(owner.node) if owner is not None and owner.node is not None else ():
+        match node:
+            case ast.Attribute(value=ast.Call(func=ast.Name(id="super")), attr=asked) if asked == method:
+                return True
+            case ast.Attribute(value=ast.Name(id=name), attr=asked) if asked == method and name not in {"self", "cls"}:
+                return True
+    return False
+
+
+def _item(looped: ast.expr) -> ast.Subscript:
+    """One of what is looped over."""
+    return ast.copy_location(ast.Subscript(value=looped, slice=ast.Constant(0), ctx=ast.Load()), looped)
+
+
+def item_of(name: str) -> str:
+    """What a list that an object keeps holds."""
+    return f"{name}[]"
+
+
+def find_distant(callee: ast.expr) -> ast.expr | None:
+    """What `f.remote(…)` and `Class.options(…).remote(…)` call: an actor library runs it in another process."""
+    match callee:
+        case ast.Attribute(value=ast.Call(func=ast.Attribute(value=called, attr="options")), attr="remote"):
+            return called
+        case ast.Attribute(value=ast.Name() | ast.Attribute() as called, attr="remote"):
+            return called
+    return None
 
 
 def _is_static(node: Maker) -> bool:

@@ -35,9 +35,8 @@ class CallerWays:
     _met: set[str] = field(default_factory=set)
     """Functions that a way came back to: what was found there holds for that way alone."""
 
-    def find(self, within: str) -> Condition:
-        """What must hold for a function to be called; nothing where some calls cannot be seen."""
-        callers = self.known[within]
+    def find(self, within: str, callers: Callers) -> Condition:
+        """What must hold for a function to be called by these; nothing where some calls cannot be seen."""
         sites = find_leading(callers.sites)
         is_only = len(sites) == 1 == len(callers.sites) and sites[0].use is not None and sites[0].use.is_call
         if not callers.is_function or callers.unknown or (_may_be_called_elsewhere(callers) and not is_only):

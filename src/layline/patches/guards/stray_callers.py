@@ -12,6 +12,7 @@ from layline.core.patch import Effect, Moment, Unregistered
 from layline.interpreter.line_tests import find_body, find_chain
 from layline.interpreter.line_words import read_caller_tests
 from layline.patches.guards.caller_ways import CallerWays
+from layline.patches.guards.reaching import keep_reaching
 
 if TYPE_CHECKING:
     from layline.interpreter.callers.sites import Callers, Site
@@ -23,27 +24,33 @@ def find_callers(items: list[Unregistered], known: dict[str, Callers], modules: 
 
     `known` tells the callers of those functions, and of the functions around these calls.
     """
-    ways, listed = CallerWays(known, modules), {item.within for item in items}
-    asked = {within: _find_asked(within, known[within], ways) for within in listed}
-    shared = {within: _find_shared(known[within], modules) for within in listed}
-    later = {within for within in listed if (sites := known[within].sites) and all(map(_runs_later, sites))}
-    return [
-        replace(
-            item,
-            effect=_add_condition(
-                _keep_shared(_put_off(item.effect, later=item.within in later), shared[item.within]), asked[item.within]
-            ),
-            called_from=known[item.within].places,
-            unknown_callers=known[item.within].unknown,
-        )
-        for item in items
-    ]
+    ways = CallerWays(known, modules)
+    return [_add_callers(item, keep_reaching(known[item.within], *_find_line(item, modules)), ways) for item in items]
+
+
+def _find_line(item: Unregistered, modules: Modules) -> tuple[ast.AST | None, int]:
+    """The function around the line of an effect."""
+    place = item.effect.location
+    module = modules.find(modules.names_by_path.get(place.path, ""))
+    chain = find_chain(module.body, place.line) if module is not None else []
+    return (chain[-1] if chain else None), place.line
+
+
+def _add_callers(item: Unregistered, callers: Callers, ways: CallerWays) -> Unregistered:
+    later = bool(callers.sites) and all(map(_runs_later, callers.sites))
+    effect = _keep_shared(_put_off(item.effect, later=later), _find_shared(callers, ways.modules))
+    return replace(
+        item,
+        effect=_add_condition(effect, _find_asked(item.within, callers, ways)),
+        called_from=callers.places,
+        unknown_callers=callers.unknown,
+    )
 
 
 def _find_asked(within: str, callers: Callers, ways: CallerWays) -> Condition:
     """What must hold for a function to run, as far as its callers tell."""
     if callers.is_function or len(callers.sites) != 1 or callers.unknown:
-        return ways.find(within)
+        return ways.find(within, callers)
     return _find_import_gate(callers.sites[0], ways.modules)
 
 

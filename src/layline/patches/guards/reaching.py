@@ -1,0 +1,130 @@
+"""Which calls of a function reach a line of it: not those that leave out, or deny, what the line is asked for."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING, TypeAlias
+
+from layline.interpreter.callers.sites import show_sites
+from layline.interpreter.line_tests import LineTest, find_body, find_line_tests
+from layline.source.walking import walk
+
+if TYPE_CHECKING:
+    from layline.interpreter.callers.sites import Callers, Site
+
+Function: TypeAlias = "ast.FunctionDef | ast.AsyncFunctionDef"
+_PLAIN = (ast.Name, ast.Constant, ast.Compare, ast.BoolOp, ast.UnaryOp)
+_BOUND = frozenset({"self", "cls"})
+
+
+def keep_reaching(callers: Callers, function: ast.AST | None, line: int) -> Callers:
+    """The callers without calls whose arguments, or the defaults they leave, lead past the line."""
+    if not isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef) or not callers.sites:
+        return callers
+    asked = list(_find_asked(function, line))
+    kept = tuple(site for site in callers.sites if not asked or _may_reach(site, asked, function))
+    if len(kept) == len(callers.sites):
+        return callers
+    shown = show_sites(kept, callers.unknown, is_function=callers.is_function)
+    return replace(shown, is_method=callers.is_method, is_offered=callers.is_offered)
+
+
+def _find_asked(function: Function, line: int) -> Iterator[LineTest]:
+    """The tests before a line that ask for parameters which keep what they are given, and for nothing else."""
+    parameters = {one.arg for one in (*function.args.posonlyargs, *function.args.args, *function.args.kwonlyargs)}
+    bound = {node.id for node in walk(function) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}
+    for test in find_line_tests(find_body(function), line):
+        nodes = [node for part in _find_parts(test) for node in (walk(part.node) if part.node is not None else [None])]
+        names = {node.id for node in nodes if isinstance(node, ast.Name)}
+        if names and names <= parameters - bound and all(isinstance(node, _PLAIN) for node in nodes):
+            yield test
+
+
+def _find_parts(test: LineTest) -> Iterator[LineTest]:
+    if not test.operator:
+        yield test
+    for part in test.parts:
+        yield from _find_parts(part)
+
+
+def _may_reach(site: Site, asked: list[LineTest], function: Function) -> bool:
+    call = _find_call(site)
+    if call is None:
+        return True
+    values = {**dict(_find_defaults(function)), **dict(_find_given(call, function))}
+    return all(_holds(test, values) is not False for test in asked)
+
+
+def _find_call(site: Site) -> ast.Call | None:
+    """The call whose callee a use is; None where there is none, or it hands on more than it shows."""
+    use = site.use
+    if use is None or not use.is_call or site.table or use.place.node is None:
+        return None
+    for node in walk(use.place.node):
+        if isinstance(node, ast.Call) and node.func is use.node:
+            is_open = any(isinstance(one, ast.Starred) for one in node.args) or any(
+                not one.arg for one in node.keywords
+            )
+            return None if is_open else node
+    return None
+
+
+def _find_defaults(function: Function) -> Iterator[tuple[str, ast.expr | None]]:
+    given = function.args
+    listed = [*given.posonlyargs, *given.args]
+    for parameter, value in zip(listed[::-1], given.defaults[::-1], strict=False):
+        yield parameter.arg, value
+    for parameter, default in zip(given.kwonlyargs, given.kw_defaults, strict=True):
+        yield parameter.arg, default
+
+
+def _find_given(call: ast.Call, function: Function) -> Iterator[tuple[str, ast.expr]]:
+    listed = [one.arg for one in (*function.args.posonlyargs, *function.args.args)]
+    if listed and listed[0] in _BOUND and not _names_class(call.func):
+        listed = listed[1:]
+    yield from zip(listed, call.args, strict=False)
+    yield from ((one.arg, one.value) for one in call.keywords if one.arg)
+
+
+def _names_class(callee: ast.expr) -> bool:
+    """`Class.method(it)`, where the object is handed over."""
+    match callee:
+        case ast.Attribute(value=ast.Name(id=name)):
+            return name[:1].isupper()
+    return False
+
+
+def _holds(test: LineTest, values: Mapping[str, ast.expr | None]) -> bool | None:
+    """None where the code decides."""
+    if test.operator:
+        parts = [_holds(part, values) for part in test.parts]
+        decides = test.operator == "or"
+        if decides in parts:
+            return decides
+        return None if None in parts else not decides
+    found = _decide(test.node, values) if test.node is not None else None
+    return found if found is None or test.holds else not found
+
+
+def _decide(node: ast.expr, values: Mapping[str, ast.expr | None]) -> bool | None:
+    match node:
+        case ast.Name() | ast.Constant():
+            found = _constant(node, values)
+            return bool(found.value) if found is not None else None
+        case ast.Compare(left=left, ops=[operator], comparators=[right]):
+            one, two = _constant(left, values), _constant(right, values)
+            if one is None or two is None:
+                return None
+            match operator:
+                case ast.Is() | ast.Eq():
+                    return bool(one.value == two.value)
+                case ast.IsNot() | ast.NotEq():
+                    return bool(one.value != two.value)
+    return None
+
+
+def _constant(node: ast.expr, values: Mapping[str, ast.expr | None]) -> ast.Constant | None:
+    known = values.get(node.id) if isinstance(node, ast.Name) else node
+    return known if isinstance(known, ast.Constant) else None
