@@ -312,7 +312,7 @@ def _literal(found: Any) -> str:
     if not isinstance(found, Mapping) or found.get("agrees") is not False:
         return ""
     says = "accepts" if found.get("accepts") else "rejects"
-    return f"The literal rule {says}: {_text(found.get('reason'))} {_text(found.get('explanation'))}".strip()
+    return f"AMD's rule {says}: {_text(found.get('reason'))} {_text(found.get('explanation'))}".strip()
 
 
 def _percents(found: Any) -> tuple[float, float, float] | None:

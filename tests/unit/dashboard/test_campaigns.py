@@ -40,7 +40,7 @@ def test_rounds_show_gain_verdict_and_disagreement() -> None:
     view = view_campaign(CAMPAIGN)
     assert [item.tone for item in view.rounds] == ["none", "good", "bad", "none", "plan"]
     assert view.rounds[1].gain_words == "+5.0% (+4.0% to +6.0%)"
-    assert view.rounds[1].literal == "The literal rule accepts: geomean rose Noise."
+    assert view.rounds[1].literal == "AMD's rule accepts: geomean rose Noise."
     assert view.headline == "Faster than the baseline: +8.1% (+7.1% to +9.1%)."
     assert view.shapes == ("small", "large")
     for drawn in (draw_gains(view), draw_shapes(view)):

@@ -97,7 +97,7 @@ def _head_to_head(state: State) -> Iterator[Block]:
         )
         for gain in verdict.shapes
     )
-    columns = ("shape", "baseline ms", "best ms", "gain", "simultaneous bounds")
+    columns = ("shape", "baseline ms", "best ms", "gain", "bounds, for all shapes at once")
     yield Table(columns=columns, rows=rows, numeric=frozenset({1, 2, 3}))
     yield Paragraph(
         f"Gates in that run: {'all passed' if not run.measurement.failed_gates else 'some failed, see above'}."

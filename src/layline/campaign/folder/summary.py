@@ -153,7 +153,7 @@ def _judgement(verdict: Verdict) -> list[str]:
     lines = [f"- Verdict: {verdict.outcome}: {one_line(verdict.reason)}"]
     if literal is not None:
         lines.append(
-            f"- The specification's literal rule on the same figures: {'accept' if literal.accepts else 'reject'}: "
+            f"- AMD's rule on the same figures {'accepts' if literal.accepts else 'refuses'}: "
             f"{one_line(literal.reason)}"
         )
         if not literal.agrees:

@@ -16,7 +16,10 @@ if TYPE_CHECKING:
     from layline.campaign.ledger.state import Round, State
 
 ESCALATION = (
-    ("diagnosis", "say why the change did not help: was it on the hot path, is the bottleneck where you assumed it?"),
+    (
+        "diagnosis",
+        "say why the change did not help, or did not show: whether it is on the hot path, and the bottleneck where you assumed it",
+    ),
     ("profile", "profile again in full and classify the bottleneck anew"),
     ("inspection", "read the generated machine code and compare it with a reference"),
     ("comparison", "compare with the best known kernel and consider a fundamentally different approach"),

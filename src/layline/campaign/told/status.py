@@ -10,6 +10,7 @@ from layline.campaign.ledger.rules import find_duties, read_score
 from layline.campaign.ledger.slower_best import find_slower_best
 from layline.campaign.ledger.state import Phase, Settled
 from layline.campaign.values.judge import describe_resolution
+from layline.campaign.values.measurement import Outcome
 from layline.core.evidence import Alert, Severity
 from layline.core.report import Answer, Bullets, Paragraph, Report, Section, Table
 
@@ -50,10 +51,11 @@ def _verdict_lines(state: State, item: Round) -> list[str]:
         return [*lines, *([resolution] if resolution else [])]
     if item.verdict is None:
         return lines
-    lines.append(f"{item.verdict.outcome}: {item.verdict.reason}")
+    then = ", so it was rolled back" if item.verdict.outcome is Outcome.INCONCLUSIVE else ""
+    lines.append(f"{item.verdict.outcome}{then}: {item.verdict.reason}")
     literal = item.verdict.amd_literal
     if literal is not None:
-        lines.append(f"The specification's literal rule: {'accept' if literal.accepts else 'reject'}: {literal.reason}")
+        lines.append(f"AMD's rule on the same figures {'accepts' if literal.accepts else 'refuses'}: {literal.reason}")
         if not literal.agrees:
             lines.append(f"Why they differ: {literal.explanation}")
     lines += item.verdict.notes
@@ -75,7 +77,7 @@ def _shape_table(verdict: Verdict) -> Table:
         )
         for gain in verdict.shapes
     )
-    columns = ("shape", "best ms", "candidate ms", "gain", "simultaneous bounds")
+    columns = ("shape", "best ms", "candidate ms", "gain", "bounds, for all shapes at once")
     return Table(columns=columns, rows=rows, numeric=frozenset({1, 2, 3}))
 
 

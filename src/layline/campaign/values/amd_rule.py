@@ -45,20 +45,20 @@ def _apply(mean: float, deviation: float, worst: ShapeGain | None, repeats: int)
         )
     return (
         False,
-        f"{mean:+.1%} is near noise, and mean > 1 % with deviation < half of it fails (deviation {deviation:.1%}).",
+        f"{mean:+.1%} is near noise; then the mean must exceed 1 %, and twice its deviation ({deviation:.1%}).",
     )
 
 
 def _explain(ours: Outcome, mean: float, plan: Plan) -> str:
     if ours is Outcome.INCONCLUSIVE:
         return (
-            f"The literal rule looks at the point estimate {mean:+.1%} alone; ours also asks whether the lower "
+            f"It looks at the point estimate {mean:+.1%} alone; ours also asks whether the lower "
             "bound over process "
             f"pairs exceeds {plan.min_effect:.0%} at this campaign's error budget, and it does not."
         )
     if ours is Outcome.ROLLBACK:
         return (
-            "The literal rule looks at point estimates of the aggregate alone; ours also holds them against "
+            "It looks at point estimates of the aggregate alone; ours also holds them against "
             "bounds, the other clock and medians."
         )
-    return "Ours accepts what the literal rule refuses; this must not happen, report it."
+    return "Ours accepts what it refuses; this must not happen, report it."

@@ -97,7 +97,7 @@ def look(measurement: Measurement, *, is_last: bool = False) -> Verdict | None:
     literal = judge_literally(ratios.whole, shapes, plan, outcome)
     if outcome.is_accepted and not literal.accepts:
         outcome = Outcome.INCONCLUSIVE
-        reason = f"{reason} But the literal rule refuses, and ours is never laxer: {literal.reason}"
+        reason = f"{reason} But AMD's rule refuses, and ours is never laxer: {literal.reason}"
         literal = judge_literally(ratios.whole, shapes, plan, outcome)
     return Verdict(outcome=outcome, reason=reason, interval=interval, shapes=shapes, amd_literal=literal, notes=notes)
 
@@ -129,7 +129,7 @@ def _decide(
     if interval.lower > plan.min_effect and not unresolved:
         return _accept(interval, shapes, plan)
     if _is_hopeless(plan, ratios):
-        return _give_up(plan, ratios, interval)
+        return _give_up(plan, ratios, interval, ", and more pairs would hardly tell")
     return None
 
 
@@ -169,13 +169,13 @@ def _accept(interval: Interval, shapes: tuple[ShapeGain, ...], plan: Plan) -> tu
     return Outcome.ACCEPT_TRADEOFF, f"Faster by {gain}; slower on {listed}."
 
 
-def _give_up(plan: Plan, ratios: Ratios, interval: Interval) -> tuple[Outcome, str]:
+def _give_up(plan: Plan, ratios: Ratios, interval: Interval, more: str = "") -> tuple[Outcome, str]:
     _mean, _lower, upper = bound_mean(ratios.whole, GIVE_UP_ALPHA)
     figure = f"The gain is {interval.estimate:+.1%} over {interval.pairs} process pairs"
     if math.expm1(upper) <= plan.min_effect:
         below = f"with {1 - GIVE_UP_ALPHA:.0%} confidence at most {math.expm1(upper):+.1%}"
         return Outcome.ROLLBACK, f"{figure}, {below}: less than the {plan.min_effect:.0%} worth having."
-    return Outcome.INCONCLUSIVE, f"{figure} ({say(interval)}): it may or may not exceed {plan.min_effect:.0%}."
+    return Outcome.INCONCLUSIVE, f"{figure} ({say(interval)}): it may or may not exceed {plan.min_effect:.0%}{more}."
 
 
 def _hold_against_other_clocks(
@@ -186,11 +186,11 @@ def _hold_against_other_clocks(
     other = "wall" if plan.clock == "cpu" else "cpu"
     called = "device" if measurement.environment.accelerator and other == "cpu" else other
     beside = gain_interval(pair_ratios(measurement, other).whole, CONTRADICTION_ALPHA)
-    name, estimate = ("low quantiles", _low) if measurement.ratios else ("medians", _median)
+    name, estimate = ("each kernel's quickest tenth", _low) if measurement.ratios else ("medians", _median)
     differently = gain_interval(read_ratios(measurement, plan.clock, estimate).whole, 0.01)
     notes = (
-        _tell_other_clock(called, beside),
-        f"By the {name} of both kernels the gain is {differently.estimate:+.1%} ({say(differently)}).",
+        _tell_other_clock(called, beside, outcome),
+        f"Judged by {name} the gain is {differently.estimate:+.1%} ({say(differently)}).",
     )
     if outcome.is_accepted and plan.clock == "cpu" and beside.upper < 0:
         return Outcome.ROLLBACK, f"Less CPU time but more waiting: {notes[0]}", notes
@@ -205,9 +205,10 @@ def _hold_against_other_clocks(
     return outcome, reason, notes[1:] if says_nothing else notes
 
 
-def _tell_other_clock(called: str, beside: Interval) -> str:
+def _tell_other_clock(called: str, beside: Interval, outcome: Outcome) -> str:
     if called == "wall":
-        return f"The wall clock, which includes other work on this machine, reads {say(beside)}; only a loss there could withdraw this."
+        use = "a loss there would take the gain back" if outcome.is_accepted else "it decides nothing here"
+        return f"By the wall clock, which includes other work on this machine, it is {say(beside)}: {use}."
     return f"By the {called} clock the gain is {beside.estimate:+.1%} ({say(beside)})."
 
 
@@ -216,7 +217,7 @@ def _note_first_call(measurement: Measurement, shapes: tuple[ShapeGain, ...]) ->
     if not measurement.first_call_ms:
         return
     saved = math.fsum(row.best_ms - row.candidate_ms for row in shapes) / len(shapes)
-    earned = f", earned back after {math.ceil(measurement.first_call_ms / saved)} calls" if saved > 0 else ""
+    earned = f"; {math.ceil(measurement.first_call_ms / saved)} calls make up for it" if saved > 0 else ""
     yield f"The first call of a process took {measurement.first_call_ms:.1f} ms with loading{earned}."
 
 
@@ -364,9 +365,9 @@ def describe_resolution(measurement: Measurement) -> str:
     plan = measurement.plan
     found = find_smallest_gain(spread, plan.looks[-1], _share(plan, plan.looks[-1]), plan.min_effect)
     return (
-        f"Smallest gain this machine can show now: about {found:+.1%} (found in 95 of 100 rounds of {plan.looks[-1]} process "
-        f"pairs). The kernel beside itself, its code at another place in each process, differs by {spread:.1%} from pair to pair "
-        f"({measurement.pairs} pairs)."
+        f"Smallest gain this machine can show now: about {found:+.1%}. Of 100 rounds that bring so much 95 find it, with up to "
+        f"{plan.looks[-1]} process pairs each. Held against itself, with its code at another place in each process, the kernel "
+        f"differs by {spread:.1%} from pair to pair ({measurement.pairs} pairs)."
     )
 
 
