@@ -149,7 +149,7 @@ class Reason(Enum):
         "{name} is a dataclass: {other}, set after the class is made, is no field of it (not in __init__, fields(), "
         "replace(), ==)"
     )
-    HELD = "these modules imported it before and keep the original: {names}"
+    HELD = "these modules take it by `from … import` and may keep the original: {names}"
     BODY_USES = "its body uses {names:4+} now"
     BODY_DROPS = "its body no longer uses {names:4+}"
     BODY_LINE = "1 line of its body changed"
@@ -196,7 +196,7 @@ class Reason(Enum):
     # when it applies
     ONLY_WITHOUT = "it stands in for {name} where that cannot be imported"
     GUARD_UNDECIDED = "undecided whether {name} can still be true: {parts:;}"
-    GUARD_NEVER = "{name} cannot be true even at the pin: {parts:;}"
+    GUARD_NEVER = "{name} is false at the pin already: {parts:;}"
     GUARD_FOLLOWS = "{name} is false at the tip until it follows the move to {other}"
     GUARD_OVER = "{name} can no longer be true: {parts:;}; the patch can go"
     GUARD_OVER_UNLESS = (

@@ -10,7 +10,7 @@ from layline.core.finding import Finding
 from layline.core.patch import Effect, Style
 from layline.core.why import Reason, Why
 from layline.coupling.drift_model import Drift
-from layline.patches.drift.lines import Places, group_causes, say_broken, say_others, say_row
+from layline.patches.drift.lines import Places, group_causes, say_broken, say_others, say_retired, say_row
 from layline.patches.show import say_need
 
 BROKEN = [
@@ -133,3 +133,24 @@ def test_the_first_line_names_what_breaks(reason: Reason, said: str) -> None:
         findings=(changed, Finding(severity=Severity.BREAKS, why=Why(reason))),
     )
     assert say_row(row) == said
+
+
+def test_what_pin_and_tip_do_not_need_is_told_once_for_each_place() -> None:
+    own = Finding(kind=DriftKind.UNCHANGED, severity=Severity.OK, why=Why(Reason.EQUAL_NOW), retires=True)
+    rows = [
+        Drift(
+            patch="paint",
+            active=True,
+            target=f"{TARGET}{number}",
+            style=Style.BINDING_REPLACEMENT,
+            location=Location("harbor/hull.py", line),
+            findings=(own,),
+        )
+        for number, line in enumerate((3, 3, 3, 9))
+    ]
+    told = list(say_retired(rows))
+    assert [line.split(": ")[0] for line in told[:-1]] == ["harbor/hull.py:3", "harbor/hull.py:9"]
+    assert told[0].endswith("(and so for 2 more here)")
+    assert not told[1].endswith("here)")
+    assert "unless you support other versions" in told[-1]
+    assert list(say_retired([])) == []

@@ -265,13 +265,24 @@ def _group_risks(rows: Iterable[Drift]) -> Iterator[Group]:
 
 def _holders(row: Drift) -> Iterator[str]:
     if row.holders:
-        yield f"these modules imported it before and keep the original: {listed(row.holders, most=_HOLDERS)}"
+        yield f"these modules take it by `from … import` and may keep the original: {listed(row.holders, most=_HOLDERS)}"
+
+
+def say_retired(rows: Iterable[Drift]) -> Iterator[str]:
+    """What pin and tip no longer need, once for each place: only who uses them knows which versions come beside these."""
+    places: dict[tuple[Location, str], list[str]] = {}
+    for row in rows:
+        if row.retire:
+            places.setdefault((row.location, row.patch), []).append(str(row.retire))
+    for (location, patch), reasons in places.items():
+        more = f" (and so for {len(reasons) - 1} more here)" if len(reasons) > 1 else ""
+        yield f"{location}: not needed at pin and tip: {patch}: {reasons[0]}{more}"
+    if places:
+        yield "What is not needed at pin and tip can be deleted, unless you support other versions, too."
 
 
 def _close(drift: DriftReport, *, listed: bool) -> Iterator[str]:
-    for row in drift.rows:
-        if row.retire:
-            yield f"{row.location}: can be deleted: {row.patch}: {row.retire}"
+    yield from say_retired(drift.rows)
     for row, item in drift.accepted:
         what = f"{row.target or row.patch} ({row.kind.value})"
         yield f"{row.location}: accepted until {item.until}: {what}: {item.reason}"

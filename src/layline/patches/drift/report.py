@@ -127,7 +127,9 @@ def _sections(drift: DriftReport) -> Iterator[Section]:
         yield Section(title=f"Dead today ({len(dead)})", blocks=(intro, _table(dead, drift)))
     retire = [row for row in drift.rows if row.retire]
     if retire:
-        yield Section(title=f"Can go ({len(retire)})", blocks=(Bullets(tuple(_retired(row) for row in retire)),))
+        only = Paragraph("These can be deleted, unless you support other versions, too.")
+        names = Bullets(tuple(_retired(row) for row in retire))
+        yield Section(title=f"Not needed at pin and tip ({len(retire)})", blocks=(only, names))
     at_risk = [row for row in drift.rows if row.holders or row.risks]
     if at_risk:
         yield Section(title=f"May not take effect ({len(at_risk)})", blocks=(Paragraph(_RISK), _risk_table(at_risk)))
@@ -233,7 +235,7 @@ def _risk_table(rows: list[Drift]) -> Table:
 def _risk(row: Drift) -> str:
     more = f" and {len(row.holders) - 8} more" if len(row.holders) > 8 else ""
     held = (
-        (f"these modules imported it before and keep the original: {', '.join(row.holders[:8])}{more}",)
+        (f"these modules take it by `from … import` and may keep the original: {', '.join(row.holders[:8])}{more}",)
         if row.holders
         else ()
     )
