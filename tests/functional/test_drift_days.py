@@ -7,18 +7,24 @@ row found anew beside it (`LAYLINE_CHECK`); then the edit is taken back, which i
 from __future__ import annotations
 
 import gc
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from histories import History
+from layline.coupling.drift import judge_subjects
+from layline.coupling.drift_model import Sides
+from layline.coupling.subjects import Judged, Subject
+from layline.patches.drift import read
 from layline.patches.drift.ask import DriftOptions, find_drift
 from layline.patches.drift.kept import KEPT, KeptDrift
 from layline.workspace.open import open_workspace
 
 LOOP = "    total = 0\n    for step in range(x):\n        total += step * x\n    return total\n"
+BASE_CLASS = "    def sail(self, wind):\n        self.rig = wind\n        return wind\n"
+ALIAS = "from keel.run import walk as stroll\n\n\ndef near():\n    return stroll(1)\n\n\ndef wide():\n    return 1\n"
 PIN: dict[str, str | None] = {
     "pyproject.toml": '[project]\nname = "keel"\nversion = "1.4.0"\n',
     "keel/__init__.py": "",
@@ -28,11 +34,12 @@ PIN: dict[str, str | None] = {
     "keel/deck.py": "from keel.cabin import *\n",
     "keel/cabin.py": "from keel.berth import *\n\n\ndef bunk():\n    return 1\n",
     "keel/berth.py": "def lamp():\n    return 1\n",
-    "keel/base.py": "class Base:\n    def sail(self, wind):\n        self.rig = wind\n        return wind\n",
+    "keel/base.py": f"class Base:\n{BASE_CLASS}",
     "keel/boat.py": "from keel.base import Base\n\n\nclass Boat(Base):\n    pass\n",
     "keel/use.py": "from keel.run import walk\n\n\ndef go():\n    return walk(1)\n",
     "keel/args.py": "def add(parser):\n    parser.add_argument('--kept')\n",
     "keel/idle.py": "def idle():\n    return 1\n",
+    "keel/alias.py": ALIAS,
 }
 BASE: dict[str, str | None] = {"keel/run.py": f"def run(x):\n{LOOP}\n\ndef walk(x, pace=1, gait=None):\n    return x\n"}
 """What upstream has at every tip, before the edit of a case."""
@@ -60,7 +67,23 @@ CASES: dict[str, dict[str, str | None]] = {
     "a config key comes": {"keel/idle.py": "def idle(args):\n    return args.unheard\n"},
     "another version": {"pyproject.toml": '[project]\nname = "keel"\nversion = "2.0.0"\n'},
     "no longer Python": {"keel/run.py": "def run(:\n"},
+    "a neighbour changes and moves the rest": {"keel/run.py": f"def new():\n    return 1\n\n\n{BASE['keel/run.py']}".replace("step * x", "x")},
+    "a name is bound once more": {"keel/run.py": f"{BASE['keel/run.py']}\n\ndef walk(x, pace, gait):\n    return gait\n"},
+    "an import takes the place of a name": {"keel/run.py": f"from keel.idle import idle as walk\n\n\ndef run(x):\n{LOOP}"},
+    "another default": {"keel/run.py": str(BASE["keel/run.py"]).replace("pace=1", "pace=2")},
+    "a module puts another in its place": {"keel/run.py": f"import sys\n\n{BASE['keel/run.py']}\nsys.modules[__name__] = object()\n"},
+    "an alias is called elsewhere in its file": {"keel/alias.py": ALIAS.replace("return 1", "return stroll(1, gait=2)")},
+    "an inner import is called": {"keel/alias.py": f"{ALIAS}\n\ndef far():\n    from keel.run import walk\n\n    return walk(1, gait=2)\n"},
+    "a class gets a method above": {"keel/base.py": f"class Base:\n    def row(self):\n        return 1\n\n{BASE_CLASS}"},
+    "an attribute moves to another method": {"keel/base.py": f"{BASE_CLASS.replace('self.rig = wind', 'pass')}\n    def row(self):\n        self.rig = 1\n".replace("    def sail", "class Base:\n    def sail", 1)},
+    "names of one import part": {"keel/hull/__init__.py": "from keel.hull.plank import nail\nfrom keel.hull.plank import saw\n", "keel/hull/plank.py": "def nail():\n    return 1\n\n\ndef saw(wood):\n    return wood\n"},
 }  # fmt: skip
+STAYS = {
+    "lines move": "keel.run.run",
+    "another default": "keel.run.run",
+    "a name is bound once more": "keel.run.run",
+}
+"""Targets whose rows are believed although the file that has them is another: nothing that they read of it is."""
 OURS = """\
 import keel.boat
 import keel.deck
@@ -184,6 +207,23 @@ def test_rows_of_an_earlier_tip(name: str, days: Days, monkeypatch: pytest.Monke
     cold, kept = days.ask(tip)
     assert kept == 0
     assert warm == cold
+
+
+@pytest.mark.parametrize("name", STAYS)
+def test_rows_stay_where_their_names_say_the_same(name: str, days: Days, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A file that changes elsewhere, or moves what a row has read, says the same to it."""
+    monkeypatch.setenv("LAYLINE_CACHE", str(days.root / f"stays {name}"))
+    days.ask(days.base)
+    judged: list[str] = []
+
+    def judge(subjects: list[Subject], sides: Sides) -> Iterator[Judged]:
+        judged.extend(str(one.effect.target) for one in subjects if one.effect is not None)
+        return judge_subjects(subjects, sides)
+
+    monkeypatch.setattr(read, "judge_subjects", judge)
+    days.ask(days.edit(CASES[name]))
+    assert judged
+    assert STAYS[name] not in judged
 
 
 def count_gits() -> int:

@@ -10,11 +10,11 @@ from functools import lru_cache
 
 from layline.change.binding import CallSite, read_call
 from layline.core.evidence import Location, Skipped
-from layline.git import Blob
 from layline.source.definitions import ROW_FIRST, ROW_KIND, ROW_LAST, ROW_QUALNAME, DefinitionKind, Module
 from layline.source.excerpts import parse_around
 from layline.source.fingerprint import dotted_text
 from layline.source.instances import Instances
+from layline.source.named import say_name
 from layline.source.resolve import Resolver
 from layline.source.seen import Asked, Read
 from layline.source.shift import SHARED
@@ -75,18 +75,11 @@ def find_call_sites(resolver: Resolver, names: Iterable[str]) -> dict[str, list[
 
 
 def read_modules(resolver: Resolver, words: Iterable[str]) -> Iterator[tuple[str, bytes]]:
-    """Every module with its blob, each repository streamed once; only what holds one of the words may decide."""
+    """Every module with its blob; only what holds one of the words may decide."""
     index = resolver.index
     for word in words:
         index.seen.add(Asked.WORD, word)
-    for number, part in enumerate(index.parts):
-        names: dict[str, list[str]] = defaultdict(list)
-        for entry in index.every.values():
-            if entry.part == number:
-                names[entry.blob].append(entry.name)
-        for blob in part.tree.repository.stream_blobs(names):
-            if isinstance(blob, Blob):
-                yield from ((name, blob.data) for name in names[blob.oid])
+    yield from index.read_all()
 
 
 def _receiver(tree: ast.Module, call: ast.Call, holder: Module | None, offset: int) -> tuple[str | None, bool]:
@@ -95,7 +88,7 @@ def _receiver(tree: ast.Module, call: ast.Call, holder: Module | None, offset: i
     """
     match call.func:
         case ast.Attribute(value=ast.Name(id="self")):
-            return _find_class(holder, call.lineno + offset), False
+            return find_class(holder, call.lineno + offset), False
         case ast.Attribute(value=ast.Name(id=name)):
             found = {one for function in _find_functions(tree, call) for one in _find_kinds(function, name)}
             kinds = {kind for kind, _ in found}
@@ -104,7 +97,7 @@ def _receiver(tree: ast.Module, call: ast.Call, holder: Module | None, offset: i
     return None, False
 
 
-def _find_class(holder: Module | None, line: int) -> str | None:
+def find_class(holder: Module | None, line: int) -> str | None:
     """The innermost class around a line."""
     rows = holder.rows if holder is not None else ()
     around = [one for one in rows if one[ROW_KIND] == _CLASS and one[ROW_FIRST] <= line <= one[ROW_LAST]]
@@ -167,7 +160,7 @@ class _Wanted:
             ):
                 for user in self._find_users(name, symbol):
                     self.in_home[user][last].append(name)
-                    self.reads[name].add((Asked.MODULE, user))
+                    self.reads[name].add((Asked.MENTION, say_name(user, last)))
                 self.reads[name].add(self._count(last))
                 continue
             dunder = last in _MAKERS and symbol.definition is not None
@@ -197,7 +190,8 @@ class _Wanted:
         yield from (name for names in self.in_home.get(module, {}).values() for name in names)
 
     def find(self, module: str, data: bytes) -> Iterator[tuple[str, CallSite]]:
-        path, holder = self._resolver.index.entries[module].path, self._resolver.index.module(module)
+        # the words that lead here are noted, and with them the definitions that are read
+        path, holder = self._resolver.index.entries[module].path, self._resolver.index.peek(module)
         words, own = self._spellings(module), self.in_home.get(module, {})
         spelled = b"|".join(re.escape(word.encode()) for word in (*words, *own))
         # between a name and the bracket that calls it there may be closing brackets, line ends and comments
@@ -230,7 +224,7 @@ class _Wanted:
         """The class of what the methods of a class keep under a name: `self.router.route(…)`."""
         match call.func:
             case ast.Attribute(value=ast.Attribute(value=ast.Name(id="self"), attr=name)):
-                around = _find_class(holder, call.lineno + offset)
+                around = find_class(holder, call.lineno + offset)
                 home = self._resolver.resolve_in(module, around).home if around is not None else None
                 held = self._instances.find(home).get(name) if home is not None else None
                 return held.kind if held is not None else None
@@ -245,16 +239,18 @@ class _Wanted:
         )
 
     def has_alias(self, module: str) -> bool:
-        holder = self._resolver.index.module(module)
+        holder = self._resolver.index.peek(module)
         imports = holder.imports if holder is not None else ()
         return any(item.name in self.by_last and item.alias != item.name for item in imports)
 
     def _spellings(self, module: str) -> dict[str, list[str]]:
         """The last word of a call → the names it may mean; `from m import f as g` makes `g` another word for `f`."""
         words = {last: list(names) for last, names in self.by_last.items()}
-        holder = self._resolver.index.module(module)
+        holder = self._resolver.index.peek(module)
         for item in holder.imports if holder is not None else ():
             if item.name in self.by_last and item.alias != item.name:
+                for name in self.by_last[item.name]:
+                    self.reads[name].add((Asked.MENTION, say_name(module, item.alias)))
                 words[item.alias] = [*words.get(item.alias, ()), *self.by_last[item.name]]
         return words
 
@@ -286,8 +282,8 @@ class _Wanted:
             return symbol.home
         first, _, rest = text.partition(".")
         holder = self._resolver.index.module(module)
-        for item in holder.imports if holder is not None else ():
-            if item.scope and item.alias == first:
+        for item in holder.find_imports(first) if holder is not None else ():
+            if item.scope:
                 base = self._resolver.follow_import(module, item).home
                 return self._resolver.resolve(f"{base}.{rest}" if rest else str(base)).home if base else None
         return None

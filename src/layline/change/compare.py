@@ -114,7 +114,8 @@ class Comparer:
             kind = DriftKind.SIGNATURE_CHANGED if callable_ else DriftKind.BODY_CHANGED
             return replace(start, kind=kind, body_changed=True, why=(Why(Reason.OTHER_KIND, one.kind, two.kind),))
         changes = self._signature_changes(before, after, one, two)
-        body = one.fingerprint != two.fingerprint
+        # a constructor that nobody wrote has the body of its class
+        body = self.tip.index.differs(after.module or "", two, one.fingerprint, implicit=after.is_implicit)
         if one.bases != two.bases:
             start = replace(start, why=(*start.why, Why(Reason.BASES, _listed(one.bases), _listed(two.bases))))
         if changes:

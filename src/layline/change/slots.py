@@ -15,27 +15,26 @@ import builtins
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
+from functools import lru_cache
+from typing import Any
 
 from layline.change.binding import CallShape, CallSite, check_call, read_call
-from layline.change.call_sites import read_modules
+from layline.change.call_sites import find_class
 from layline.core.evidence import Location, Skipped
 from layline.core.ours import is_test_module
-from layline.source.definitions import (
-    ROW_FIRST,
-    ROW_KIND,
-    ROW_LAST,
-    ROW_QUALNAME,
-    DefinitionKind,
-    Module,
-    Parameter,
-)
+from layline.git import Blob
+from layline.source.definitions import Module, Parameter
 from layline.source.excerpts import parse_around
 from layline.source.fingerprint import dotted_text
+from layline.source.index import Index, ModuleEntry
 from layline.source.resolve import Resolver
+from layline.source.seen import Asked
 from layline.source.walking import walk
 
 _BUILDER = "build_"
-_CLASS = tuple(DefinitionKind).index(DefinitionKind.CLASS)
+_SLOTS = "slots"
+_WIDEST = 10_000
+"""Columns of a line."""
 SPECIFIED = "module"
 """The slot of what a spec names that is built as a whole."""
 TELLING = 3
@@ -70,55 +69,100 @@ def find_slot_calls(resolver: Resolver, arguments: frozenset[str]) -> list[CallS
     """
     if not arguments:
         return []
+    index = resolver.index
+    index.seen.extend((Asked.WORD, name) for name in arguments)
+    entries = [one for one in index.every.values() if one.part == 0 and not is_test_module(one.name)]
+    _read_all(index, entries, arguments)
+    sites = (site for entry in entries for site in _find_in(resolver, entry))
+    asked = [site for site in sites if not arguments.isdisjoint(site.shape.keywords)]
+    return sorted(asked, key=lambda site: (site.location.path, site.location.line))
+
+
+def _read_all(index: Index, entries: list[ModuleEntry], arguments: frozenset[str]) -> None:
+    """What was read for more arguments is not read again."""
+    modules, answers = {one.blob: one for one in entries}, index.answers
+    answers.load(modules)
+    kept = {blob: frozenset((answers.get(blob, _SLOTS) or [()])[0]) for blob in modules}
+    missing = [blob for blob in sorted(modules) if not (arguments <= kept[blob] and answers.trusts(blob, _SLOTS))]
+    for found in index.stream_blobs(modules[blob] for blob in missing):
+        if isinstance(found, Blob):
+            holder, known = index.peek(modules[found.oid].name), kept[found.oid]
+            trusted = answers.trusts(found.oid, _SLOTS)
+            held = answers.get(found.oid, _SLOTS)[1] if trusted else []
+            asked = arguments - known if trusted else arguments | known
+            more = _list_calls(found.data, holder, asked, known if trusted else frozenset())
+            answers.put(found.oid, _SLOTS, [sorted(arguments | known), sorted([*held, *more], key=_read_place)])
+
+
+def _read_place(call: list[Any]) -> tuple[int, int, int]:
+    line, column, end = call[:3]
+    return line, column, -end
+
+
+@lru_cache(maxsize=16)
+def _pattern(arguments: frozenset[str]) -> re.Pattern[bytes]:
     words = b"|".join(re.escape(name.encode()) for name in sorted(arguments))
-    pattern = re.compile(rb"\b(?:" + words + rb")\s*=(?!=)")
-    found = [
-        site
-        for module, data in read_modules(resolver, sorted(arguments))
-        if resolver.index.every[module].part == 0 and not is_test_module(module) and pattern.search(data)
-        for site in _find_in(resolver, module, data, pattern)
-        if not arguments.isdisjoint(site.shape.keywords)
-    ]
-    return sorted(found, key=lambda site: (site.location.path, site.location.line))
+    return re.compile(rb"\b(?:" + words + rb")\s*=(?!=)")
 
 
-def _find_in(resolver: Resolver, module: str, data: bytes, pattern: re.Pattern[bytes]) -> Iterator[CallSite]:
-    holder, path = resolver.index.module(module), resolver.index.entries[module].path
-    parts = parse_around(data, holder, pattern) if holder is not None else ()
+def _list_calls(
+    data: bytes, holder: Module | None, arguments: frozenset[str], known: frozenset[str]
+) -> Iterator[list[Any]]:
+    """Calls of a file that may go through a slot, and name one of the arguments and none of those that are known, as
+    `_find_in` reads them.
+    """
+    pattern = _pattern(arguments)
+    parts = parse_around(data, holder, pattern) if holder is not None and pattern.search(data) else ()
     for tree, offset in () if isinstance(parts, Skipped) else parts:
         for node in walk(tree):
-            read = _read_slot(resolver, module, node) if isinstance(node, ast.Call) and node.keywords else None
-            if read is not None and isinstance(node, ast.Call):
-                at = Location(path, node.lineno + offset)
-                alone = dotted_text(node.func) == f"self.{read[0]}"
-                if alone and _is_method(holder, node.lineno + offset, read[0]):
-                    continue
-                yield CallSite(module=module, location=at, shape=read[1], certain=False, slot=read[0], on_self=alone)
+            read = _read_slot(node) if isinstance(node, ast.Call) and node.keywords else None
+            if read is None or not isinstance(node, ast.Call):
+                continue
+            slot, text, shape = read
+            if not arguments.isdisjoint(shape.keywords) and known.isdisjoint(shape.keywords):
+                ends = [node.col_offset, (node.end_lineno or 0) * _WIDEST + (node.end_col_offset or 0)]
+                alone = dotted_text(node.func) == f"self.{slot}"
+                around = find_class(holder, node.lineno + offset) if alone else None
+                told = [shape.positional, list(shape.keywords), shape.has_star, shape.has_double_star]
+                yield [node.lineno + offset, *ends, slot, text, alone, around, *told]
 
 
-def _is_method(holder: Module | None, line: int, name: str) -> bool:
-    """Whether the class around a line defines the name: no field, then."""
-    rows = holder.rows if holder is not None else ()
-    around = [row for row in rows if row[ROW_KIND] == _CLASS and row[ROW_FIRST] <= line <= row[ROW_LAST]]
-    owner = max(around, key=lambda row: row[ROW_FIRST], default=None)
-    return owner is not None and holder is not None and name in holder.members(str(owner[ROW_QUALNAME]))
+def _find_in(resolver: Resolver, entry: ModuleEntry) -> Iterator[CallSite]:
+    index = resolver.index
+    for line, _, _, slot, text, alone, around, positional, keywords, star, double in (
+        index.answers.get(entry.blob, _SLOTS) or [(), ()]
+    )[1]:
+        holder = index.module(entry.name)
+        if holder is None or (text is not None and _can_be_told(resolver, holder, entry.name, text)):
+            continue
+        if around is not None and holder.has(f"{around}.{slot}"):
+            continue  # a method, no field
+        shape = CallShape(positional=positional, keywords=tuple(keywords), has_star=star, has_double_star=double)
+        place = Location(entry.path, line)
+        yield CallSite(module=entry.name, location=place, shape=shape, certain=False, slot=slot, on_self=alone)
 
 
-def _read_slot(resolver: Resolver, module: str, call: ast.Call) -> tuple[str, CallShape] | None:
-    """The slot, and what the call passes to what stands in it; None where it calls something that can be told."""
+def _can_be_told(resolver: Resolver, holder: Module, module: str, text: str) -> bool:
+    """Whether what is called is known to the file."""
+    return bool(holder.find_imports(text)) or resolver.resolve_in(module, text).exists
+
+
+def _read_slot(call: ast.Call) -> tuple[str, str | None, CallShape] | None:
+    """The slot, what is called where that may be something that can be told, and what the call passes to what stands
+    in the slot.
+    """
     match call:
         case ast.Call(
             func=ast.Name(id=name) | ast.Attribute(attr=name), args=[ast.Attribute() | ast.Subscript() | ast.Name(), *_]
         ) if name.startswith(_BUILDER):
             shape, field = read_call(call), call.args[0]
             slot = SPECIFIED if isinstance(field, ast.Name) else getattr(field, "attr", "")
-            return slot, replace(shape, positional=shape.positional - 1)
+            return slot, None, replace(shape, positional=shape.positional - 1)
         case ast.Call(func=ast.Call(args=[ast.Attribute(attr=slot)])):  # `checked(self.mlp)(…)`
-            return slot, read_call(call)
+            return slot, None, read_call(call)
         case ast.Call(func=ast.Attribute() | ast.Name() as func):
             text = dotted_text(func)
-            holder = resolver.index.module(module)
-            inner = any(item.alias == text for item in holder.imports) if holder is not None else False
-            known = text is None or inner or resolver.resolve_in(module, text).exists or hasattr(builtins, text)
-            return None if known else (getattr(func, "attr", ""), read_call(call))
+            return (
+                None if text is None or hasattr(builtins, text) else (getattr(func, "attr", ""), text, read_call(call))
+            )
     return None

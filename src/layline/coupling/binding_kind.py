@@ -12,7 +12,7 @@ from layline.change.compare import Comparison
 from layline.change.signatures import returns_another
 from layline.core.evidence import Skipped
 from layline.core.why import Reason, Why
-from layline.source import Definition, DefinitionKind, Symbol
+from layline.source import Definition, DefinitionKind, Module, Symbol
 from layline.source.excerpts import parse_around
 from layline.source.resolve import Resolver
 from layline.source.walking import find_children, walk
@@ -75,7 +75,13 @@ def _taken(side: Resolver, symbol: Symbol) -> int | None:
         or definition.kind is not DefinitionKind.FUNCTION
     ):
         return None
-    data, holder = side.index.read_blob(symbol.module), side.index.module(symbol.module)
+    data, module = side.index.look(symbol.module, definition.name), symbol.module
+    return side.index.ask(
+        module, f"taken {definition.name}", lambda: _count_taken(data, side.index.peek(module), definition)
+    )
+
+
+def _count_taken(data: bytes, holder: Module | None, definition: Definition) -> int | None:
     word = re.escape(definition.name.encode())
     if holder is None or not re.search(rb"=\s*" + word + rb"\(", data):
         return None
@@ -94,7 +100,10 @@ def _arity(side: Resolver, symbol: Symbol) -> int | None:
         return None
     if symbol.definition.kind is not DefinitionKind.FUNCTION:
         return None
-    node = side.index.read_node(symbol.module, symbol.definition)
+    return side.index.ask_node(symbol.module, symbol.definition, "arity", _find_arity)
+
+
+def _find_arity(node: ast.AST | None) -> int | None:
     found = set(find_arities(node)) if node is not None else set()
     return found.pop() if len(found) == 1 else None
 

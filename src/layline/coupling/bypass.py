@@ -18,7 +18,7 @@ from layline.coupling.drift_model import Sides
 from layline.coupling.question import Question
 from layline.source import Symbol, absolute_name
 from layline.source.resolve import Resolver
-from layline.source.usage import find_calls, mentions, reads_attribute
+from layline.source.usage import find_calls, reads_attribute
 
 _REBINDS = frozenset({Style.BINDING_REPLACEMENT, Style.FUNCTION_WRAPPING})
 
@@ -64,11 +64,17 @@ def _is_read(side: Resolver, method: Symbol) -> bool:
     """
     owner, _, name = (method.home or "").rpartition(".")
     near = {method.module, *(module for module, _ in side.find_importers(owner))}
+    word = name.encode()
     return any(
-        reads_attribute(data, name, of_self=module in near)
+        _reads(side, module, data, name, of_self=module in near)
         for module, data in read_modules(side, [name])
-        if not is_test_module(module)
+        if not is_test_module(module) and word in data
     )
+
+
+def _reads(side: Resolver, module: str, data: bytes, name: str, *, of_self: bool) -> bool:
+    question = f"reads {name} {of_self}"
+    return side.index.ask(module, question, lambda: reads_attribute(data, name, of_self=of_self))
 
 
 def judge_source(question: Question, severity: Severity) -> Iterator[Finding]:
@@ -126,7 +132,7 @@ def _search(spelled: str, sides: Sides, only: frozenset[str]) -> list[str]:
 
 def _is_used(side: Resolver, module: str, name: str) -> bool:
     """True if code of a module, other than its imports, names it."""
-    return module in side.index.entries and mentions(side.index.read_blob(module), name, side.index.module(module))
+    return module in side.index.entries and side.index.uses(module, name)
 
 
 def _find_stars(tip: Resolver, module: str, name: str) -> Iterator[Suggestion]:

@@ -278,9 +278,10 @@ def judge_need(question: Question) -> Iterator[Finding]:
     before, after, ours = question.comparison.before, question.comparison.after, question.ours
     if ours is None or not _has_body(before) or before.definition is None or after.definition is None:
         return
-    if after.is_implicit or after.definition.fingerprint != ours.definition.fingerprint:
+    tip, module = question.sides.tip.index, after.module or ""
+    if after.is_implicit or tip.differs(module, after.definition, ours.definition.fingerprint):
         return
-    already = before.definition.fingerprint == after.definition.fingerprint
+    already = not tip.differs(module, after.definition, before.definition.fingerprint)
     why = Why(Reason.EQUAL_THEN if already else Reason.EQUAL_NOW)
     yield Finding(severity=Severity.OK, why=why, retires=True)
 

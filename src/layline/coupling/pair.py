@@ -27,6 +27,7 @@ from layline.errors import Error
 from layline.history.timeline import read_touched
 from layline.interpreter.modules import find_project_roots
 from layline.source import Index, Part, Tree, open_cache
+from layline.source.answers import Answers
 from layline.source.at_tips import AtTips
 from layline.source.facts import ANALYSER as FACTS
 from layline.source.index import find_entries
@@ -74,6 +75,7 @@ class Pair:
         commits = [[one.tree.commit, one.packages, one.source_roots] for one in (self.part, *self._others)]
         self.memos = open_memos("pair", commits, self.tip)
         self._shifts: dict[tuple[str, str], Shift] = {}
+        self._answers = Answers(open_memos("blobs"))
         self.ask_key: Callable[[str, str], bool] = lambda _key, _told: False
         """Whether a config key is mentioned as it was noted; who notes keys says so."""
         self.owned: frozenset[tuple[Location, str]] = frozenset()
@@ -110,7 +112,9 @@ class Pair:
         if (other, tip) not in self._shifts:
             touched = read_touched(self.upstream, other, tip)
             versions = Versions(self.upstream, (), open_cache())
-            self._shifts[other, tip] = Shift(self.list_modules(other), self.list_modules(tip), touched, versions)
+            now = self.list_modules(tip)
+            now.answers = self._answers
+            self._shifts[other, tip] = Shift(self.list_modules(other), now, touched, versions)
         return self._shifts[other, tip]
 
     def list_modules(self, commit: str) -> Index:
@@ -140,6 +144,7 @@ class Pair:
     def comparer(self) -> KeptComparer:
         then, now = self.indexes
         now.watch()  # what is said is kept with what it read of the tip
+        then.answers = now.answers = self._answers
         versions = Versions(self.upstream, (then, now), open_cache())
         return open_comparer("drift", then, now, (Tracer(self.upstream, self.pin, self.tip, versions),))
 
@@ -229,6 +234,7 @@ class Pair:
         self.memos.save()
         if "comparer" in self.__dict__:
             self.comparer.save()
+        self._answers.save()
 
 
 def _other_parts(workspace: Workspace, backend: str) -> list[Part]:

@@ -11,10 +11,9 @@ from typing import TYPE_CHECKING, Any
 from layline import codec
 from layline.core.evidence import Location, Skipped
 from layline.coupling.model import Coupling, breaks_first
-from layline.source.at_tips import stamp
 
 if TYPE_CHECKING:
-    from layline.source.at_tips import AtTips
+    from layline.source.at_tips import AtTips, Stamp
     from layline.source.seen import Read
     from layline.source.sight import Sight
 
@@ -68,12 +67,11 @@ class PlaceKeeper:
             skipped=tuple(one for found in read for one in found.skipped),
         )
 
-    def _decode(self, plain: dict[str, Any], tip: str) -> KeptPlaces | None:
+    def _decode(self, plain: dict[str, Any], stamp: Stamp) -> KeptPlaces | None:
         found = codec.decode_kept(KeptPlaces, plain)
         if found is None:
             return None
-        now = self.tips.tip
-        couplings = (replace(one, tip_evidence=stamp(one.tip_evidence, tip, now)) for one in found.couplings)
+        couplings = (replace(one, tip_evidence=stamp(one.tip_evidence)) for one in found.couplings)
         return replace(found, couplings=tuple(couplings))
 
     def _key(self, path: str) -> str:

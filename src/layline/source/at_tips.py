@@ -6,8 +6,10 @@ reads (`source.seen`), and held against the tip that is asked about (`source.shi
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 from layline.core.evidence import Evidence
@@ -20,6 +22,8 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 Plain: TypeAlias = dict[str, Any]
+Stamp: TypeAlias = Callable[[Evidence | None], Evidence | None]
+"""The same lines, read at the tip that is asked about, wherever they stand there."""
 _TIPS = 3
 """So many tips are kept of each part: a branch or two, and the day before."""
 
@@ -43,19 +47,31 @@ class AtTips:
         found = self.memos.recall(wanted)
         self._kept.update({key: _list_tips(found.get(key)) for key in wanted})
 
-    def find(self, key: str, accept: Callable[[Plain, str], T | None]) -> T | None:
-        """The first kept value that holds at this tip; `accept` decodes it, given the tip at which it was found."""
+    def find(self, key: str, accept: Callable[[Plain, Stamp], T | None]) -> T | None:
+        """The first kept value that holds at this tip; `accept` decodes it, given what stamps its evidence."""
         self.load([key])
         for one in self._kept[key]:
-            found = accept(one["value"], one["tip"]) if self._holds(one) else None
+            try:
+                found = accept(one["value"], partial(self._stamp, one)) if self._holds(one) else None
+            except LookupError:  # lines that have moved apart
+                found = None
             if found is not None:
                 return found
         return None
 
+    def _stamp(self, one: Plain, evidence: Evidence | None) -> Evidence | None:
+        was = one["tip"]
+        if evidence is None or evidence.commit != was:
+            return evidence
+        lines, shift = evidence.lines, self._find_shift(was) if was != self.tip else None
+        if shift is not None and lines is not None and evidence.path is not None:
+            lines = shift.move(evidence.path, lines, _decode(one["reads"]))
+        return replace(evidence, commit=self.tip, lines=lines)
+
     def keep(self, key: str, value: Plain, reads: Iterable[Read]) -> None:
         """Hold a value found now for `save`, in front of those of other tips."""
         self.load([key])
-        fresh = {"tip": self.tip, "reads": _encode(reads), "value": value}
+        fresh = {"tip": self.tip, "reads": _encode(reads), "value": value, "at": sorted(set(_find_paths(value)))}
         others = [one for one in self._kept[key] if one["tip"] != self.tip]
         self._kept[key] = [fresh, *others][:_TIPS]
         self.memos.keep(key, {"tips": self._kept[key]})
@@ -65,9 +81,13 @@ class AtTips:
             return True
         shift = self._find_shift(one["tip"])
         try:
-            return shift is not None and all(
-                self.ask(read) if read[0] in {Asked.LOST, Asked.KEY} else shift.keeps(read)
-                for read in _decode(one["reads"])
+            return (
+                shift is not None
+                and not any(map(shift.has_moved, one["at"]))
+                and all(
+                    self.ask(read) if read[0] in {Asked.LOST, Asked.KEY} else shift.keeps(read)
+                    for read in _decode(one["reads"])
+                )
             )
         except (LookupError, ValueError):  # a text that is not in this clone, or a row of another shape
             return False
@@ -81,19 +101,32 @@ class AtTips:
         return self._shifts[tip]
 
 
-def stamp(evidence: Evidence | None, was: str, tip: str) -> Evidence | None:
-    """The same lines, read at the tip that is asked about."""
-    return replace(evidence, commit=tip) if evidence is not None and evidence.commit == was else evidence
-
-
 def _list_tips(plain: Plain | None) -> list[Plain]:
     listed = plain.get("tips") if plain is not None else None
-    names = {"tip", "reads", "value"}
+    names = {"tip", "reads", "value", "at"}
     return [one for one in listed if isinstance(one, dict) and one.keys() >= names] if isinstance(listed, list) else []
 
 
+def _find_paths(value: object) -> Iterator[str]:
+    """Files whose lines a value tells, evidence apart: that is stamped."""
+    match value:
+        case {"path": str() as path, "line": int()}:
+            yield path
+        case {"commit": _, "lines": _}:
+            return
+        case dict():
+            yield from (path for one in value.values() for path in _find_paths(one))
+        case list():
+            yield from (path for one in value for path in _find_paths(one))
+        case str():
+            yield from (found[1] for found in _LINE.finditer(value))
+
+
+_LINE = re.compile(r"([^\s:]+\.py):\d+")
+
+
 def _encode(reads: Iterable[Read]) -> dict[str, list[str]]:
-    """By kind; where a module is read, it need not be said that it is there."""
+    """By kind; where all of a module is read, it need not be said that it is there."""
     found: dict[str, list[str]] = {}
     listed = set(reads)
     for asked, what in sorted(listed):

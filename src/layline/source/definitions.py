@@ -187,6 +187,17 @@ class Module:
             found.setdefault(row[0], []).append(row)
         return found
 
+    def find_imports(self, alias: str) -> tuple[Import, ...]:
+        """Imports in any scope that bind a name."""
+        return self._aliases.get(alias, ())
+
+    @cached_property
+    def _aliases(self) -> dict[str, tuple[Import, ...]]:
+        found: dict[str, tuple[Import, ...]] = {}
+        for item in self.imports:
+            found[item.alias] = (*found.get(item.alias, ()), item)
+        return found
+
     @cached_property
     def bound_imports(self) -> dict[str, tuple[Import, ...]]:
         """Module-level imports by the name they bind; stars under `*`."""

@@ -4,23 +4,32 @@ from __future__ import annotations
 
 import ast
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+import zlib
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
+from typing import TypeVar
 
 from layline.core.evidence import Evidence, Location, Skipped
 from layline.core.progress import Progress, count, silent
 from layline.core.weak import weakly
 from layline.errors import MissingObject
 from layline.git import Blob
+from layline.source.answers import Answers
 from layline.source.cache import Cache, cache_directory
 from layline.source.definitions import Definition, Module
+from layline.source.named import SeenModule, say_name
 from layline.source.names import is_package, is_within, longest_root, module_name, parents
 from layline.source.parsing import ANALYSER, decode_module, parse_tree
 from layline.source.seen import Asked, Noting, Seen, SeenEntries, SeenNames
 from layline.source.tree import Tree
+from layline.source.usage import find_words
 from layline.source.workers import encode_blobs
+
+T = TypeVar("T")
+USES = "uses"
+"""Asked of a blob: all that its code names."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,15 +80,35 @@ class Index:
         self.every: Mapping[str, ModuleEntry] = self.entries
         """The same entries, for searches that note themselves what they look for."""
         self.seen = Seen()
+        self._watched: dict[str, SeenModule] | None = None
+        self.packed: dict[str, bytes] = {}
+        """Texts of modules that were searched, by blob; indexes that share files may share them."""
+        self.answers = Answers()
+        """What is found in single modules; who keeps it for the next commit gives another."""
         self._blobs = lru_cache(maxsize=256)(weakly(self._read_blob))
 
     def watch(self) -> None:
         """From here on note what is read (`seen`)."""
         seen = self.seen = Noting()
+        self._watched = {}
         self.entries = SeenEntries(self.entries, seen)
         names = SeenNames(self.namespaces)
         names.seen = seen
         self.namespaces = names
+
+    def read_all(self) -> Iterator[tuple[str, bytes]]:
+        """Every module with its blob; where one is missing, nothing. Asked again, no repository is."""
+        names: dict[str, list[ModuleEntry]] = {}
+        for entry in self.every.values():
+            names.setdefault(entry.blob, []).append(entry)
+        missing = [listed[0] for blob, listed in names.items() if blob not in self.packed]
+        for found in self.stream_blobs(missing):
+            if isinstance(found, Blob):
+                self.packed[found.oid] = zlib.compress(found.data, 1)
+        for blob, listed in names.items():
+            if blob in self.packed:
+                data = zlib.decompress(self.packed[blob])
+                yield from ((entry.name, data) for entry in listed)
 
     def stream_blobs(self, entries: Iterable[ModuleEntry]) -> Iterator[Blob | str]:
         """Many at once, in no order; the id alone where one is missing."""
@@ -94,14 +123,52 @@ class Index:
         self.seen.add(Asked.MODULE, module)
         return self._blobs(module)
 
+    def look(self, module: str, word: str) -> bytes:
+        """The same, for who looks only where a word stands, and tells no lines."""
+        self.seen.add(Asked.MENTION, say_name(module, word))
+        return self._blobs(module)
+
     def module(self, name: str) -> Module | None:
         """What the module binds; None where there is none or it cannot be read (see `skipped`)."""
-        self.seen.add(Asked.MODULE, name)
-        entry = self.every.get(name)
-        if entry is None:
+        found = self.peek(name)
+        if found is None:
+            self.seen.add(Asked.MODULE, name)
             return None
-        found = self._decode(entry.blob)
+        if self._watched is None:
+            return found
+        self.seen.add(Asked.READABLE, name)
+        if name not in self._watched:
+            self._watched[name] = SeenModule(name, found, self.seen)
+        return self._watched[name]
+
+    def peek(self, name: str) -> Module | None:
+        """The same for who notes himself what he looks for."""
+        entry = self.every.get(name)
+        found = self._decode(entry.blob) if entry is not None else None
         return found if isinstance(found, Module) else None
+
+    def differs(self, module: str, definition: Definition, fingerprint: str, *, implicit: bool = False) -> bool:
+        """Whether a definition of a module has another body; an `implicit` one has that of its class."""
+        told = definition.fingerprint != fingerprint
+        what = say_name(module, definition.owner if implicit else definition.qualname)
+        self.seen.add(Asked.BODY, f"{what} {fingerprint}={told}")
+        return told
+
+    def ask(self, module: str, question: str, make: Callable[[], T]) -> T:
+        """What follows from the text of a module alone, as a plain value; found once for each blob."""
+        return self.answers.find(self.every[module].blob, question, make)
+
+    def ask_node(self, module: str, definition: Definition, question: str, make: Callable[[ast.stmt | None], T]) -> T:
+        """The same of the syntax tree of one definition."""
+        self._note_text(module, definition)
+        named = f"{question} {definition.qualname}:{definition.line}"
+        return self.ask(module, named, lambda: make(self.read_node(module, definition)))
+
+    def uses(self, module: str, name: str) -> bool:
+        """Whether code of a module, its imports apart, names something."""
+        told = name in self.ask(module, USES, lambda: find_words(self._blobs(module)))
+        self.seen.add(Asked.USED, f"{say_name(module, name)}={told}")
+        return told
 
     def modules(self) -> Iterator[tuple[ModuleEntry, Module]]:
         """Every readable module, in order of name."""
@@ -145,7 +212,8 @@ class Index:
     def read_node(self, module: str, definition: Definition) -> ast.stmt | None:
         """The syntax tree of one definition, parsed anew from its own lines."""
         first, last = definition.lines
-        cut = "\n".join(self.read_text(module).split("\n")[first - 1 : last])
+        self._note_text(module, definition)
+        cut = "\n".join(self._blobs(module).decode("utf-8-sig", "replace").split("\n")[first - 1 : last])
         # a block may be indented as it likes: under an `if` the lines can be parsed as they stand; empty lines before
         # them
         # cost less than counting every node's line anew
@@ -159,6 +227,15 @@ class Index:
             if _binds(node, definition):
                 return node
         return None
+
+    def _note_text(self, module: str, definition: Definition) -> None:
+        """The lines of a definition are noted by its name, where it stands in the module under it."""
+        if self._watched is not None:
+            holder = self.peek(module)
+            known = holder.find(definition.qualname) if holder is not None else ()
+            named = any(one.lines == definition.lines for one in known)
+            what = say_name(module, definition.qualname) if named else module
+            self.seen.add(Asked.TEXT if named else Asked.MODULE, what)
 
     def _read_blob(self, module: str) -> bytes:
         entry = self.every[module]
@@ -218,7 +295,10 @@ def build_indexes(
         cache.store(made.items())
     texts |= made
     decoded: dict[str, Module | str] = {}
-    return [Index(parts, listed, texts, decoded) for parts, listed in zip(wanted, entries, strict=True)]
+    indexes = [Index(parts, listed, texts, decoded) for parts, listed in zip(wanted, entries, strict=True)]
+    for index in indexes:
+        index.packed = indexes[0].packed
+    return indexes
 
 
 ABSENT = json.dumps("the object is not in this repository")

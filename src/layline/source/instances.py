@@ -79,19 +79,16 @@ class Instances:
         symbol = self._resolver.resolve(home)
         if symbol.module is None or symbol.definition is None:
             return {}
-        node = self._resolver.index.read_node(symbol.module, symbol.definition)
         found: dict[str, Attribute] = {}
         several: set[str] = set()
-        for method in node.body if isinstance(node, ast.ClassDef) else ():
-            if isinstance(method, ast.FunctionDef | ast.AsyncFunctionDef) and method.args.args:
-                for name, line, held in _find_set(method):
-                    kind = self._class_named(symbol.module, held)
-                    evidence = self._resolver.index.evidence(symbol.module, (line, line))
-                    known = found[name].kind if name in found else None
-                    if known is not None and kind is not None and known != kind:
-                        several.add(name)
-                    if name not in found or (known is None and kind is not None):
-                        found[name] = Attribute(owner=home, evidence=evidence, kind=kind)
+        for name, line, held in self._resolver.index.ask_node(symbol.module, symbol.definition, "sets", _list_set):
+            kind = self._class_named(symbol.module, held)
+            evidence = self._resolver.index.evidence(symbol.module, (line, line))
+            known = found[name].kind if name in found else None
+            if known is not None and kind is not None and known != kind:
+                several.add(name)
+            if name not in found or (known is None and kind is not None):
+                found[name] = Attribute(owner=home, evidence=evidence, kind=kind)
         return {name: replace(one, kind=None) if name in several else one for name, one in found.items()}
 
     def _class_named(self, module: str, text: str | None) -> str | None:
@@ -113,6 +110,13 @@ class Instances:
             isinstance(item, ast.Call) and isinstance(item.func, ast.Name) and item.func.id == "cls"
             for item in walk(node)
         )
+
+
+def _list_set(node: ast.stmt | None) -> list[tuple[str, int, str | None]]:
+    """What the methods of a class set on its objects."""
+    body = node.body if isinstance(node, ast.ClassDef) else []
+    methods = (one for one in body if isinstance(one, ast.FunctionDef | ast.AsyncFunctionDef) and one.args.args)
+    return [found for method in methods for found in _find_set(method)]
 
 
 def _find_set(method: ast.FunctionDef | ast.AsyncFunctionDef) -> Iterator[tuple[str, int, str | None]]:

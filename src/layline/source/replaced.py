@@ -17,6 +17,8 @@ from layline.source.definitions import DefinitionKind, Import, Module
 from layline.source.index import Index
 from layline.source.seen import Asked
 
+REPLACING = "modules[__name__]"
+"""Stands in every module that replaces itself."""
 _MADE = frozenset({DefinitionKind.CLASS, DefinitionKind.FUNCTION})
 
 
@@ -77,9 +79,12 @@ class Replaced:
 
     def _read(self, module: str) -> ast.Module | None:
         """The source of a module that replaces itself; None of any other."""
-        self._index.seen.add(Asked.MODULE, module)
+        self._index.seen.add(Asked.REPLACED, module)
         if module not in self._trees:
-            self._trees[module] = self._find_replacing(module)
+            with self._index.seen.within(set()):
+                self._trees[module] = self._find_replacing(module)
+        if self._trees[module] is not None:
+            self._index.seen.add(Asked.MODULE, module)
         return self._trees[module]
 
     def _find_replacing(self, module: str) -> ast.Module | None:
@@ -87,7 +92,7 @@ class Replaced:
             text = self._index.read_text(module) if module in self._index.entries else ""
         except MissingObject:
             return None
-        if "modules[__name__]" not in text:
+        if REPLACING not in text:
             return None  # parsing costs; a word filter first
         try:
             tree = ast.parse(text)

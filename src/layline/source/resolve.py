@@ -12,6 +12,7 @@ from layline.core.weak import weakly
 from layline.source.definitions import Definition, DefinitionKind, Import, Module, Parameter, ParameterKind
 from layline.source.index import Index
 from layline.source.made import MEMBERS, Makers, Making, Named, Owned
+from layline.source.named import is_taken
 from layline.source.names import absolute_name, parents
 from layline.source.replaced import Replaced
 from layline.source.seen import Asked, Read
@@ -390,8 +391,3 @@ class Resolver:
             returns=None,
         )
         return Binding(SymbolKind.DEFINITION, replace(define(module, made), is_implicit=True), module, owner.line)
-
-
-def is_taken(item: Import) -> bool:
-    """True of an import that copies a name when its module is loaded."""
-    return bool(item.name) and not item.scope and not item.type_checking

@@ -86,13 +86,16 @@ class Sight:
     def find_handed(self, path: str) -> list[str]:
         """Those classes of a file that some file, tests apart, builds or hands on, and by which keywords."""
         self._read([path])
-        own = frozenset(self._looks[path].classes)
-        return sorted(name for name in self._handed if name.rpartition("=")[2] in own)
+        return sorted(name for own in set(self._looks[path].classes) for name in self._handed.get(own, ()))
 
     @cached_property
-    def _handed(self) -> frozenset[str]:
+    def _handed(self) -> dict[str, frozenset[str]]:
+        """Class → how it is handed on."""
         self._read(self.paths)
-        return frozenset(name for path in self.paths for name in self._looks[path].handed)
+        found: dict[str, set[str]] = {}
+        for name in (name for path in self.paths for name in self._looks[path].handed):
+            found.setdefault(name.rpartition("=")[2], set()).add(name)
+        return {own: frozenset(names) for own, names in found.items()}
 
     def _find_next(self, path: str) -> frozenset[str]:
         if path not in self._next:

@@ -45,7 +45,7 @@ class _Texts:
             if not isinstance(blob, Blob):
                 return None
             words = b" ".join((b"", *set(split_words(blob.data)), b""))
-            known[blob.oid] = _Text(words, _STAR.search(blob.data) is not None, is_starred(blob.data))
+            known[blob.oid] = _Text(words, has_star(blob.data), is_starred(blob.data))
         return [known[one.blob] for one in entries]
 
 
@@ -116,9 +116,14 @@ class StarWords:
         return frozenset(above for name in self._index.every for above in parents(name))
 
 
+def has_star(data: bytes) -> bool:
+    """True if a file may take all that another binds."""
+    return _STAR.search(data) is not None
+
+
 def is_starred(data: bytes) -> bool:
     """True if a file may bind names that it does not spell: by a star, or by letters that are read as others."""
-    return _STAR.search(data) is not None or not data.isascii()
+    return has_star(data) or not data.isascii()
 
 
 def split_words(data: bytes) -> list[bytes]:

@@ -32,6 +32,11 @@ def mentions(data: bytes, name: str, module: Module | None = None) -> bool:
     return any(_names(node, name) for tree in around for node in walk(tree))
 
 
+def find_words(data: bytes) -> list[str]:
+    """All that code outside imports names, as `mentions` looks for one."""
+    return sorted({word for node in _find_nodes(data) for word in _words_of(node)})
+
+
 def _names(node: ast.AST, name: str) -> bool:
     """Whether a node names it; the two kinds that are most of every tree first."""
     kind = node.__class__
@@ -159,7 +164,7 @@ def _find_nodes(data: bytes) -> Iterator[ast.AST]:
     return walk(tree) if tree is not None else iter(())
 
 
-@lru_cache(maxsize=8)
+@lru_cache(maxsize=2)
 def _parse(data: bytes) -> ast.Module | None:
     tree = parse_tree("", data)
     return None if isinstance(tree, Skipped) else tree

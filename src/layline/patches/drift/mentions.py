@@ -10,7 +10,7 @@ from layline.source.seen import Asked, Read, Seen
 
 if TYPE_CHECKING:
     from layline.source import Index
-    from layline.source.at_tips import AtTips
+    from layline.source.at_tips import AtTips, Stamp
 
 Pair: TypeAlias = tuple[bool, bool]
 
@@ -46,9 +46,9 @@ def find_mentions(keys: Iterable[str], tips: AtTips, read_index: Callable[[], In
 
 def _find_reads(key: str, module: str | None) -> list[Read]:
     if module is not None:
-        return [(Asked.MODULE, module)]
-    return [(Asked.WORD, word) for word in find_spellings(key)]
+        return [(Asked.SPELLED, " ".join((module, *find_spellings(key))))]
+    return [(Asked.UNSPELLED, word) for word in find_spellings(key)]
 
 
-def _decode(plain: dict[str, Any], tip: str) -> dict[str, Any] | None:
+def _decode(plain: dict[str, Any], _stamp: Stamp) -> dict[str, Any] | None:
     return plain if isinstance(plain.get("there"), bool) else None

@@ -14,11 +14,10 @@ from typing import TYPE_CHECKING, Any
 from layline import codec
 from layline.core.condition import find_keys
 from layline.coupling.subjects import Judged, Subject
-from layline.source.at_tips import stamp
 
 if TYPE_CHECKING:
     from layline.coupling.reads import Reader
-    from layline.source.at_tips import AtTips
+    from layline.source.at_tips import AtTips, Stamp
     from layline.source.memos import Memos
     from layline.source.seen import Read
     from layline.source.sight import Sight
@@ -107,7 +106,7 @@ class RowKeeper:
         self.tips.keep(key, codec.encode(KeptRow(judged=plain, asked=asked)), reads)
         return plain
 
-    def _decode(self, row: dict[str, Any], tip: str) -> Judged | None:
+    def _decode(self, row: dict[str, Any], stamp: Stamp) -> Judged | None:
         kept = codec.decode_kept(KeptRow, row)
         if kept is None:
             return None
@@ -115,7 +114,7 @@ class RowKeeper:
         loads = kept.asked.loads.items()
         if not stays or any(self._describe_load(module) != told for module, told in loads):
             return None
-        rows = (replace(one, tip_evidence=stamp(one.tip_evidence, tip, self.tips.tip)) for one in kept.judged.rows)
+        rows = (replace(one, tip_evidence=stamp(one.tip_evidence)) for one in kept.judged.rows)
         return replace(kept.judged, rows=tuple(rows))
 
     def _describe_load(self, module: str) -> str:
