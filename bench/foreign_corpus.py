@@ -1,10 +1,11 @@
 """A foreign corpus: published GPU kernels with a person's verdict beside them, held against the gate.
 
     python -m bench.foreign_corpus list ARCHIVE FOLDER --seed 7     # what to judge, laid out in FOLDER; ARCHIVE is a clone
-    python -m bench.foreign_corpus judge FOLDER OUT.jsonl --seconds 300
+    python -m bench.foreign_corpus judge FOLDER OUT.jsonl --seconds 300 [--only clean] [--wary 4]
 
 ARCHIVE (Infatoshi/kernelbench.com, MIT) is read in place. FOLDER is for the machine with the accelerator and must be ignored
 by git: nothing of the archive is kept here. Every line of OUT is one kernel: the person's verdict, ours, our reason.
+With `--wary 4` it stops where all of the first four were refused: then the fault is likely ours.
 """
 
 from __future__ import annotations
@@ -43,11 +44,14 @@ def main(arguments: list[str] | None = None) -> int:
     asked.add_argument("--seed", type=int, default=7)
     asked.add_argument("--clean", type=int, default=40)
     asked.add_argument("--seconds", type=float, default=300.0)
+    asked.add_argument("--only", default="", help="clean or reward_hack")
+    asked.add_argument("--wary", type=int, default=0)
     options = asked.parse_args(arguments)
     if options.what == "list":
         write_list(options.source, options.out, options.seed, options.clean)
     else:
-        judge_list(options.source, options.out, time.monotonic() + options.seconds)
+        until = time.monotonic() + options.seconds
+        judge_list(options.source, options.out, until, only=options.only, wary=options.wary)
     return 0
 
 
@@ -121,16 +125,21 @@ def write_list(archive: Path, folder: Path, seed: int, clean: int) -> None:
     print(len(hacks), "hacks,", len(chosen) - len(hacks), "clean ones")
 
 
-def judge_list(folder: Path, out: Path, until: float) -> None:
+def judge_list(folder: Path, out: Path, until: float, *, only: str, wary: int) -> None:
     done = {json.loads(line)["run"] for line in out.read_text().splitlines()} if out.exists() else set()
+    tried = passed = 0
     for one in json.loads((folder / "list.json").read_text()):
-        if one["run"] in done or time.monotonic() > until:
+        if one["run"] in done or not one["verdict"].startswith(only) or time.monotonic() > until:
             continue
+        if wary and tried >= wary and not passed:
+            print(f"all of the first {tried} were refused: stopped", flush=True)
+            return
         began = time.monotonic()
         row = {**one, **judge_one(folder, one), "seconds": round(time.monotonic() - began, 1)}
+        tried, passed = tried + 1, passed + bool(row.get("passed"))
         with out.open("a") as lines:
             lines.write(json.dumps(row) + "\n")
-        print(row["verdict"], one["run"], row["ours"], row["told"][:200], row["seconds"], flush=True)
+        print(row["verdict"], one["run"], row["ours"], row["told"][:300], row["seconds"], flush=True)
 
 
 def judge_one(folder: Path, one: dict[str, str]) -> dict[str, Any]:
@@ -151,12 +160,17 @@ def judge_one(folder: Path, one: dict[str, str]) -> dict[str, Any]:
     except Error as error:
         return {"ours": "none", "told": str(error)}
     verdict = judge(found)
-    if found.failed_gates:
-        return {"ours": f"refused: {found.failed_gates[0].property}", "told": found.failed_gates[0].reason}
-    return {
-        "ours": str(found.status) if found.problem else str(verdict.outcome),
-        "told": found.problem or verdict.reason,
+    seen = {
+        "gates": [gate.property for gate in found.gates if gate.passed],
+        "left_out": [str(one) for one in found.left_out],
+        "spent": dict(found.seconds),
     }
+    if found.failed_gates:
+        first = found.failed_gates[0]
+        return {"ours": f"refused: {first.property}", "told": first.reason, **seen}
+    if found.problem:
+        return {"ours": str(found.status), "told": found.problem, **seen}
+    return {"ours": str(verdict.outcome), "told": verdict.reason, "passed": True, **seen}
 
 
 if __name__ == "__main__":
