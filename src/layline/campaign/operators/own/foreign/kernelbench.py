@@ -5,6 +5,7 @@ weights.
 from __future__ import annotations
 
 import ast
+import math
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -209,6 +210,7 @@ def _write(path: Path, problem: Problem) -> str:
         plain=problem.plain,
         stated=read_stated(path.with_name("problem.yaml")),
         fixed=find_fixed(path, sizes),
+        steps=find_steps(path, sizes),
         kept=KEPT_MODELS,
         most=MOST_IN_ALL,
         told=told,
@@ -246,6 +248,13 @@ def find_fixed(path: Path, sizes: dict[str, int]) -> dict[str, int]:
     listed = _find_listed(path, sizes)
     same = {name: {row[name] for row in listed} for name in sizes}
     return {name: min(values) for name, values in same.items() if len(listed) > 1 and len(values) == 1}
+
+
+def find_steps(path: Path, sizes: dict[str, int]) -> dict[str, int]:
+    """What every listed extent is a multiple of, where they differ: a kernel for these shapes may count on it."""
+    listed = _find_listed(path, sizes)
+    common = {name: math.gcd(*(row[name] for row in listed)) for name in sizes if len(listed) > 1}
+    return {name: step for name, step in common.items() if step > 1}
 
 
 def _choose_shapes(path: Path, problem: Problem, sizes: dict[str, int]) -> dict[str, dict[str, int]]:

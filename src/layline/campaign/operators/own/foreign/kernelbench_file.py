@@ -90,7 +90,10 @@ _keys = list(_weights)
 title = {title!r}
 language = "torch"
 contiguous = True  # as that harness hands them over
-axes = {{name: Axis(const=FIXED[name]) if name in FIXED else Axis(low=1) for name in PLACES}}
+STEPS = {steps!r}  # what every listed extent is a multiple of
+axes = {{
+    name: Axis(const=FIXED[name]) if name in FIXED else Axis(low=1, multiple=STEPS.get(name, 1)) for name in PLACES
+}}
 tensors = {{
     **{{f"x{{i}}": Tensor(lambda s, i=i: at(s)[0][i][0], one[1]) for i, one in enumerate(_inputs)}},
     **{{f"w{{i}}": Tensor(lambda s, k=key: at(s)[1][k][0], _weights[key][1], role="weight") for i, key in enumerate(_keys)}},
