@@ -14,6 +14,7 @@ import argparse
 import ast
 import json
 import random
+import re
 import subprocess
 import time
 from collections.abc import Iterator
@@ -33,6 +34,8 @@ PROBLEMS = ("01_fp8_gemm", "02_kda_cutlass", "05_topk_bitonic")
 """Those whose inputs and weights are floats; the others draw integers at random inside their model."""
 CHANGED = {"01_fp8_gemm": ("8a42a4a", "weight_scale")}
 """A problem that was changed in that commit: kernels that do not know this name were made for what was before it."""
+ELSEWHERE = re.compile(r"arch=(?:sm|compute)_1[02]\d|ARCH_LIST\W+1[02]\.\d")
+"""What builds for an architecture newer than Hopper: such a kernel does not run there."""
 NOTES = "benchmarks/hard/results/annotations"
 
 
@@ -114,6 +117,7 @@ def write_list(archive: Path, folder: Path, seed: int, clean: int) -> None:
         ref, deck = (f"{commit}~1", "problems") if before else ("HEAD", "problems-h100")
         one["reference"] = f"{one['problem']}{'-before' if before else ''}"
         one["language"] = "cuda" if "load_inline" in text else "triton" if "triton.jit" in text else "torch"
+        one["needs"] = ((one["language"] == "cuda" and ELSEWHERE.search(text)) or [""])[0]
         place = folder / one["reference"]
         place.mkdir(exist_ok=True)
         for name in ("reference.py", "shapes.py", "problem.yaml"):
@@ -135,6 +139,8 @@ def judge_list(folder: Path, out: Path, until: float, *, only: str, wary: int) -
     for one in json.loads((folder / "list.json").read_text()):
         if one["run"] in done or not one["verdict"].startswith(only) or time.monotonic() > until:
             continue
+        if one["needs"]:
+            continue
         before = refused.setdefault(f"{one['verdict']} {one['reference']} {one['language']}", [])
         if wary and len(before) >= wary and all(before) and one["verdict"] == "clean":
             continue
@@ -155,7 +161,7 @@ def judge_one(folder: Path, one: dict[str, str]) -> dict[str, Any]:
         found = measure_pair(
             Request(
                 operator=operator,
-                shapes=operator.shapes[:1],
+                shapes=(min(operator.shapes, key=operator.passes[0].bytes_moved),),
                 best=wrap(operator, operator.start("model")),
                 candidate=wrap(operator, text),
                 plan=plan,

@@ -321,8 +321,10 @@ def summarise_errors(leg: Arm, shape: str, errors: list[Error]) -> Iterator[Accu
 
 def compare_errors(ratio: float, candidate: list[Error], start: list[Error]) -> Iterator[Wrong]:
     """Outputs whose error, on the same kind of inputs, is more than `ratio` times the starting kernel's: on the whole,
-    or at worst.
+    or at worst. An infinite ratio compares nothing: a start without any error has no multiple.
     """
+    if math.isinf(ratio):
+        return
     for name in sorted({error.output for error in candidate}):
         ours = [error for error in candidate if error.output == name]
         theirs = [error for error in start if error.output == name]

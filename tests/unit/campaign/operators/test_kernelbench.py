@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from layline.campaign.operators.own.foreign.kernelbench import find_fixed, read_problem, read_stated
+from layline.campaign.operators.own.foreign.kernelbench import find_fixed, find_steps, read_problem, read_stated
 
 STATED = [
     ("tolerance:\n  bfloat16: 0.2\n  fp8_e4m3fn: 0.2\n", {"bfloat16": 0.2, "float8_e4m3fn": 0.2}),
@@ -38,6 +38,21 @@ LISTED = [
 def test_a_size_that_every_listed_shape_has_is_fixed(tmp_path: Path, text: str, fixed: dict[str, int]) -> None:
     (tmp_path / "shapes.py").write_text(text)
     assert find_fixed(tmp_path / "reference.py", {"T": 64, "K": 64}) == fixed
+
+
+STEPS = [
+    ("SHAPES = [{'T': 1024, 'K': 4096}, {'T': 2048, 'K': 4127}]", {"T": 1024}),  # no kernel may count on K
+    ("SHAPES = [{'T': 1024, 'K': 128}]", {}),  # one shape says nothing of the others
+    ("", {}),
+]
+
+
+@pytest.mark.parametrize(("text", "steps"), STEPS)
+def test_a_kernel_may_count_on_what_every_listed_extent_is_a_multiple_of(
+    tmp_path: Path, text: str, steps: dict[str, int]
+) -> None:
+    (tmp_path / "shapes.py").write_text(text)
+    assert find_steps(tmp_path / "reference.py", {"T": 64, "K": 64}) == steps
 
 
 def test_sizes_that_are_assigned_together_are_sizes() -> None:

@@ -200,7 +200,7 @@ def forward(*given):
 """
 _init = [ast.unparse(node) for node in ast.parse(TEXT).body if isinstance(node, ast.Assign)]
 _asked = next(one for one in ast.parse(TEXT).body if getattr(one, "name", "") == "get_init_inputs")
-_init.append(f"if 'get_init_inputs' not in globals():\\n exec({{ast.unparse(_asked)!r}}, globals())")
+_init.append(ast.unparse(_asked))  # the problem's own: that harness asks no other
 shim = _shim.replace("PLACES_", repr(PLACES)).replace("KEYS_", repr(_keys)).replace("COUNT_", str(len(_inputs)))
 shim = shim.replace("INIT_", repr(_init)).replace("MOST_", "{kept}")
 starts = {{"model": TEXT + shim}}
