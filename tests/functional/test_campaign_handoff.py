@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import shutil
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -12,9 +15,10 @@ from campaign_project import inside, now
 from histories import History
 from layline.app.campaign_handoff import campaign_handoff
 from layline.campaign.environment import read_package_name
-from layline.campaign.handoff import Request, recommend_mode
+from layline.campaign.handoff_request import Request, recommend_mode
 from layline.campaign.told.handoff import read_earlier_draft
-from layline.campaign.values.manifest import parse_manifest
+from layline.campaign.values.bench_csv import parse_bench_csv
+from layline.campaign.values.manifest import parse_manifest, shape_list
 from layline.cli.main import layline
 from layline.errors import ConfigError
 
@@ -61,6 +65,89 @@ def test_what_is_missing_is_named_and_marked_in_the_draft(tmp_path: Path) -> Non
     assert "quick_command: null  # MISSING" in draft
     with pytest.raises(ConfigError):
         parse_manifest(draft, where="draft")
+
+
+BENCH = """\
+import argparse
+
+from config import CASES, clock
+
+
+def profile_gemm(M, N, K, granularity):
+    ms = clock(M, N, K)
+    return ms, M / ms, 2 * ms, M / ms, K != 7
+
+
+def main(granularity_name, output=None):
+    for M, N, K in CASES:
+        fwd_ms, fwd_tflops, bwd_ms, bwd_tflops, correct = profile_gemm(M, N, K, granularity_name)
+        print({
+            "Check": "PASS" if correct else "FAIL",
+            "Forward Time (ms)": f"{fwd_ms:.2f}",
+            "Forward TFLOPS": f"{fwd_tflops:.2f}",
+            "Backward Time (ms)": f"{bwd_ms:.2f}",
+            "Backward TFLOPS": f"{bwd_tflops:.2f}",
+        })
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--granularity", default="rowwise")
+    parser.add_argument("--dtype")
+    args = parser.parse_args()
+    main(granularity_name=args.granularity)
+"""
+CONFIG = """\
+import os
+import random
+
+CASES = [(4, 2 * n, k) for n in (1, 2) for k in (5, 7)]
+
+
+def clock(M, N, K):
+    assert os.environ["TURBO_GEMM_BACKEND"] == "TRITON"
+    return random.random() + M * N * K
+"""
+SUITE = """\
+tasks:
+  - {label: other, script: bench_gemm_turbo.py, args: [--dtype, fp8, --granularity, rowwise]}
+  - label: mine
+    script: bench_gemm_turbo.py
+    args: [--dtype, fp8, --granularity, blockwise]
+    env: {TURBO_GEMM_BACKEND: TRITON}
+"""
+
+
+def test_the_harness_and_the_shapes_come_from_the_projects_benchmark(tmp_path: Path) -> None:
+    """No document shows a command: the suite does. The draft is one that `campaign new` takes, and the harness runs."""
+    history = History.start(tmp_path / "project")
+    tables = {"benchmark/config.py": CONFIG, "benchmark/suite.yaml": SUITE}
+    history.commit("Start", {**FILES, **tables, "benchmark/bench_gemm_turbo.py": BENCH})
+    draft = history.path / "campaigns" / "draft.yaml"
+    draft.parent.mkdir()
+    arguments = ["campaign", "handoff", "--op", "gemm_fp8_blockwise", "--backend", "TRITON", "--gpu", "gfx950"]
+    with inside(history.path):
+        CliRunner().invoke(layline, [*arguments, "--draft", "campaigns/draft.yaml"], catch_exceptions=False)
+    manifest = parse_manifest(draft.read_text(), where="draft")
+    command = "TURBO_GEMM_BACKEND=TRITON python benchmark/bench_gemm_turbo.py --dtype fp8 --granularity blockwise"
+    assert (manifest.benchmark_command, manifest.primary_metric) == (command, "Combined Step TFLOPS")
+    assert [shape["label"] for shape in shape_list(manifest)] == ["M4-N2-K5", "M4-N2-K7", "M4-N4-K5", "M4-N4-K7"]
+    assert manifest.quick_command == "python campaigns/quick_gemm_fp8_blockwise_triton.py"
+
+    shapes = tmp_path / "shapes.json"
+    shapes.write_text(json.dumps([dict(shape) for shape in shape_list(manifest)[1:3]]))
+    words = [sys.executable, *manifest.quick_command.split()[1:], "--summary-csv", str(tmp_path / "out.csv")]
+    done = subprocess.run(words, cwd=history.path, env={"LAYLINE_SHAPES": str(shapes)}, check=False)
+    table = parse_bench_csv((tmp_path / "out.csv").read_bytes(), where="out.csv")
+    assert (done.returncode, table.is_gemm) == (1, True)
+    assert [(row.label, row.check) for row in table.rows] == [("M4-N2-K7", "FAIL"), ("M4-N4-K5", "PASS")]
+    assert table.rows[1].step_tflops is not None
+    assert not list(history.path.rglob("*.csv"))
+    harness = history.path / "campaigns" / "quick_gemm_fp8_blockwise_triton.py"
+    harness.write_text("# mine\n")
+    with inside(history.path):
+        CliRunner().invoke(layline, [*arguments, "--draft", "campaigns/draft.yaml"], catch_exceptions=False)
+    assert harness.read_text() == "# mine\n"
 
 
 SKILL = """\

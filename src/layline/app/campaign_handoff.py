@@ -8,10 +8,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from layline.campaign.environment import check_environment
-from layline.campaign.handoff import Project, Request, find_disagreements, find_prerequisites
+from layline.campaign.handoff import Project, find_benchmark, find_disagreements, find_prerequisites
+from layline.campaign.handoff_request import Request
 from layline.campaign.project_docs import find_documents
 from layline.campaign.session.places import clock
-from layline.campaign.told.handoff import build_handoff, find_metric, read_document, render_draft
+from layline.campaign.told.handoff import build_handoff, find_metric, read_document, render_draft, render_quick
 from layline.core.report import Answer
 from layline.git.write import open_work_tree
 
@@ -28,14 +29,31 @@ def campaign_handoff(
 ) -> Answer:
     """Collect and check; what is missing is named, nothing is guessed."""
     tree = open_work_tree(Path.cwd())
-    request = replace(request, trusted_metric=find_metric(request))
+    request = replace(request, trusted_metric=find_metric(request), options=_from_root(request.options, tree.root))
     listed = tree.git("ls-files", "-z").decode("utf-8", "surrogateescape").split("\0")
     files = [file for file in listed if file]
     texts = {file: text for file in find_documents(files) if (text := read_document(tree.root / file))}
+    known = frozenset(files)
+
+    def read(path: str) -> str | None:
+        """A file that the tree has, and nothing outside it."""
+        place = tree.root / path
+        is_inside = path in known and place.resolve().is_relative_to(tree.root.resolve())
+        return read_document(place) or None if is_inside else None
+
     sources = {
-        file: read_document(tree.root / file) for file in files if file.startswith("bench") and file.endswith(".py")
+        file: read(file) or "" for file in files if file.startswith("bench") and file.endswith((".py", ".yaml", ".yml"))
     }
-    rows = tuple(find_prerequisites(request, Project(files=files, texts=texts, sources=sources)))
+    project = Project(files=files, texts=texts, sources=sources, read=read)
+    project = replace(project, benchmark=find_benchmark(request, project))
+    rows = tuple(find_prerequisites(request, project))
     environment, machine = check_environment(tree.root, request, python)
-    draft = render_draft(request, rows, now(), earlier or {})
-    return build_handoff(request, rows, tuple(environment), tuple(find_disagreements(request, machine)), draft)
+    drafts = render_draft(request, rows, now(), earlier or {}, project), render_quick(request, project)
+    return build_handoff(request, rows, tuple(environment), tuple(find_disagreements(request, machine)), drafts)
+
+
+def _from_root(options: Mapping[str, str | None], root: Path) -> dict[str, str | None]:
+    """The harness as the commands name it, which run in the root."""
+    place = Path(options.get("harness") or "")
+    is_inside = place.is_absolute() and place.is_relative_to(root.resolve())
+    return {**options, **({"harness": place.relative_to(root.resolve()).as_posix()} if is_inside else {})}

@@ -227,6 +227,7 @@ class Handoff(TypedDict):
     contradictions: list[str]
     missing: list[str]
     draft: str
+    harness: str | None
 
 
 class CheckFinding(TypedDict):

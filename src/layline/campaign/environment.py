@@ -11,7 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 from urllib.parse import unquote, urlparse
 
-from layline.campaign.handoff import EDITABLE, Prerequisite, Request
+from layline.campaign.handoff_request import EDITABLE, Prerequisite, Request
 from layline.source.setup_script import read_setup_name
 
 COMPILERS = {"C": ("cc",), "HIP": ("hipcc",)}

@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 import re
+import shlex
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
+from layline.campaign.handoff_request import Prerequisite, Request, recommend_mode
+from layline.campaign.project.benchmark import Benchmark, find_tasks, read_benchmark
+from layline.campaign.project.harness import choose_header, choose_metric
+from layline.campaign.project.values import has_unknown
 from layline.campaign.project_docs import (
     PRECISION,
+    Line,
     choose_command,
     describe_columns,
     find_harness,
@@ -22,75 +28,9 @@ from layline.campaign.project_docs import (
 from layline.campaign.values.manifest import LANGUAGES, METRICS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
-    from layline.campaign.project_docs import Line, Row
-
-EDITABLE = "pip install --no-build-isolation -e . -v"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Prerequisite:
-    """One row of the table; `value` is None where it is missing."""
-
-    name: str
-    value: str | None
-    found: str
-    """Where it was found, or what is missing and how to give it."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Mode:
-    """How the work is done, as the specification recommends for a kernel language."""
-
-    execution_mode: str
-    rebuild: str | None
-    why: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Request:
-    """What the user says they want; everything else is looked for."""
-
-    operator: str
-    backend: str
-    gpu: str
-    options: Mapping[str, str | None] = field(default_factory=dict)
-    new_kernel: bool = False
-    trusted_metric: str | None = None
-    """The metric of the operator definition that ships for this target, where one does: nothing of the user's measures
-    then."""
-
-    @property
-    def language(self) -> str:
-        return LANGUAGES.get(self.backend.upper(), self.backend.upper())
-
-    def option(self, name: str) -> str | None:
-        return self.options.get(name)
-
-
-def recommend_mode(backend: str, gpu: str, *, new_kernel: bool) -> Mode:
-    """Triton: in the repository, nothing to rebuild; HIP and CK: rebuild; a new kernel in those: a workspace."""
-    language = LANGUAGES.get(backend.upper(), backend.upper())
-    if language == "TRITON":
-        return Mode(execution_mode="repo", rebuild=None, why="Triton is Python: the editable install picks edits up")
-    if language == "C":
-        return Mode(
-            execution_mode="repo", rebuild=None, why="trusted measuring compiles the kernel itself, anew each time"
-        )
-    if language == "FLYDSL":
-        return Mode(execution_mode="repo", rebuild=None, why="a Python-embedded language: nothing to rebuild")
-    if new_kernel:
-        return Mode(
-            execution_mode="workspace",
-            rebuild=None,
-            why="a new C++ kernel needs many trials: iterate in a minimal copy",
-        )
-    return Mode(
-        execution_mode="repo",
-        rebuild=f"GPU_ARCHS={gpu} {EDITABLE}",
-        why="a small C++ change: rebuild the editable install",
-    )
+    from layline.campaign.project_docs import Row
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -100,7 +40,23 @@ class Project:
     files: Sequence[str]
     texts: Mapping[str, str] = field(default_factory=dict)
     sources: Mapping[str, str] = field(default_factory=dict)
-    """Of its benchmarks."""
+    """Of its benchmarks: programs, and suites of commands for them."""
+    read: Callable[[str], str | None] = lambda _path: None
+    """The text of a file of the tree."""
+    benchmark: Benchmark | None = None
+    """What the focused benchmark does, where it could be followed."""
+
+    @property
+    def lines(self) -> list[Line]:
+        """Commands that documents show, and those of the project's suites."""
+        files = list(self.files)
+        tasks = (
+            task
+            for path, text in self.sources.items()
+            if path.endswith((".yaml", ".yml"))
+            for task in find_tasks(path, text, files)
+        )
+        return [*find_lines(self.texts), *(Line(text=task.text, where=task.where) for task in tasks)]
 
 
 def find_prerequisites(request: Request, project: Project) -> Iterator[Prerequisite]:
@@ -111,7 +67,7 @@ def find_prerequisites(request: Request, project: Project) -> Iterator[Prerequis
     row = find_row(request.operator, project.texts)
     yield _find_kernel(request, project, row)
     yield from _find_trusted(request) if request.trusted_metric else _find_commands(request, project, row)
-    yield from _find_measure(request)
+    yield from _find_measure(request, project.benchmark)
     if row is not None and not request.trusted_metric:
         yield Prerequisite(name="Project skill", value=row.document, found=f"{row.where} names this operator's files")
     yield Prerequisite(
@@ -127,14 +83,16 @@ def find_prerequisites(request: Request, project: Project) -> Iterator[Prerequis
     )
 
 
-def _find_measure(request: Request) -> Iterator[Prerequisite]:
+def _find_measure(request: Request, benchmark: Benchmark | None) -> Iterator[Prerequisite]:
     """What the benchmark must write, by kind of operator."""
     metric, why = request.option("metric") or request.trusted_metric, "given"
+    proposed = choose_metric(benchmark) if benchmark is not None else None
     if metric is None:
-        metric, why = propose_metric(request.operator)
+        metric, why = proposed or propose_metric(request.operator)
     elif not request.option("metric"):
         why = "the operator's"
-    told = f"{describe_columns(metric)}; by `--summary-csv`, frozen at the baseline; `layline bench csv` reads it"
+    columns = ",".join(choose_header(benchmark)) if proposed is not None and benchmark is not None else None
+    told = f"{columns or describe_columns(metric)}; by `--summary-csv`, frozen at the baseline; `layline bench csv` reads it"
     yield Prerequisite(name="Benchmark output format", value="frozen CSV", found=told)
     yield Prerequisite(
         name="Correctness column", value="Check", found="PASS or FAIL per shape; any FAIL rejects the candidate"
@@ -189,7 +147,7 @@ def _find_test(request: Request, project: Project, row: Row | None) -> Prerequis
     own = narrow([file for file in named if file in listed] or named or listed, request.operator, "test_") or listed
     if request.option("test") or len(own) != 1:
         return _command(request, "test", own, name, "pytest {} -v")
-    shown = choose_command("pytest", own[0], request.operator, request.backend, list(find_lines(project.texts)))
+    shown = choose_command("pytest", own[0], request.operator, request.backend, project.lines)
     if shown is not None:
         return Prerequisite(name=name, value=shown.text, found=shown.where)
     found = _command(request, "test", own, name, "pytest {} -v")
@@ -197,9 +155,18 @@ def _find_test(request: Request, project: Project, row: Row | None) -> Prerequis
 
 
 def _find_quick(request: Request, project: Project) -> Prerequisite:
-    """A template is named, not taken: it must be given this operator, its backend and LAYLINE_SHAPES."""
+    """Written around the benchmark where that can be followed; a template is named, not taken."""
     name, found = "Quick validation harness", find_harness(project.files)
-    if request.option("quick") or not found:
+    if request.option("quick"):
+        return _choose(request, "quick", [], name)
+    if project.benchmark is not None:
+        told = (
+            f"written beside the draft, if it is not there yet, around {project.benchmark.function} ({project.benchmark.where}); sets "
+            f"{', '.join(read_environment(project, request)) or 'no variable'}, reads LAYLINE_SHAPES"
+        )
+        place = request.option("harness") or name_harness(request)
+        return Prerequisite(name=name, value=f"python {shlex.quote(place)}", found=told)
+    if not found:
         return _choose(request, "quick", [], name)
     told = (
         f"missing: copy {found[0]}, set its backend to {request.backend.upper()}, adapt it to {request.operator}, let it read "
@@ -209,7 +176,12 @@ def _find_quick(request: Request, project: Project) -> Prerequisite:
 
 
 def _find_shapes(request: Request, project: Project, row: Row | None) -> Prerequisite:
-    """The tables beside the project's benchmark; which of them count is for a person to say."""
+    """Those that the project's benchmark goes through; else its tables, of which a person says which count."""
+    name = "Target shapes"
+    if project.benchmark is not None:
+        made = project.benchmark
+        told = f"{made.where} measures them: {', '.join(made.axes)}; the program was followed, not run; take out of target_shapes what does not count"
+        return Prerequisite(name=name, value=f"{len(made.shapes)} shapes", found=told)
     bench = find_benches(project.files, [*_stems(request.operator), family(request.operator)])
     bench += [file for file, _options in find_named(row.read("bench"), project.files)] if row else []
     folders = {file.rpartition("/")[0] for file in bench}
@@ -218,7 +190,27 @@ def _find_shapes(request: Request, project: Project, row: Row | None) -> Prerequ
     ]
     where = f"{tables[0]} has the benchmark's own" if tables else "nothing in the tree lists them"
     told = f"missing: {where}; write those that count under target_shapes, each with a label"
-    return Prerequisite(name="Target shapes", value=None, found=told)
+    return Prerequisite(name=name, value=None, found=told)
+
+
+def name_harness(request: Request) -> str:
+    """Its file's name, one for each target."""
+    return re.sub(r"[^\w.-]", "_", f"quick_{request.operator}_{request.backend.lower()}.py")
+
+
+def find_benchmark(request: Request, project: Project) -> Benchmark | None:
+    """The focused benchmark, followed with its options; None where there is none or it cannot be followed to the end."""
+    command = _find_bench(request, project, find_row(request.operator, project.texts)).value or ""
+    words = (word for word in command.split() if re.fullmatch(r"[\w./-]+\.py", word))
+    path = next((word for word in words if word in project.files), None)
+    found = read_benchmark(path, command, project.read) if path is not None and not request.trusted_metric else None
+    return found if found is not None and choose_metric(found) and not has_unknown(dict(found.arguments)) else None
+
+
+def read_environment(project: Project, request: Request) -> dict[str, str]:
+    """The variables that stand before the focused benchmark."""
+    command = _find_bench(request, project, find_row(request.operator, project.texts)).value or ""
+    return dict(re.findall(r"(?:^|\s)([A-Z][A-Z0-9_]*)=(\S+)", command.split("python", 1)[0]))
 
 
 def _find_trusted(request: Request) -> Iterator[Prerequisite]:
@@ -267,7 +259,7 @@ def _find_bench(request: Request, project: Project, row: Row | None) -> Prerequi
     shared = [file for file, _options in listed] or find_benches(project.files, [family(request.operator)])
     if request.option("bench") or not (own or shared):
         return _command(request, "bench", own, name, "python {}")
-    chosen, lines = (own or shared)[0], list(find_lines(project.texts))
+    chosen, lines = (own or shared)[0], project.lines
     if chosen in project.sources and not names_operator(project.sources[chosen], family(request.operator)):
         where = row.where if row is not None and chosen in shared else "its name"
         told = (

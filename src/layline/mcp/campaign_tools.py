@@ -36,7 +36,7 @@ def _audit(session: Session, progress: Progress, asked: Asked) -> Answer:
 
 def _handoff(session: Session, progress: Progress, asked: Asked) -> Answer:
     from layline.app.campaign_handoff import campaign_handoff
-    from layline.campaign.handoff import Request
+    from layline.campaign.handoff_request import Request
 
     hint = "handoff needs operator (gemm_fp8_blockwise), language (TRITON, CK, C) and gpu (gfx950, cpu)."
     request = Request(

@@ -208,7 +208,9 @@ class TorchWorker(Worker):
         self._freeze()
         self.replies += 1
         if seq != self._seq or has_input(self._reply, 0):
-            told = f"The answer during {where} is not the worker's: something else wrote it, or the kernel overwrote it."
+            told = (
+                f"The answer during {where} is not the worker's: something else wrote it, or the kernel overwrote it."
+            )
             raise Fault("forged-reply", told, f"sequence {seq}")
         return Reply(wall_ns=took, own_ns=device_ms * 1e6, status=status, said=text)
 

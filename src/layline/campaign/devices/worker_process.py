@@ -137,7 +137,9 @@ class Worker:
         took += self._cpu_ns() - at_reply  # whoever answers early and works on gains nothing by the wall clock either
         seq, status, mode = _REPLY.unpack(answer)
         if seq != self._seq or self._has_reply(0):
-            told = f"The answer during {where} is not the worker's: something else wrote it, or the kernel overwrote it."
+            told = (
+                f"The answer during {where} is not the worker's: something else wrote it, or the kernel overwrote it."
+            )
             raise Fault("forged-reply", told, f"sequence {seq}")
         return Reply(wall_ns=took, own_ns=self._charge_call(took), status=status, mode=mode)
 

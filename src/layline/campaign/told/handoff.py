@@ -5,9 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from layline.campaign.handoff import Prerequisite, Request
+from layline.campaign.handoff import Project, read_environment
+from layline.campaign.handoff_request import Prerequisite, Request
 from layline.campaign.operators import NAMES
 from layline.campaign.operators.find import find_operator
+from layline.campaign.project.harness import render_harness
 from layline.campaign.values.manifest import LANGUAGES, SPECIFIED
 from layline.core.evidence import Alert, Severity
 from layline.core.report import Answer, Bullets, Cell, Paragraph, Report, Section, Table
@@ -52,7 +54,7 @@ def build_handoff(
     rows: tuple[Prerequisite, ...],
     environment: tuple[Prerequisite, ...],
     disagreements: tuple[str, ...],
-    draft: str,
+    drafts: tuple[str, str | None],
 ) -> Answer:
     """Every prerequisite with where it was found; what is missing needs a person."""
     missing = [row for row in (*rows, *environment[:1]) if row.value is None]
@@ -71,7 +73,8 @@ def build_handoff(
         "environment": [_encode(row) for row in environment],
         "contradictions": list(disagreements),
         "missing": [row.name for row in missing],
-        "draft": draft,
+        "draft": drafts[0],
+        "harness": drafts[1],
     }
     return Answer(report=report, data=data, needs_person=bool(missing or disagreements))
 
@@ -100,7 +103,16 @@ def _encode(row: Prerequisite) -> answers.Prerequisite:
     return {"name": row.name, "value": row.value, "found": row.found}
 
 
-def render_draft(request: Request, rows: tuple[Prerequisite, ...], created: str, earlier: Mapping[str, Any]) -> str:
+def render_quick(request: Request, project: Project) -> str | None:
+    """The harness that the draft names, where one is written."""
+    if project.benchmark is None or request.option("quick"):
+        return None
+    return render_harness(project.benchmark, request.operator, read_environment(project, request))
+
+
+def render_draft(
+    request: Request, rows: tuple[Prerequisite, ...], created: str, earlier: Mapping[str, Any], project: Project
+) -> str:
     """A manifest with every key of the specification; what is missing is marked, and `campaign new` refuses it so."""
     known = {row.name: row.value for row in rows}
     backend = request.backend.upper()
@@ -113,7 +125,7 @@ def render_draft(request: Request, rows: tuple[Prerequisite, ...], created: str,
         "project_skill": request.option("project_skill") or known.get("Project skill"),
         "performance_target": request.option("target"),
         "primary_metric": known["Performance metric columns"],
-        "target_shapes": "all" if request.trusted_metric else None,
+        "target_shapes": "all" if request.trusted_metric else _list_shapes(project),
         "kernel_source": known["Kernel source file path"],
         "test_command": _read_command(known["Focused test command"]),
         "benchmark_command": _read_command(known["Focused benchmark command"]),
@@ -131,7 +143,7 @@ def render_draft(request: Request, rows: tuple[Prerequisite, ...], created: str,
         optional.add("quick_command")
     lines = [DRAFT_MARK, f"name: {request.operator}_{backend.lower()}_{request.gpu}_{created[:10].replace('-', '')}"]
     for key in SPECIFIED:
-        dumped = dump_yaml({key: values[key]}).rstrip("\n")
+        dumped = dump_yaml({key: values[key]}, sort_keys=False).rstrip("\n")
         lines.append(dumped + ("  # MISSING" if values[key] is None and key not in optional else ""))
     if request.trusted_metric:
         lines += ["measuring: trusted", f"operator: {request.operator}"]
@@ -142,6 +154,10 @@ def render_draft(request: Request, rows: tuple[Prerequisite, ...], created: str,
     if added:
         lines.append(dump_yaml(added, sort_keys=False).rstrip("\n"))
     return "\n".join(lines) + "\n"
+
+
+def _list_shapes(project: Project) -> list[dict[str, Any]] | None:
+    return [dict(shape) for shape in project.benchmark.shapes] if project.benchmark is not None else None
 
 
 def _read_command(value: str | None) -> str | None:

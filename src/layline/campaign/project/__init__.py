@@ -1,0 +1,1 @@
+"""What a project's own benchmarks say: shapes, columns and commands, read and never run."""

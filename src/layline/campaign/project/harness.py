@@ -1,0 +1,151 @@
+"""The quick validation harness of a campaign, written around the project's own benchmark."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Mapping
+
+from layline.campaign.project.benchmark import Benchmark
+from layline.campaign.values.bench_csv import GEMM_HEADER
+
+PRODUCT = ("M", "N", "K")
+RATES = ("Forward TFLOPS", "Backward TFLOPS", "Forward GB/s", "Backward GB/s")
+TIMES = ("Forward Time (ms)", "Backward Time (ms)")
+
+
+def choose_header(found: Benchmark) -> tuple[str, ...]:
+    """The frozen columns: those of a product where it is one, else the operator's own."""
+    if set(PRODUCT) <= set(found.axes):
+        return GEMM_HEADER
+    rates = [name for one in RATES if one in found.columns for name in (one, f"{one}_stddev")]
+    return ("label", *found.axes, "Check", *rates, *(one for one in TIMES if one in found.columns))
+
+
+def choose_metric(found: Benchmark) -> tuple[str, str] | None:
+    """The primary metric that these columns allow, and why; None where the benchmark writes no rate."""
+    where = f"{found.path} writes it"
+    if choose_header(found) == GEMM_HEADER and set(TIMES) <= found.columns.keys():
+        return "Combined Step TFLOPS", f"proposed: {found.path} times both directions of a product"
+    rate = next((one for one in RATES if one in found.columns), None)
+    if rate is None:
+        return None
+    both = " and its backward; a combined step is counted from M, N and K alone" if TIMES[1] in found.columns else ""
+    return rate, f"proposed: {where}{both}"
+
+
+def render_harness(found: Benchmark, operator: str, environment: Mapping[str, str]) -> str:
+    """A program that runs the benchmark's own function on the shapes LAYLINE_SHAPES names; nothing of it runs here."""
+    used = ast.walk(ast.parse(found.check, mode="eval")) if found.check else ()
+    names = sorted({one.id for one in used if isinstance(one, ast.Name)})
+    return TEMPLATE.format(
+        operator=operator,
+        where=found.where,
+        environment=dict(environment),
+        path=found.path,
+        options=list(found.options),
+        function=found.function,
+        entry=found.entry,
+        arguments=dict(found.arguments),
+        axes=tuple(found.axes),
+        results=tuple(found.results),
+        columns=dict(found.columns),
+        header=choose_header(found),
+        check=found.check or "'FAIL'",
+        names="".join(f"    {name} = result[{name!r}]\n" for name in names),
+    )
+
+
+TEMPLATE = '''"""Quick validation of {operator}: written by `layline campaign handoff` around {where}.
+
+Run it in the root of the project. LAYLINE_SHAPES names a JSON file with the shapes to measure:
+
+    LAYLINE_SHAPES=shapes.json python THIS --summary-csv out.csv [--repeats 3]
+
+Each shape is measured by the benchmark's own function, with the tensors, the check and the clock it has. It uses its
+tensors again and again, so a cache keyed on them looks fast here: that is what the transfer check of a campaign is for.
+"""
+
+import argparse
+import csv
+import importlib
+import inspect
+import json
+import os
+import statistics
+import sys
+import tempfile
+
+ENVIRONMENT = {environment!r}
+BENCHMARK = {path!r}
+OPTIONS = {options!r}
+ENTRY, ARGUMENTS = {entry!r}, {arguments!r}
+FUNCTION = {function!r}
+AXES = {axes!r}
+RESULTS = {results!r}
+COLUMNS = {columns!r}
+HEADER = {header!r}
+
+
+def check(result):
+    """As the benchmark itself says it; what it did not check has not passed."""
+{names}    return "PASS" if ({check}) == "PASS" else "FAIL"
+
+
+def describe(shape, samples):
+    row = {{"label": shape["label"], "Check": min((check(one) for one in samples), key=("FAIL", "PASS").index)}}
+    row.update({{axis: shape[axis] for axis in AXES}})
+    for column, name in COLUMNS.items():
+        values = [float(one[name]) for one in samples]
+        row[column], row[column + "_stddev"] = statistics.fmean(values), statistics.pstdev(values)
+    return row
+
+
+def fail(shape):
+    return {{"label": shape["label"], "Check": "ERROR", **{{axis: shape[axis] for axis in AXES}}}}
+
+
+def main():
+    asked = argparse.ArgumentParser()
+    asked.add_argument("--summary-csv")
+    asked.add_argument("--repeats", type=int, default=3)
+    options = asked.parse_args()
+    if not os.environ.get("LAYLINE_SHAPES"):
+        sys.exit("LAYLINE_SHAPES names no file: a JSON list of shapes, each with a label and " + ", ".join(AXES))
+    with open(os.environ["LAYLINE_SHAPES"]) as file:
+        shapes = json.load(file)
+    out = os.path.abspath(options.summary_csv) if options.summary_csv else None
+    os.environ.update(ENVIRONMENT)
+    sys.path[:0] = [os.path.dirname(os.path.abspath(BENCHMARK)), os.getcwd()]
+    sys.argv = [BENCHMARK, *OPTIONS]
+    bench = importlib.import_module(os.path.splitext(os.path.basename(BENCHMARK))[0])
+    real = getattr(bench, FUNCTION)
+    signature, rows = inspect.signature(real), {{}}
+
+    def measure(*given, **named):
+        bound = signature.bind(*given, **named)
+        bound.apply_defaults()
+        for shape in shapes:
+            if shape["label"] not in rows and all(bound.arguments.get(axis) == shape[axis] for axis in AXES):
+                rows[shape["label"]] = fail(shape)
+                samples = [dict(zip(RESULTS, real(*given, **named))) for _ in range(options.repeats)]
+                rows[shape["label"]] = describe(shape, samples)
+                return tuple(samples[-1].values())
+        return (float("nan"),) * len(RESULTS)  # nobody asked for it
+
+    setattr(bench, FUNCTION, measure)
+    os.chdir(tempfile.mkdtemp())  # what the benchmark writes itself is not wanted
+    getattr(bench, ENTRY)(**ARGUMENTS)
+    found = [rows.get(shape["label"]) or fail(shape) for shape in shapes]
+    for row in found:
+        print(row)
+    if out:
+        with open(out, "w", newline="") as file:
+            lines = csv.DictWriter(file, HEADER, restval="", extrasaction="ignore", lineterminator="\\n")
+            lines.writeheader()
+            lines.writerows({{"B": 1, **row}} for row in found)
+    return 0 if all(row["Check"] == "PASS" for row in found) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
+'''
