@@ -25,7 +25,7 @@ SERIES = 3
 VALUE_CALLS = 4
 VALUE_GAIN, VALUE_LOSS = 1.1, 1.3
 """A gain on the timed values from which, and a loss on others from which, it is looked at."""
-VALUE_S = 1.0
+VALUE_S = 2.0
 """Seconds after which no further distribution is timed on the second shape."""
 
 
