@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,7 +15,7 @@ from layline.patches.drift.read import find_rows, open_drift
 from layline.patches.drift.three_way import build_diff_report, encode_views
 from layline.patches.found import build_found, build_noted, read_notes
 from layline.patches.kept import read_inventories
-from layline.patches.named import find_named
+from layline.patches.named import Named, find_named
 from layline.patches.opened import read_all, recall_reading
 from layline.patches.port.ported import build_ported, follow_port, write_bundle
 from layline.patches.show import build_shown, read_keys
@@ -26,6 +27,7 @@ from layline.upgrade.retargeted import build_retargeted, find_retarget
 from layline.workspace.uncommitted import tell_uncommitted
 
 if TYPE_CHECKING:
+    from layline.coupling.subjects import Subject
     from layline.workspace.open import Workspace
 
 
@@ -74,11 +76,15 @@ def patches_diff(workspace: Workspace, patch: str, *, to: str | None = None, pro
     named = find_named(read_inventories(workspace, workspace.choose(None), progress), patch)
     backend, patch = named.inventory.backend, named.patch.id
     opening = open_drift(workspace, backend, to, progress)
-    listed, opened = find_rows(opening), opening.opened
-    rows = [row for row in listed if row.patch == patch or (row.effect is not None and row.effect.id in named.ids)]
+    rows, opened = find_rows(opening, wanted=partial(_is_of, named)), opening.opened
     views = [view for row in rows if (view := build_three_way(row, opened.sides)) is not None]
     report = build_diff_report(patch, views, workspace.here)
     return Answer(report=report, data=encode_views(patch, backend, opened.pin, opened.tip, views))
+
+
+def _is_of(named: Named, subject: Subject) -> bool:
+    """Whether a judged thing belongs to the patch that was named."""
+    return subject.patch.id == named.patch.id or (subject.effect is not None and subject.effect.id in named.ids)
 
 
 def patches_retarget(workspace: Workspace, backend: str, *, to: str | None = None) -> tuple[Answer, str]:

@@ -98,11 +98,15 @@ def judge_drift(asked: Asked, options: DriftOptions, progress: Progress, pair: P
     return found
 
 
-def judge_rows(opening: Opening, *, culprits: bool = False, since: bool = False) -> list[Judged]:
-    """What is said of each effect; what did not change is recalled, the rest is judged and kept for the next commit."""
+def judge_rows(
+    opening: Opening, *, culprits: bool = False, since: bool = False, wanted: Callable[[Subject], bool] | None = None
+) -> list[Judged]:
+    """What is said of each effect, or of the wanted ones; what did not change is recalled, the rest is judged and kept for
+    the next commit.
+    """
     memos = opening.pair.open_memos("drift", (since, culprits))
     keeper = open_keeper(opening, memos)
-    subjects = list(find_subjects(opening.inventory))
+    subjects = [one for one in find_subjects(opening.inventory) if wanted is None or wanted(one)]
     kept = keeper.recall(subjects)
     missing = [one for one, known in zip(subjects, kept, strict=True) if known is None]
     fresh = iter(_judge_anew(missing, opening, keeper, culprits, since) if missing else ())
@@ -112,11 +116,13 @@ def judge_rows(opening: Opening, *, culprits: bool = False, since: bool = False)
     return judged
 
 
-def find_rows(opening: Opening, *, culprits: bool = False) -> list[Drift]:
+def find_rows(
+    opening: Opening, *, culprits: bool = False, wanted: Callable[[Subject], bool] | None = None
+) -> list[Drift]:
     """The rows of `patches drift`, as the inventory orders them, each with what became of its target: for who builds on
-    what they say.
+    what they say. Of the wanted ones alone where only these are asked for: no row depends on another.
     """
-    judged = judge_rows(opening, culprits=culprits)
+    judged = judge_rows(opening, culprits=culprits, wanted=wanted)
     rows = _accept_ours([row for one in judged for row in one.rows], opening.pair.workspace)
     opening.pair.owned = find_owned(rows)
     sides = opening.opened.sides
@@ -148,6 +154,7 @@ def _judge_anew(
     rows = [row for one in said for row in one.judged.rows]
     if since:
         rows = [_accept_new(row) for row in rows]
+    opening.progress("looking for commits that took targets away", 0, 0)
     rows = list(find_last_seen(rows, sides, opened.upstream, opened.pin))
     if culprits:
         opening.progress("looking for culprits", 0, 0)
