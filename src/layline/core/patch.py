@@ -31,6 +31,8 @@ class Holder(StrEnum):
     """What is imported later: an import hook."""
     REGISTRY = "registry"
     """A registry of upstream that our class or function is handed to."""
+    STAND_IN = "stand-in"
+    """A module object that we make ourselves and put in the place of one: what upstream's module holds is not touched."""
 
 
 class Style(StrEnum):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
@@ -44,6 +45,7 @@ _KEEPS_CLASS = _HARMLESS | {
     "unique",
 }
 """Decorators that leave the constructor of a class as it is written, or as the fields say."""
+_QUOTED = re.compile(r"""["'](\w+)["']""")
 _FUNCTION = list(DefinitionKind).index(DefinitionKind.FUNCTION)
 _DEEPEST = 8
 
@@ -75,10 +77,33 @@ def find_callee(resolver: Resolver, symbol: Symbol) -> tuple[Definition, bool] |
         return None
     if definition.kind is not DefinitionKind.FUNCTION or definition.parameters is None:
         return None
-    decorators = {word.partition("(")[0].rpartition(".")[2] for word in definition.decorators}
-    if decorators - _HARMLESS:
-        return None  # a decorator we do not know may change the signature
-    return definition, bool(definition.owner) and "classmethod" in decorators
+    return None if _is_reshaped(definition) else find_written(symbol)
+
+
+def _is_reshaped(definition: Definition) -> bool:
+    """Whether a decorator that we do not know may change the signature."""
+    return not _HARMLESS.issuperset(word.partition("(")[0].rpartition(".")[2] for word in definition.decorators)
+
+
+def find_written(symbol: Symbol) -> tuple[Definition, bool] | None:
+    """A function as it is written, whatever its decorators make of it, and whether `self` is supplied."""
+    definition = symbol.definition
+    if definition is None or definition.kind is not DefinitionKind.FUNCTION or definition.parameters is None:
+        return None
+    return definition, bool(definition.owner) and "classmethod" in definition.decorators
+
+
+def is_taken(callee: Symbol, call: CallShape, *, bound: bool) -> bool:
+    """Whether a function with decorators that we do not know surely takes our call: as it is written, but for arguments
+    that a decorator names (`@deprecate_kwarg("old", new_name="new")`).
+    """
+    written = find_written(callee)
+    if written is None:
+        return False
+    problems = check_call(call, written[0].parameters or (), bound=bound or written[1])
+    words = {word for text in written[0].decorators for word in _QUOTED.findall(text)}
+    passes = words.intersection(call.keywords).difference(one.name for one in written[0].parameters or ())
+    return not problems or (bool(passes) and words.issuperset(one.argument for one in problems))
 
 
 def _is_remade(resolver: Resolver, constructor: Symbol) -> bool:
@@ -188,7 +213,7 @@ def _find_outgrown(
 
 def find_refusal(comparer: Comparer, place: Place, found: Comparison) -> str | None:
     """The first upstream commit since which the callee refuses our call, or passes what our override refuses."""
-    callee = find_callee(comparer.pin, found.before)
+    callee = find_callee(comparer.pin, found.before) or find_written(found.before)
     made = comparer.pin.resolve(f"{found.before.home}.__init__") if found.before.home else None
     if callee is None or (made is not None and made.is_implicit) or found.before.module is None:
         return None  # nobody wrote the `__init__` of a dataclass: no line of history has its signature
@@ -200,6 +225,8 @@ def find_refusal(comparer: Comparer, place: Place, found: Comparison) -> str | N
 
     def refuses(text: str, name: str) -> bool:
         now = read_signature(text, name)
+        if now is not None and _is_reshaped(pin) and _is_reshaped(now):
+            return False  # a decorator takes what it always took
         return now is None or _refuses(place, pin, now, bound=bound)
 
     def takes_another(text: str, name: str) -> bool:

@@ -13,7 +13,7 @@ from layline.core.evidence import Location, Severity
 from layline.core.finding import Finding
 from layline.core.why import Reason, Why
 from layline.coupling.binding_kind import compare_returns
-from layline.coupling.callee import find_callee
+from layline.coupling.callee import find_callee, is_taken
 from layline.coupling.fit import Refused
 from layline.coupling.question import Question
 from layline.coupling.replacements import Replacement
@@ -57,11 +57,12 @@ def _find_unbound(question: Question, ours: Replacement, imports: dict[str, Impo
             continue
         sides = (comparer.pin, found.before), (comparer.tip, found.after)
         callees, call = [find_callee(side, symbol) for side, symbol in sides], read_call(node)
-        if callees[0] is None or callees[1] is None:
+        if callees[1] is None or (callees[0] is None and not is_taken(found.before, call, bound=False)):
             continue
-        then, now = (check_call(call, one[0].parameters or (), bound=one[1]) for one in callees if one is not None)
+        # what a decorator of the pin took, fitted there
+        then, now = (check_call(call, one[0].parameters or (), bound=one[1]) if one else () for one in callees)
         at = Location(ours.location.path, node.lineno)
-        change = compare_returns(found, comparer.pin, comparer.tip) if found.body_changed and not now else None
+        change = compare_returns(found, comparer.pin, comparer.tip) if callees[0] and found.body_changed and not now else None
         told, last = None, found.name.rpartition(".")[2]
         if now and not then:
             told = Why(Reason.CALLS_REFUSING, text, parts=tuple(problem.why for problem in now), places=(at,))

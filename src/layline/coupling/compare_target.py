@@ -18,6 +18,8 @@ from layline.source.names import longest_root
 def compare_target(target: str, effect: Effect, sides: Sides) -> Comparison:
     """What became of it; a name that history removed before the pin is dead."""
     found = _compare(target, sides)
+    if effect.holder is Holder.STAND_IN:
+        return _outside(found, Reason.STAND_IN)
     if found.kind is DriftKind.EXTERNAL and effect.removal is not None and effect.target == target:
         why = Why(Reason.REMOVED_BEFORE, effect.removal.what)
         return replace(found, kind=DriftKind.DEAD_AT_PIN, why=(why,))

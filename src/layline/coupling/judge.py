@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
 
-from layline.change.binding import CallShape, check_call
+from layline.change.binding import CallShape, Problem, check_call
 from layline.change.compare import Comparer, Comparison
 from layline.core.drift import DriftKind, Fate
 from layline.core.evidence import Evidence, Location
 from layline.core.progress import Progress, count, silent
 from layline.core.why import Reason, Why
 from layline.coupling.binding_kind import compare_returns
-from layline.coupling.callee import find_callee, find_misplaced, find_refusal, follow_apply
+from layline.coupling.callee import find_callee, find_misplaced, find_refusal, follow_apply, is_taken
 from layline.coupling.model import Consequence, Coupling, State, Touch, is_flag
 from layline.coupling.overrides import Overrides
 from layline.coupling.reading import Place
@@ -219,6 +219,10 @@ class Judge:
         call = place.call
         before = find_callee(self._comparer.pin, found.before)
         after = find_callee(self._comparer.tip, found.after)
+        if call is not None and before is None and after is not None:
+            problems = check_call(call, after[0].parameters or (), bound=place.bound or after[1])
+            sure = any(one.certain for one in problems) and is_taken(found.before, call, bound=place.bound)
+            return self._refuse(place, found, problems) if sure else self._judge_present(place, found)
         if call is None or before is None or after is None:
             return self._judge_present(place, found)
         bound = (place.bound or before[1], place.bound or after[1])
@@ -230,8 +234,10 @@ class Judge:
             consequence = Consequence.MAY_BREAK if place.guarded else Consequence.WILL_BREAK
             return Verdict(state=State.SIGNATURE, consequence=consequence, why=(why,))
         problems = check_call(call, new, bound=bound[1]) or find_misplaced(self._comparer, found, call, bound=bound)
-        if not problems:
-            return self._judge_result(place, call, found)
+        return self._refuse(place, found, problems) if problems else self._judge_result(place, call, found)
+
+    @staticmethod
+    def _refuse(place: Place, found: Comparison, problems: Sequence[Problem]) -> Verdict:
         certain = any(problem.certain for problem in problems) and not place.guarded
         why = sum_up(Reason.CALL_MISFITS, problems, found.name.rpartition(".")[2])
         consequence = Consequence.WILL_BREAK if certain else Consequence.MAY_BREAK

@@ -129,6 +129,8 @@ def _say(effect: Effect, patch: Patch | None) -> str:
 def _describe(effect: Effect) -> str:
     if effect.target or not effect.mutates or effect.holder is Holder.REGISTRY:
         return describe_change(effect)
+    if effect.holder is Holder.IMPORTS:
+        return f"adds the import hook {effect.replacement} to {effect.mutates[0]}"
     names = ", ".join(name.removeprefix("env:") for name in effect.mutates)
     what = "the environment variable" if effect.style is Style.ENV_LIFECYCLE else "the config key"
     return f"sets {what}{'s' if len(effect.mutates) > 1 else ''} {names}"

@@ -923,12 +923,30 @@ def test_each_row_speaks_for_its_line_and_for_those_that_put_back(tmp_path: Path
     assert told == [(5, (), "will break"), (3, (4,), "look at")]
 
 
-def test_a_call_that_no_longer_binds_names_its_commit(tmp_path: Path) -> None:
+WIDER = RUN.replace("x, y=1", "x, group, y=1")
+REFUSED_SINCE = [
+    # (what it shows, upstream's file at the pin, after the commit, how the call passes its one argument)
+    ("a new parameter", RUN, WIDER, CallShape(positional=1)),
+    (
+        "a decorator that took another name",
+        f"from keel.old import renames\n\n\n@renames('old', new='x')\n{RUN}",
+        RUN,
+        CallShape(positional=0, keywords=("old",)),
+    ),
+]
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "call"), [row[1:] for row in REFUSED_SINCE], ids=[row[0] for row in REFUSED_SINCE]
+)
+def test_a_call_that_no_longer_binds_names_its_commit(
+    tmp_path: Path, before: str, after: str, call: CallShape
+) -> None:
     upstream = History.start(tmp_path / "up")
-    pin = upstream.commit("pin", {"keel/__init__.py": "", "keel/run.py": RUN})
-    upstream.commit("body only", {"keel/run.py": RUN.replace("+=", "-=")})
-    culprit = upstream.commit("new parameter", {"keel/run.py": RUN.replace("x, y=1", "x, group, y=1")})
-    tip = upstream.commit("later", {"keel/run.py": RUN.replace("x, y=1", "x, group, y=1").replace("+=", "*=")})
+    pin = upstream.commit("pin", {"keel/__init__.py": "", "keel/run.py": before})
+    upstream.commit("body only", {"keel/run.py": before.replace("+=", "-=")})
+    culprit = upstream.commit("the signature", {"keel/run.py": after})
+    tip = upstream.commit("later", {"keel/run.py": after.replace("+=", "*=")})
     repository = open_repository(upstream.path)
     resolvers = [Resolver(build_index([Part(tree=Tree(repository, one), packages=PACKAGES)])) for one in (pin, tip)]
     comparer = Comparer(resolvers[0], resolvers[1], [Tracer(repository, pin, tip)])
@@ -936,11 +954,11 @@ def test_a_call_that_no_longer_binds_names_its_commit(tmp_path: Path) -> None:
         touch=Touch.CALL,
         target="keel.run.run",
         location=Location("a.py", 1),
-        call=CallShape(positional=1),
+        call=call,
         imported="keel.run.run",
     )
     (found,) = Judge(comparer).find_couplings([place])
-    assert found.culprit == culprit
+    assert (found.culprit, found.consequence) == (culprit, Consequence.WILL_BREAK)
 
 
 HULL = """\

@@ -472,6 +472,11 @@ def test_a_member_that_another_package_may_have_stands_with_its_class(
     assert (row.kind, row.severity) == (kind, "ok")
 
 
+def test_a_name_of_a_module_we_make_is_no_patch_of_upstream(tmp_path: Path) -> None:
+    row = judge(tmp_path, {"keel/run.py": RUN + USE}, {"keel/run.py": NEW + USE}, holder=Holder.STAND_IN)
+    assert (row.kind, row.severity, codes(row)) == ("external", "ok", ["stand-in"])
+
+
 LATER = [
     ("the tip has it", {"keel/run.py": RUN + "\n\ndef dash(x):\n    return x\n"}, "comes-later"),
     ("nobody has it", {"keel/run.py": RUN.replace("+=", "-=")}, "never-had"),
@@ -690,6 +695,17 @@ OWN_CALLS = [
         ),
         "ok",
     ),
+    (
+        "passes what a decorator took",
+        "from keel.help import haul\n\n\ndef fast(x):\n    return haul(line=x)\n",
+        "breaks",
+    ),
+    (
+        "imported around it",
+        "def go():\n    from keel.help import haul\n\n    def fast(x):\n        return haul(line=x)\n",
+        "breaks",
+    ),
+    ("what no decorator named", "from keel.help import haul\n\n\ndef fast(x):\n    return haul(far=x)\n", "ok"),
     ("uses one value", "from keel.help import raft\n\n\ndef fast(x):\n    y = raft(x)\n    return y\n", "breaks"),
     ("hands it on", "from keel.help import raft\n\n\ndef fast(x):\n    return raft(x)\n", "ok"),
 ]
@@ -697,11 +713,13 @@ OWN_CALLS = [
 
 @pytest.mark.parametrize(("ours", "severity"), [row[1:] for row in OWN_CALLS], ids=[row[0] for row in OWN_CALLS])
 def test_a_call_in_ours_must_fit_upstream(tmp_path: Path, ours: str, severity: str) -> None:
-    line = ours.splitlines().index("def fast(x):") + 1
+    line = [text.strip() for text in ours.splitlines()].index("def fast(x):") + 1
     raft = "def raft(x):\n    return x\n\n\ndef go(x):\n    y = raft(x)\n    return y\n"
     pair = "def raft(x):\n    return x, 1\n\n\ndef go(x):\n    y, _ = raft(x)\n    return y\n"
-    before = {"keel/run.py": RUN, "keel/help.py": f"def dive(x, deep=0):\n    return x\n\n\n{raft}"}
-    after: dict[str, str | None] = {"keel/help.py": f"def dive(x):\n    return x\n\n\n{pair}"}
+    haul = "def haul(rope, **kept):\n    return rope\n"
+    took = f"from keel.old import renames\n\n\n@renames('line', new='rope')\n{haul}"
+    before = {"keel/run.py": RUN, "keel/help.py": f"{took}\n\ndef dive(x, deep=0):\n    return x\n\n\n{raft}"}
+    after: dict[str, str | None] = {"keel/help.py": f"{haul}\n\ndef dive(x):\n    return x\n\n\n{pair}"}
     row = judge(tmp_path, before, after, ours=ours, at=line)
     assert row.severity == severity
 

@@ -53,6 +53,28 @@ def test_conditions_in_the_list(tmp_path: Path, source: str, expected: str) -> N
     assert told.tail.endswith(expected.replace("ID", stray.effect.id))
 
 
+LINES = [
+    # our file, what its first line says
+    (
+        "import sys\nclass Finder:\n    def find_spec(self, name, path, target=None):\n        return name == 'up.a'\n"
+        "sys.meta_path.insert(0, Finder())\n",
+        "adds the import hook own.boot.Finder() to sys.meta_path (uncertain) [ID]",
+    ),
+    (
+        "import sys, types\ndef make(name):\n    return types.ModuleType(name)\nm = make('up.x')\ndef f(): pass\n"
+        "m.f = f\nsys.modules['up.x'] = m\n",
+        "replaces up.x.f in a module that our code makes itself [ID]",
+    ),
+]
+
+
+@pytest.mark.parametrize(("source", "expected"), LINES)
+def test_what_is_changed_is_called_what_it_is(tmp_path: Path, source: str, expected: str) -> None:
+    inventory = read_files(tmp_path, {"own/boot.py": source})
+    told = [item for group in build_listing(inventory, "own", "up").groups for item in group.items]
+    assert told[0].message == expected.replace("ID", inventory.unregistered[0].effect.id)
+
+
 def test_the_class_of_what_a_call_returns(tmp_path: Path) -> None:
     source = "import up.a as m\ndef g(self): pass\ndef go(x):\n    m.attach(x).__class__.forward = g\n"
     [stray] = read_files(tmp_path, {"own/boot.py": source}).unregistered

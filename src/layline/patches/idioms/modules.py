@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from layline.core.patch import Effect, Holder, Style
@@ -28,7 +29,7 @@ def find_module_stubs(event: Event, installer: Installer) -> Iterator[Effect]:
         case Write(is_item=False, owner=Made(name=made), value=value):
             name = text_of(event.name)
             if name is not None and value is not None and "." in made and not name.startswith("__"):
-                yield installer.build_effect(event, f"{made}.{name}", value)
+                yield replace(installer.build_effect(event, f"{made}.{name}", value), holder=Holder.STAND_IN)
         case Call(callee=Outside(path="sys.modules.setdefault"), arguments=(key, value)):
             name = text_of(key)
             if name is not None:
