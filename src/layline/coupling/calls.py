@@ -62,7 +62,11 @@ def _find_unbound(question: Question, ours: Replacement, imports: dict[str, Impo
         # what a decorator of the pin took, fitted there
         then, now = (check_call(call, one[0].parameters or (), bound=one[1]) if one else () for one in callees)
         at = Location(ours.location.path, node.lineno)
-        change = compare_returns(found, comparer.pin, comparer.tip) if callees[0] and found.body_changed and not now else None
+        change = (
+            compare_returns(found, comparer.pin, comparer.tip)
+            if callees[0] and found.body_changed and not now
+            else None
+        )
         told, last = None, found.name.rpartition(".")[2]
         if now and not then:
             told = Why(Reason.CALLS_REFUSING, text, parts=tuple(problem.why for problem in now), places=(at,))

@@ -9,7 +9,7 @@ from layline.interpreter.containers import call_dict_method, call_list_method
 from layline.interpreter.libraries import LIBRARIES
 from layline.interpreter.objects import class_of
 from layline.interpreter.state import Machine, name_module, text_of
-from layline.interpreter.strings import call_text_method, rewrite_source
+from layline.interpreter.strings import call_text_method, edit_source, read_pattern, rewrite_source
 from layline.interpreter.values import (
     EACH,
     FALSE,
@@ -221,12 +221,11 @@ def _getsource(_: Machine, arguments: Arguments, __: Keywords, ___: ast.AST) -> 
 
 
 def _regex(_: Machine, arguments: Arguments, __: Keywords, ___: ast.AST) -> Value | None:
-    """`re.sub(pattern, new, source)`: the pattern is an anchor."""
+    """`re.sub(pattern, new, source)`: a pattern that is plain text is an anchor; others are not run here."""
     source = next((argument for argument in arguments if isinstance(argument, Source)), None)
     if source is None:
         return None
-    pattern = text_of(arguments[0])
-    return Source(source.of, (*source.anchors, *([pattern] if pattern else [])))
+    return edit_source(source, read_pattern(text_of(arguments[0])), text_of(arguments[1]))
 
 
 def _dedent(_: Machine, arguments: Arguments, __: Keywords, ___: ast.AST) -> Value | None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from layline.interpreter.loops import MOST_ITEMS, evaluate_comprehension
 from layline.interpreter.state import Machine, name_module
-from layline.interpreter.strings import fold_operation, show_constant
+from layline.interpreter.strings import find_defining, fold_operation, show_constant
 from layline.interpreter.values import (
     NONE,
     Called,
@@ -126,8 +126,8 @@ class Expressions(Machine):
                 return Unknown(name)
         if hasattr(builtins, name):
             return Outside(f"builtins.{name}")
-        if module.executed:
-            return module.executed[-1]
+        if (defining := find_defining(module.executed, name)) is not None:
+            return defining
         stars = module.stars
         return Outside(f"{stars[-1]}.{name}") if stars else Unknown(f"the name {name} is not bound here")
 
@@ -299,6 +299,8 @@ class Expressions(Machine):
                 return next((items for items in known if items), None)
             case Literal(value=None):
                 return []
+            case Source():
+                return [value]  # its lines
         return None
 
     def bind_target(self, target: ast.expr, value: Value, scope: Scope) -> None:

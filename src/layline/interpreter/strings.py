@@ -22,6 +22,8 @@ from layline.interpreter.values import (
 _MOST_TEXT = 2_000
 """Longer texts are not folded: the code we read is hostile, and `replace` can make a text grow without end."""
 _PLAIN_PERCENT = re.compile(r"%[sdr%]")
+_ESCAPED = re.compile(r"\\([^\w\s])")
+_SPECIAL = re.compile(r"[\\.^$*+?{}\[\]|()]")
 _PLAIN_FORMAT = re.compile(r"\{\w*\}")
 _TEXT_METHODS = frozenset(
     [
@@ -72,10 +74,8 @@ def fold_operation(operator: ast.operator, left: Value, right: Value) -> Value:
             return Literal(
                 x + y if isinstance(operator, ast.Add) else x - y if isinstance(operator, ast.Sub) else x * y
             )
-        case ast.Add(), Source(of=of, anchors=anchors), _:
-            return Source(of, anchors)
-        case ast.Add(), _, Source(of=of, anchors=anchors):
-            return Source(of, anchors)
+        case (ast.Add(), Source() as source, _) | (ast.Add(), _, Source() as source):
+            return edit_source(source)
     return Called(Outside(f"operator.{type(operator).__name__.lower()}"), (left, right))
 
 
@@ -94,6 +94,10 @@ def _fold_percent(template: str, right: Value) -> Value:
 
 def call_text_method(text: str, method: str, arguments: list[Value], keywords: dict[str, Value]) -> Value | None:
     """A method of a constant text with constant arguments; None where it cannot be computed."""
+    if method == "join" and arguments and isinstance(arguments[0], Items):  # the lines of a source, put together again
+        for item in arguments[0].values:
+            if isinstance(item, Source):
+                return edit_source(item)
     if method not in _TEXT_METHODS or len(text) > _MOST_TEXT:
         return None
     if method == "format" and ("{" in _PLAIN_FORMAT.sub("", text) or "}" in _PLAIN_FORMAT.sub("", text)):
@@ -127,7 +131,39 @@ def _plain(value: Value) -> Any:
 def rewrite_source(source: Source, method: str, arguments: list[Value]) -> Value:
     """A text method on upstream source: what it looks for is an anchor of the rewrite."""
     if method in {"replace", "index", "find", "split", "partition", "count", "startswith", "removeprefix"}:
-        anchor = arguments[0].value if arguments and isinstance(arguments[0], Literal) else None
-        anchors = (*source.anchors, anchor) if isinstance(anchor, str) else source.anchors
-        return Source(source.of, anchors)
-    return Source(source.of, source.anchors) if method != "__class__" else Member(source, method)
+        anchor, written = ([_text(argument) for argument in arguments[:2]] + [None, None])[:2]
+        return edit_source(source, anchor, written if method == "replace" else None)
+    return edit_source(source) if method != "__class__" else Member(source, method)
+
+
+def _text(value: Value) -> str | None:
+    return value.value if isinstance(value, Literal) and isinstance(value.value, str) else None
+
+
+def edit_source(source: Source, anchor: str | None = None, written: str | None = None) -> Source:
+    """The source after one edit: what was looked for, and what was put in its place."""
+    anchors = (*source.anchors, anchor) if anchor else source.anchors
+    return Source(source.of, anchors, (*source.written, written) if written else source.written)
+
+
+def read_pattern(pattern: str | None) -> str | None:
+    """The text that a regular expression stands for, where it stands for one."""
+    plain = _ESCAPED.sub(r"\1", pattern or "")
+    return plain if pattern and not _SPECIAL.search(_ESCAPED.sub("", pattern)) else None
+
+
+def find_defining(executed: list[Value], name: str) -> Source | None:
+    """The executed source, the last first, that defines a name: it is of an object so called, or an edit writes it."""
+    for source in reversed(executed):
+        if isinstance(source, Source) and (_name_of(source.of) == name or any(name in text for text in source.written)):
+            return source
+    return None
+
+
+def _name_of(value: Value) -> str | None:
+    match value:
+        case Outside(path=path):
+            return path.rpartition(".")[2]
+        case Member(name=name):
+            return name
+    return None

@@ -283,6 +283,8 @@ class Source(Value):
 
     of: Value
     anchors: tuple[str, ...] = ()
+    written: tuple[str, ...] = ()
+    """Texts put in their place."""
 
 
 @dataclass(slots=True, eq=False)

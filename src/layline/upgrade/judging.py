@@ -19,6 +19,7 @@ from layline.coupling.drift_model import Drift
 from layline.coupling.model import Consequence, Coupling, Touch
 from layline.coupling.own_code import read_indexes, read_ours
 from layline.coupling.reading import Finder
+from layline.coupling.roots import blame_calls
 from layline.coupling.states import find_place
 from layline.git.overlay import Overlay
 from layline.patches.drift.elsewhere import TOUCHES, Elsewhere
@@ -243,8 +244,9 @@ def judge_as_drift(
 
 
 def _close(opening: Opening, rows: list[Drift]) -> Between:
-    ordered = tuple(sorted(rows, key=lambda row: row.order))
-    found = Between(opening.opened, ordered, opening.pair.places.couplings)
+    couplings = opening.pair.places.couplings
+    blamed = blame_calls(rows, couplings, opening.pair.upstream)
+    found = Between(opening.opened, tuple(sorted(blamed, key=lambda row: row.order)), couplings)
     opening.save()
     return found
 

@@ -939,9 +939,7 @@ REFUSED_SINCE = [
 @pytest.mark.parametrize(
     ("before", "after", "call"), [row[1:] for row in REFUSED_SINCE], ids=[row[0] for row in REFUSED_SINCE]
 )
-def test_a_call_that_no_longer_binds_names_its_commit(
-    tmp_path: Path, before: str, after: str, call: CallShape
-) -> None:
+def test_a_call_that_no_longer_binds_names_its_commit(tmp_path: Path, before: str, after: str, call: CallShape) -> None:
     upstream = History.start(tmp_path / "up")
     pin = upstream.commit("pin", {"keel/__init__.py": "", "keel/run.py": before})
     upstream.commit("body only", {"keel/run.py": before.replace("+=", "-=")})

@@ -290,6 +290,25 @@ def test_a_rewritten_original_is_an_effect_on_what_it_was(tmp_path: Path) -> Non
     assert (effect.style.value, effect.target, effect.anchors) == ("source-rewrite", "up.a.f", ("x",))
 
 
+TAKE = "import inspect, re\nimport up.a as m\ns = inspect.getsource(m.f)\n"
+ANCHORS = [
+    # (what it shows, what is done with the source `s` before and after it is executed, texts that are looked for in it)
+    ("a pattern that is plain text", "s = re.sub(r'self\\.x = 1', 'pass', s)", "", ("self.x = 1",)),
+    ("a pattern that is none", "s = re.sub(r'(\\*\\*kwargs)[\\s]{0,}', 'x', s)", "", ()),
+    ("another source after it", "", "t = inspect.getsource(m.h).replace('old', 'g')\nexec(t, globals())", ()),
+    ("an unknown source after it", "", "exec(inspect.getsource(eval(name)).replace('old', 'new'), globals())", ()),
+]
+
+
+@pytest.mark.parametrize(("before", "after", "anchors"), [row[1:] for row in ANCHORS], ids=[row[0] for row in ANCHORS])
+def test_the_texts_that_are_looked_for_are_those_of_one_source(
+    tmp_path: Path, before: str, after: str, anchors: tuple[str, ...]
+) -> None:
+    source = f"{TAKE}{before}\nexec(s, globals())\n{after}\nm.f = f\n"
+    found = read_files(tmp_path, {"own/boot.py": source}).unregistered
+    assert [item.effect.anchors for item in found if item.effect.target == "up.a.f"] == [anchors]
+
+
 def test_a_class_that_is_handed_on_may_be_entered(tmp_path: Path) -> None:
     files = {
         "own/boot.py": "import up.a as m\nclass P:\n    def __enter__(self):\n        m.f = print\n",

@@ -109,6 +109,14 @@ FINDS: list[tuple[str, str, list[tuple[str, str]]]] = [
         ),
         [(S, "up.a.f")],
     ),
+    (
+        "source rewrite taken apart into lines",
+        (
+            "import inspect, up.a as m\ns = inspect.getsource(m.C.__init__).split('\\n')\ns = '\\n'.join(x[4:] for x in s)\n"
+            "exec(s.replace('__init__', 'made'), globals())\nm.C.__init__ = made"
+        ),
+        [(S, "up.a.C.__init__")],
+    ),
     ("wrapt", "import wrapt\nwrapt.wrap_function_wrapper('up.a', 'C.m', lambda w, i, a, k: w(*a))", [(W, "up.a.C.m")]),
     (
         "conditional expression",

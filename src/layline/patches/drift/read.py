@@ -30,7 +30,7 @@ from layline.coupling.model import Consequence, State
 from layline.coupling.pair import Pair
 from layline.coupling.reads import Reader
 from layline.coupling.replacements import Replacements
-from layline.coupling.roots import find_since
+from layline.coupling.roots import blame_calls, find_since
 from layline.coupling.subjects import Judged, Subject, count_uncompared, find_subjects
 from layline.coupling.upstream_keys import find_keys
 from layline.patches.declared_keys import Schema, read_schema
@@ -83,6 +83,8 @@ def judge_drift(asked: Asked, options: DriftOptions, progress: Progress, pair: P
         rows = [row for row in rows if row.kind is DriftKind.DEAD_AT_PIN]
     rows = list(number_repeats(sorted(rows, key=lambda row: row.order)))
     places = tuple(_find_places(rows, opening.pair)) if options.reads_ours else ()
+    if places and options.culprits:
+        rows = list(blame_calls(rows, opening.pair.places.couplings, opening.pair.upstream))
     (recalled, made), (files, more) = opening.recalled, opening.pair.recalled
     progress(KEPT, recalled + files, recalled + made + files + more)
     found = KeptDrift(
