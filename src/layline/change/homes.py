@@ -77,7 +77,7 @@ class Homes:
         found = [self._judge(module, definition, item) for item in self._candidates(module, definition)]
         kept = [item for item in found if item is not None and item.score >= _WORTH_SHOWING]
         kept = self._single_out(module, definition, kept) or list(self._find_alike(module, definition))
-        return sorted(kept, key=lambda item: (-item.score, item.target))[:5]
+        return sorted(kept, key=lambda item: (-item.score, -_near(module, item.target), item.target))[:5]
 
     def _single_out(self, module: str, definition: Definition, found: list[Suggestion]) -> list[Suggestion]:
         """Short texts (`_GROUP = None`) are alike by chance: where several new names have this one, or several that are
@@ -325,6 +325,11 @@ class Homes:
                 if _KINDS[item.row[ROW_KIND]] is kind and "." not in item.qualname and self._is_new(item)
             ]
         return self._new[kind]
+
+
+def _near(module: str, target: str) -> float:
+    """How much of its address a definition kept: of two that are equal the one in the same file is the heir."""
+    return compare_names(module.split("."), target.split("."))
 
 
 def _alike(same_name: bool, body: float, kept: float) -> float:

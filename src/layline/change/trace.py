@@ -97,6 +97,10 @@ class _Arrival:
     traits: float = 0.0
     """How alike the parameter names are."""
 
+    def find_order(self, origin: TracedDefinition) -> tuple[float, bool, bool, str]:
+        """The likeliest first: of equal bodies the one that kept its name, then the one in the same file."""
+        return -self.alike, not self.same_name, self.place.path != origin.path, self.place.path
+
 
 class Tracer(FileTracer):
     """Answers about definitions between one pair of commits; reads the history once and blobs as they are needed."""
@@ -210,9 +214,7 @@ class Tracer(FileTracer):
         if gone is None or body is None or len(step.changes) > _MANY_FILES:
             return None
         self._versions.read(_find_blobs(step))
-        ranked = sorted(
-            self._rank(step, gone, place, body), key=lambda item: (-item.alike, not item.same_name, item.place.path)
-        )
+        ranked = sorted(self._rank(step, gone, place, body), key=lambda item: item.find_order(place))
         for rank, item in enumerate(ranked[:3]):
             runner_up = max((other.alike for other in ranked[rank + 1 :]), default=0.0)
             if _is_move(item, place, runner_up) and not self._has_rival(step.changes, place, item):

@@ -72,6 +72,7 @@ class Reason(Enum):
     NEVER_HAD = "upstream never had it: an addition, or a typo"
     COMES_LATER = "upstream added it after the pin: our code is written for a newer upstream"
     TYPO = "upstream never had it: a typo of {name}?"
+    CAME_AND_WENT = "upstream added it after the pin and removed it in {name} ({other}): {text}"
     HAD_UNTIL = "upstream removed it in {name} ({other}): {text}"
     RESULT_UNKNOWN = "what the function returns cannot be decided without running the code"
     UNREADABLE = "the target cannot be read from the code"

@@ -16,17 +16,14 @@ from layline.change.signatures import compare_signatures, returns_another
 from layline.change.trace import Tracer
 from layline.core.drift import DriftKind
 from layline.core.evidence import Severity
-from layline.core.finding import Finding
 from layline.core.patch import Style
-from layline.core.why import FAILS_FIRST, Reason, Why
+from layline.core.why import FAILS_FIRST, Reason
 from layline.coupling.binding_kind import find_arities
 from layline.coupling.drift_model import LOST, Drift, Sides
 from layline.coupling.row_parts import Passed
 from layline.git import Repository
 from layline.history.commits import read_commits
-from layline.history.timeline import Timeline, read_timeline
-from layline.source import Definition, DefinitionKind, Module, parse_module
-from layline.source.names import parents
+from layline.source import Definition, DefinitionKind
 from layline.source.seen import Read
 from layline.source.slices import read_definition, read_node, read_signature, slice_definition
 from layline.source.usage import mentions
@@ -326,71 +323,3 @@ def _place(module: str | None, sides: Sides) -> tuple[Tracer, str] | None:
         return None
     tracer = sides.comparer.tracer(module)
     return None if tracer is None else (tracer, sides.pin.index.entries[module].path)
-
-
-def find_last_seen(rows: Iterable[Drift], sides: Sides, upstream: Repository, pin: str) -> Iterator[Drift]:
-    """Tells, of targets that are dead at the pin, whether upstream ever had them: else they are a typo or an
-    addition.
-    """
-    listed = list(rows)
-    places = {row.target: tuple(_guess_places(row.target, sides)) for row in listed if _is_unknown(row) and row.target}
-    paths = tuple(sorted({path for found in places.values() for path, _ in found}))
-    timeline = read_timeline(upstream, None, pin, paths) if paths else None
-    for row in listed:
-        if timeline is None or not _is_unknown(row) or row.target is None:
-            yield row
-            continue
-        last = _find_removal(timeline, places[row.target], upstream)
-        if last is None:
-            meant = row.effect.suggestion if row.effect is not None and row.effect.suggestion != row.target else None
-            why = Why(Reason.TYPO, meant) if meant else Why(Reason.NEVER_HAD)
-            if row.comparison is not None and row.comparison.after.exists:
-                why = Why(Reason.COMES_LATER)
-        else:
-            commit = next(read_commits(upstream, [last]))
-            why = Why(Reason.HAD_UNTIL, commit.hash[:10], commit.date, commit.subject)
-        yield replace(row, findings=(*row.findings, Finding(severity=Severity.OK, why=why)))
-
-
-def _is_unknown(row: Drift) -> bool:
-    """A name that the pin does not have; a row may be dead for another reason."""
-    found = row.comparison
-    return (
-        row.kind is DriftKind.DEAD_AT_PIN and found is not None and found.kind is row.kind and not found.before.exists
-    )
-
-
-def _guess_places(target: str, sides: Sides) -> Iterator[tuple[str, str]]:
-    """Where a target would be defined: paths for every way to split it into module and attributes."""
-    roots = sides.pin.index.parts[sides.part].source_roots
-    for module in parents(target):
-        entry = sides.pin.index.entries.get(module)
-        rest = target[len(module) + 1 :]
-        if entry is not None:
-            yield entry.path, rest
-            return
-        for root in roots:
-            folder = "" if root in {"", "."} else f"{root.strip('/')}/"
-            base = f"{folder}{module.replace('.', '/')}"
-            yield f"{base}.py", rest
-            yield f"{base}/__init__.py", rest
-
-
-def _find_removal(timeline: Timeline, places: tuple[tuple[str, str], ...], upstream: Repository) -> str | None:
-    """The last commit whose parent still had the name in one of the places; None where no version ever had it."""
-    found: list[int] = []
-    for path, qualname in places:
-        for number, change in reversed(timeline.by_path.get(path, ())):
-            text = upstream.read_blob(change.before).decode("utf-8", "replace") if change.before else ""
-            bound = slice_definition(text, qualname) is not None or (
-                "." not in qualname and _binds_import(text, qualname)
-            )
-            if bound:
-                found.append(number)
-                break
-    return timeline.steps[max(found)].commit if found else None
-
-
-def _binds_import(text: str, name: str) -> bool:
-    module = parse_module("", text.encode("utf-8", "surrogatepass")) if name in text else None
-    return isinstance(module, Module) and name in module.bound_imports

@@ -220,6 +220,12 @@ def test_a_class_that_grew_in_its_own_file_was_renamed(history: History) -> None
     assert tracer(history).follow("a.py", "FlexWrapper").end == TracedDefinition("a.py", "Flex")
 
 
+def test_of_equal_bodies_the_one_in_the_same_file_is_the_heir(history: History) -> None:
+    history.commit("pin", {"keel/run.py": klass("Old", BODY, OTHER), "keel/a.py": "x = 1\n"})
+    history.commit("tip", {"keel/run.py": klass("New", BODY, OTHER), "keel/a.py": klass("Another", BODY, OTHER)})
+    assert tracer(history).follow("keel/run.py", "Old").end == TracedDefinition("keel/run.py", "New")
+
+
 MORE = BODY.replace("total", "other").replace("weight", "size")
 ODD = """
     seen = {}

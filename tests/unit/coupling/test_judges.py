@@ -12,10 +12,11 @@ from layline.change.trace import Tracer
 from layline.core.condition import Condition, ConditionKind, need_name, need_version, negate
 from layline.core.evidence import Location
 from layline.core.patch import Effect, Holder, Inventory, Patch, Style, Unregistered
-from layline.coupling.culprit import find_culprits, find_last_seen
+from layline.coupling.culprit import find_culprits
 from layline.coupling.decide import RefKnowledge
 from layline.coupling.drift import find_drifts, find_target
 from layline.coupling.drift_model import Drift, Sides
+from layline.coupling.last_seen import find_last_seen
 from layline.coupling.reads import Reader
 from layline.coupling.replacements import Replacements
 from layline.coupling.roots import explain
@@ -101,7 +102,7 @@ def judge(
     stray = (Unregistered(effect=alone, within="harbour.patch"),) if alone else ()
     inventory = Inventory(backend="keel", commit=commit, patches=() if alone else (patch,), unregistered=stray)
     (row, *_) = find_culprits(find_drifts(inventory, whole), whole, repository)
-    return next(find_last_seen([row], whole, repository, pin))
+    return next(find_last_seen([row], whole, repository, pin, tip))
 
 
 def codes(row: Drift) -> list[str]:
@@ -477,20 +478,22 @@ def test_a_name_of_a_module_we_make_is_no_patch_of_upstream(tmp_path: Path) -> N
     assert (row.kind, row.severity, codes(row)) == ("external", "ok", ["stand-in"])
 
 
-LATER = [
-    ("the tip has it", {"keel/run.py": RUN + "\n\ndef dash(x):\n    return x\n"}, "comes-later"),
-    ("nobody has it", {"keel/run.py": RUN.replace("+=", "-=")}, "never-had"),
+DASH = {"keel/run.py": RUN + "\n\ndef dash(x):\n    return x\n"}
+LATER: list[tuple[str, dict[str, str] | None, dict[str, str | None], str]] = [
+    ("the tip has it", None, {**DASH}, "comes-later"),
+    ("nobody has it", None, {"keel/run.py": RUN.replace("+=", "-=")}, "never-had"),
+    ("a version on the way had it", DASH, {"keel/run.py": RUN}, "came-and-went"),
 ]
 
 
-@pytest.mark.parametrize(("shows", "after", "said"), LATER, ids=[row[0] for row in LATER])
+@pytest.mark.parametrize(("shows", "between", "after", "said"), LATER, ids=[row[0] for row in LATER])
 def test_what_comes_after_the_pin_is_no_typo(
-    tmp_path: Path, shows: str, after: dict[str, str | None], said: str
+    tmp_path: Path, shows: str, between: dict[str, str] | None, after: dict[str, str | None], said: str
 ) -> None:
-    row = judge(tmp_path, {"keel/run.py": RUN}, after, target="keel.run.dash")
+    row = judge(tmp_path, {"keel/run.py": RUN}, after, target="keel.run.dash", between=between)
     assert row.dead_today
     assert said in codes(row)
-    assert len({"comes-later", "never-had"} & set(codes(row))) == 1
+    assert len({"comes-later", "never-had", "came-and-went"} & set(codes(row))) == 1
 
 
 BODIES = [

@@ -56,13 +56,17 @@ def test_conditions_in_the_list(tmp_path: Path, source: str, expected: str) -> N
 LINES = [
     # our file, what its first line says
     (
-        "import sys\nclass Finder:\n    def find_spec(self, name, path, target=None):\n        return name == 'up.a'\n"
-        "sys.meta_path.insert(0, Finder())\n",
+        (
+            "import sys\nclass Finder:\n    def find_spec(self, name, path, target=None):\n        return name == 'up.a'\n"
+            "sys.meta_path.insert(0, Finder())\n"
+        ),
         "adds the import hook own.boot.Finder() to sys.meta_path (uncertain) [ID]",
     ),
     (
-        "import sys, types\ndef make(name):\n    return types.ModuleType(name)\nm = make('up.x')\ndef f(): pass\n"
-        "m.f = f\nsys.modules['up.x'] = m\n",
+        (
+            "import sys, types\ndef make(name):\n    return types.ModuleType(name)\nm = make('up.x')\ndef f(): pass\n"
+            "m.f = f\nsys.modules['up.x'] = m\n"
+        ),
         "replaces up.x.f in a module that our code makes itself [ID]",
     ),
 ]

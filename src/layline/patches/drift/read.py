@@ -22,10 +22,11 @@ from layline.core.why import Reason, Why
 from layline.coupling.additions import accept_additions
 from layline.coupling.agree import find_owned
 from layline.coupling.compare_target import compare_target
-from layline.coupling.culprit import Hashes, find_hashes, find_last_seen, find_unheard, name_culprits
+from layline.coupling.culprit import Hashes, find_hashes, find_unheard, name_culprits
 from layline.coupling.decide import RefKnowledge
 from layline.coupling.drift import find_target, judge_subjects
 from layline.coupling.drift_model import Drift, Sides
+from layline.coupling.last_seen import find_last_seen
 from layline.coupling.model import Consequence, State
 from layline.coupling.pair import Pair
 from layline.coupling.reads import Reader
@@ -157,7 +158,7 @@ def _judge_anew(
     if since:
         rows = [_accept_new(row) for row in rows]
     opening.progress("looking for commits that took targets away", 0, 0)
-    rows = list(find_last_seen(rows, sides, opened.upstream, opened.pin))
+    rows = list(find_last_seen(rows, sides, opened.upstream, opened.pin, opened.tip))
     if culprits:
         opening.progress("looking for culprits", 0, 0)
         rows = list(name_culprits(rows, _find_hashes(rows, said, sides), opened.upstream))

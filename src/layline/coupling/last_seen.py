@@ -1,0 +1,97 @@
+"""Whether upstream ever had a name that the pin does not have: taken away before, added and removed since, or a typo."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+
+from layline.core.drift import DriftKind
+from layline.core.evidence import Severity
+from layline.core.finding import Finding
+from layline.core.why import Reason, Why
+from layline.coupling.drift_model import Drift, Sides
+from layline.git import Repository
+from layline.history.commits import read_commits
+from layline.history.timeline import Timeline, read_timeline
+from layline.source import Module, parse_module
+from layline.source.names import parents
+from layline.source.slices import slice_definition
+
+
+def find_last_seen(rows: Iterable[Drift], sides: Sides, upstream: Repository, pin: str, tip: str) -> Iterator[Drift]:
+    """Tells, of targets that are dead at the pin, whether upstream ever had them, before the pin or after it: else they
+    are a typo or an addition.
+    """
+    listed = list(rows)
+    places = {row.target: tuple(_guess_places(row.target, sides)) for row in listed if _is_unknown(row) and row.target}
+    paths = tuple(sorted({path for found in places.values() for path, _ in found}))
+    past = read_timeline(upstream, None, pin, paths) if paths else None
+    since = read_timeline(upstream, pin, tip, paths) if paths else None
+    for row in listed:
+        if past is None or since is None or not _is_unknown(row) or row.target is None:
+            yield row
+            continue
+        comes = row.comparison is not None and row.comparison.after.exists
+        lost = _find_removal(past, places[row.target], upstream)
+        gone = _find_removal(since, places[row.target], upstream) if not comes else None
+        if gone is not None:
+            why = _name_removal(Reason.CAME_AND_WENT, gone, upstream)
+        elif lost is not None:
+            why = _name_removal(Reason.HAD_UNTIL, lost, upstream)
+        else:
+            why = Why(Reason.COMES_LATER) if comes else _doubt(row)
+        yield replace(row, findings=(*row.findings, Finding(severity=Severity.OK, why=why)))
+
+
+def _name_removal(reason: Reason, commit: str, upstream: Repository) -> Why:
+    found = next(read_commits(upstream, [commit]))
+    return Why(reason, found.hash[:10], found.date, found.subject)
+
+
+def _doubt(row: Drift) -> Why:
+    meant = row.effect.suggestion if row.effect is not None and row.effect.suggestion != row.target else None
+    return Why(Reason.TYPO, meant) if meant else Why(Reason.NEVER_HAD)
+
+
+def _is_unknown(row: Drift) -> bool:
+    """A name that the pin does not have; a row may be dead for another reason."""
+    found = row.comparison
+    return (
+        row.kind is DriftKind.DEAD_AT_PIN and found is not None and found.kind is row.kind and not found.before.exists
+    )
+
+
+def _guess_places(target: str, sides: Sides) -> Iterator[tuple[str, str]]:
+    """Where a target would be defined: paths for every way to split it into module and attributes."""
+    roots = sides.pin.index.parts[sides.part].source_roots
+    for module in parents(target):
+        entry = sides.pin.index.entries.get(module)
+        rest = target[len(module) + 1 :]
+        if entry is not None:
+            yield entry.path, rest
+            return
+        for root in roots:
+            folder = "" if root in {"", "."} else f"{root.strip('/')}/"
+            base = f"{folder}{module.replace('.', '/')}"
+            yield f"{base}.py", rest
+            yield f"{base}/__init__.py", rest
+
+
+def _find_removal(timeline: Timeline, places: tuple[tuple[str, str], ...], upstream: Repository) -> str | None:
+    """The last commit whose parent still had the name in one of the places; None where no version ever had it."""
+    found: list[int] = []
+    for path, qualname in places:
+        for number, change in reversed(timeline.by_path.get(path, ())):
+            text = upstream.read_blob(change.before).decode("utf-8", "replace") if change.before else ""
+            bound = slice_definition(text, qualname) is not None or (
+                "." not in qualname and _binds_import(text, qualname)
+            )
+            if bound:
+                found.append(number)
+                break
+    return timeline.steps[max(found)].commit if found else None
+
+
+def _binds_import(text: str, name: str) -> bool:
+    module = parse_module("", text.encode("utf-8", "surrogatepass")) if name in text else None
+    return isinstance(module, Module) and name in module.bound_imports
