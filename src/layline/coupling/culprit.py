@@ -15,11 +15,12 @@ from layline.change.shims import name_only_call
 from layline.change.signatures import compare_signatures, returns_another
 from layline.change.trace import Tracer
 from layline.core.drift import DriftKind
-from layline.core.evidence import Severity
+from layline.core.evidence import Location, Severity
 from layline.core.patch import Style
 from layline.core.why import FAILS_FIRST, Reason
 from layline.coupling.binding_kind import find_arities
 from layline.coupling.drift_model import LOST, Drift, Sides
+from layline.coupling.model import Coupling, Touch
 from layline.coupling.row_parts import Passed
 from layline.git import Repository
 from layline.history.commits import read_commits
@@ -67,6 +68,21 @@ def name_culprits(rows: Sequence[Drift], hashes: Sequence[Hashes], upstream: Rep
     for row, (name, later) in zip(rows, hashes, strict=True):
         told = tuple(dict.fromkeys((*row.commits, *later)))
         yield replace(row, culprit=commits.get(name), commits=told) if name else row
+
+
+def blame_calls(rows: Sequence[Drift], couplings: Iterable[Coupling], upstream: Repository) -> Iterator[Drift]:
+    """The same rows; one whose replacement makes a call that upstream no longer takes has the commit of that call."""
+    since = {
+        Location(one.location.path, line): one.culprit
+        for one in couplings
+        if one.touch is Touch.CALL and one.culprit is not None
+        for line in (one.location.line, *one.lines)
+    }
+    asked = (row.problems if row.culprit is None and row.severity is Severity.BREAKS else () for row in rows)
+    calls = (
+        (place for part in parts if part.reason is Reason.CALLS_REFUSING for place in part.places) for parts in asked
+    )
+    yield from name_culprits(rows, [(next(filter(None, map(since.get, one)), None), ()) for one in calls], upstream)
 
 
 def _find_commits(row: Drift, sides: Sides) -> Hashes:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
+from functools import partial
+from typing import TypeAlias
 
 from layline.core.drift import DriftKind
 from layline.core.evidence import Severity
@@ -16,6 +18,10 @@ from layline.history.timeline import Timeline, read_timeline
 from layline.source import Module, parse_module
 from layline.source.names import parents
 from layline.source.slices import slice_definition
+from layline.workspace.past import Past
+
+Places: TypeAlias = tuple[tuple[str, str], ...]
+"""Paths with the name that would stand there."""
 
 
 def find_last_seen(rows: Iterable[Drift], sides: Sides, upstream: Repository, pin: str, tip: str) -> Iterator[Drift]:
@@ -24,16 +30,15 @@ def find_last_seen(rows: Iterable[Drift], sides: Sides, upstream: Repository, pi
     """
     listed = list(rows)
     places = {row.target: tuple(_guess_places(row.target, sides)) for row in listed if _is_unknown(row) and row.target}
-    paths = tuple(sorted({path for found in places.values() for path, _ in found}))
-    past = read_timeline(upstream, None, pin, paths) if paths else None
-    since = read_timeline(upstream, pin, tip, paths) if paths else None
+    before = Past(upstream, pin).find_losses(places.values(), partial(_find_removals, upstream, None, pin))
+    since = _find_removals(upstream, pin, tip, list(places.values()))
     for row in listed:
-        if past is None or since is None or not _is_unknown(row) or row.target is None:
+        if not _is_unknown(row) or row.target is None:
             yield row
             continue
         comes = row.comparison is not None and row.comparison.after.exists
-        lost = _find_removal(past, places[row.target], upstream)
-        gone = _find_removal(since, places[row.target], upstream) if not comes else None
+        lost = before.get(places[row.target])
+        gone = since.get(places[row.target]) if not comes else None
         if gone is not None:
             why = _name_removal(Reason.CAME_AND_WENT, gone, upstream)
         elif lost is not None:
@@ -77,7 +82,17 @@ def _guess_places(target: str, sides: Sides) -> Iterator[tuple[str, str]]:
             yield f"{base}/__init__.py", rest
 
 
-def _find_removal(timeline: Timeline, places: tuple[tuple[str, str], ...], upstream: Repository) -> str | None:
+def _find_removals(upstream: Repository, base: str | None, tip: str, asked: list[Places]) -> dict[Places, str]:
+    """Of each name the commit on a stretch of history that took it away; the stretch is walked once for all."""
+    paths = tuple(sorted({path for places in asked for path, _ in places}))
+    timeline = read_timeline(upstream, base, tip, paths) if paths else None
+    if timeline is None:
+        return {}
+    found = ((places, _find_removal(timeline, places, upstream)) for places in asked)
+    return {places: commit for places, commit in found if commit is not None}
+
+
+def _find_removal(timeline: Timeline, places: Places, upstream: Repository) -> str | None:
     """The last commit whose parent still had the name in one of the places; None where no version ever had it."""
     found: list[int] = []
     for path, qualname in places:

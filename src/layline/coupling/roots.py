@@ -4,16 +4,14 @@ once.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from layline.core.drift import DriftKind
-from layline.core.evidence import Location, Severity
+from layline.core.evidence import Location
 from layline.core.why import FAILS_FIRST, Reason, Why
-from layline.coupling.culprit import name_culprits
 from layline.coupling.drift_model import Drift
-from layline.coupling.model import Consequence, Coupling, Touch
-from layline.git import Repository
+from layline.coupling.model import Consequence, Coupling
 from layline.source.names import is_within
 
 _STAYS = frozenset({DriftKind.UNCHANGED, DriftKind.BODY_CHANGED, DriftKind.SIGNATURE_CHANGED})
@@ -69,21 +67,6 @@ def find_since(name: str, location: Location, couplings: Iterable[Coupling]) -> 
     exact = {one.culprit for one in broken if one.target == name}
     found = exact or {one.culprit for one in broken if is_within(one.target, name)}
     return found.pop() if len(found) == 1 else None
-
-
-def blame_calls(rows: Sequence[Drift], couplings: Iterable[Coupling], upstream: Repository) -> Iterator[Drift]:
-    """The same rows; one whose replacement makes a call that upstream no longer takes has the commit of that call."""
-    since = {
-        Location(one.location.path, line): one.culprit
-        for one in couplings
-        if one.touch is Touch.CALL and one.culprit is not None
-        for line in (one.location.line, *one.lines)
-    }
-    asked = (row.problems if row.culprit is None and row.severity is Severity.BREAKS else () for row in rows)
-    calls = (
-        (place for part in parts if part.reason is Reason.CALLS_REFUSING for place in part.places) for parts in asked
-    )
-    yield from name_culprits(rows, [(next(filter(None, map(since.get, one)), None), ()) for one in calls], upstream)
 
 
 def _read(part: Why, row: Drift) -> Root:

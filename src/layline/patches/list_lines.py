@@ -12,7 +12,7 @@ from layline.core.patch import AS_IT_WAS, Holder, Style, TargetKind
 from layline.core.prose import count, verb
 from layline.patches.guards.show import show_both
 from layline.patches.report import describe_change, describe_closing, find_shared_targets, is_on_object
-from layline.patches.wanted import DEAD, NEVER_ACTIVE, find_warnings
+from layline.patches.wanted import DEAD, NEVER_ACTIVE, find_warnings, is_dead
 
 if TYPE_CHECKING:
     from layline.core.patch import Effect, Inventory, Patch
@@ -43,10 +43,22 @@ def build_listing(inventory: Inventory, repository: str, label: str, *, of: Inve
     ]
     return Listing(
         title=f"{label}: {_count(whole, label)}{_say_shown(len(rows), whole)}",
-        meta=(_name_commits(inventory, repository, label),),
+        meta=(_name_commits(inventory, repository, label), *_say_absent([effect for effect, _ in rows])),
         groups=tuple(group for group in groups if group.items or group.lines),
         skipped=inventory.skipped,
     )
+
+
+def _say_absent(effects: list[Effect]) -> Iterator[str]:
+    """Why `patches drift` counts more that does nothing than are warned of here."""
+    absent = [one for one in effects if one.target_kind is TargetKind.ABSENT and one.holder is not Holder.STAND_IN]
+    dead = sum(map(is_dead, absent))
+    rest = len(absent) - dead
+    if rest:
+        are = f"{rest} more {verb(rest, 'is')}" if dead else f"{rest} {verb(rest, 'is')}"
+        first = f"{count(dead, 'patch')} {verb(dead, 'is')} dead; " if dead else ""
+        why = "an addition, or code for other versions"
+        yield f"{first}{are} on names that the pin does not have: {why}. `patches drift` tells which do nothing."
 
 
 def _say_shown(shown: int, whole: Inventory) -> str:

@@ -14,6 +14,8 @@ from layline.patches.guards.show import show_condition
 
 _PLACE = re.compile(r"(?P<path>.+\.\w+):(?P<line>\d+)\Z")
 _MOST = 6
+_FINDING = "drift-"
+"""So begins the id of a finding, which is no id of a patch."""
 _SHORT_ID = re.compile(r"e-[0-9a-f]{3,}\Z")
 """The beginning of an effect's id, as git takes the beginning of a hash."""
 
@@ -40,7 +42,7 @@ class Named:
 def find_named(inventories: Iterable[Inventory], word: str) -> Named:
     """What `word` means; the ways of naming are tried from the narrowest to the widest."""
     read = sorted(inventories, key=lambda one: not any(patch.active for patch in one.patches))
-    for matches in (_has_id, _begins_id, _is_at, _targets, _targets_end, _stands_inside):
+    for matches in (_has_id, _begins_id, _is_at, _targets, _targets_end, _stands_inside, _targets_within):
         found = _distinct(_find(read, word, matches))
         if len(found) == 1:
             return found[0]
@@ -48,9 +50,27 @@ def find_named(inventories: Iterable[Inventory], word: str) -> Named:
             listed = "; ".join(one.shown for one in found[:_MOST])
             more = f"; and {len(found) - _MOST} more" if len(found) > _MOST else ""
             raise Error(f"{word!r} means {len(found)} patches.", hint=f"Name one by its id: {listed}{more}.")
-    near = find_near(read, word)
+    raise Error(f"No patch matches {word!r}.", hint=_hint(read, word))
+
+
+def _hint(inventories: list[Inventory], word: str) -> str:
     listed = "`layline patches list` shows every id, target and place."
-    raise Error(f"No patch matches {word!r}.", hint=f"Did you mean {near!r}? {listed}" if near else listed)
+    if word.startswith(_FINDING):
+        return "That is the id of a finding: name its patch by the `effect` of the same row. " + listed
+    near = _find_beside(inventories, word) or find_near(inventories, word)
+    return f"Did you mean {near!r}? {listed}" if near else listed
+
+
+def _find_beside(inventories: list[Inventory], word: str) -> str | None:
+    """The place of a patch in the same file whose line is nearest."""
+    asked = _PLACE.match(word)
+    if asked is None:
+        return None
+    path, line = asked["path"].removeprefix("./"), int(asked["line"])
+    places = (effect.location for inventory in inventories for effect in inventory.every_effect())
+    found = (place for place in places if place.path == path or place.path.endswith(f"/{path}"))
+    near = min(found, key=lambda place: (abs(place.line - line), place.line), default=None)
+    return str(near) if near is not None else None
 
 
 def find_near(inventories: Iterable[Inventory], word: str) -> str | None:
@@ -126,6 +146,11 @@ def _targets(_: Patch | Unregistered, effect: Effect | None, word: str) -> bool:
 
 def _targets_end(_: Patch | Unregistered, effect: Effect | None, word: str) -> bool:
     return effect is not None and effect.target is not None and effect.target.endswith(f".{word}")
+
+
+def _targets_within(_: Patch | Unregistered, effect: Effect | None, word: str) -> bool:
+    """A class or module of upstream that holds what is replaced."""
+    return effect is not None and effect.target is not None and f".{word}." in f".{effect.target}"
 
 
 def _stands_inside(holder: Patch | Unregistered, _: Effect | None, word: str) -> bool:

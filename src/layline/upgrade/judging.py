@@ -14,12 +14,11 @@ from layline.config import Pin
 from layline.core.evidence import Evidence, Severity
 from layline.core.ours import is_own
 from layline.core.progress import Progress, silent
-from layline.coupling.culprit import find_hashes, find_unheard, name_culprits
+from layline.coupling.culprit import blame_calls, find_hashes, find_unheard, name_culprits
 from layline.coupling.drift_model import Drift
 from layline.coupling.model import Consequence, Coupling, Touch
 from layline.coupling.own_code import read_indexes, read_ours
 from layline.coupling.reading import Finder
-from layline.coupling.roots import blame_calls
 from layline.coupling.states import find_place
 from layline.git.overlay import Overlay
 from layline.patches.drift.elsewhere import TOUCHES, Elsewhere

@@ -75,13 +75,17 @@ def say_counts(plan: Plan) -> Iterator[str]:
     rest = places - plan.in_drift - plan.repeated
     if plan.in_drift != places:
         again = f"{plan.repeated} {'repeats' if plan.repeated == 1 else 'repeat'} a name that drift counts once for each file"
-        are = "is an import, an attribute or a name" if rest == 1 else "are imports, attributes and names"
-        other = f"{rest} {are} that only upgrades ask about"
+        other = f"{rest} only upgrades ask about"
         told = " and ".join(part for part, number in ((again, plan.repeated), (other, rest)) if number)
         yield f"`patches drift` counts {plan.in_drift} of these {places}; {told}."
-    today = plan.before + plan.compared - places
-    if plan.compared or today:
-        older = f"{today} of them {'does' if today == 1 else 'do'} not fit the pin either" if today else ""
+    if plan.compared or plan.either:
+        older = (
+            f"{plan.either} of them {'does' if plan.either == 1 else 'do'} not fit the pin either"
+            if plan.either
+            else ""
+        )
+        both = places - plan.compared - (plan.before - plan.either)
+        older += f", {both} of which {verb(both, 'breaks')} on the way in another manner" if older and both > 0 else ""
         without = f"it leaves out {plan.compared} that only a comparison with the pin shows" if plan.compared else ""
         told = "; ".join(part for part in (older, without) if part)
         yield f"`upgrade check --pin {plan.to[:8]}` counts {plan.before}: {told}."

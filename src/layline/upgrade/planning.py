@@ -10,6 +10,7 @@ from layline import codec
 from layline.core.progress import Progress, silent, within
 from layline.coupling.drift_model import Drift
 from layline.history.commits import compare_commits, read_commits
+from layline.upgrade.check import find_today
 from layline.upgrade.circles import find_new_circles
 from layline.upgrade.edits import render_patch
 from layline.upgrade.gates import retire_gates
@@ -143,6 +144,7 @@ def _assemble(workshop: Workshop, question: Question, course: _Course) -> Plan:
         before=len(question.then.bad_lines),
         after=len(after.bad_lines),
         today=len(question.now.bad_lines),
+        either=len(find_lines(find_today(question.then, question.now))),
         in_drift=len(lines & told),
         repeated=len(find_lines(again) - told),
         compared=len(lines - question.then.bad_lines),

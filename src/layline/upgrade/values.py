@@ -138,6 +138,8 @@ class Plan:
     """Places that break nothing and do nothing there any more."""
     today: int = 0
     """Places that do not fit at the pin."""
+    either: int = 0
+    """Places that fit neither the pin nor the end."""
     before: int = 0
     """Places that would not fit at the end without any mend."""
     after: int = 0

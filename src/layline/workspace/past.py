@@ -42,6 +42,20 @@ class Past:
         known = self._ask("defined", [[name] for name in names], self._search_definitions)
         return {json.loads(question)[0]: answer[0] for question, answer in known.items() if answer}
 
+    def find_losses(
+        self,
+        questions: Iterable[tuple[tuple[str, str], ...]],
+        search: Callable[[list[tuple[tuple[str, str], ...]]], dict[tuple[tuple[str, str], ...], str]],
+    ) -> dict[tuple[tuple[str, str], ...], str]:
+        """Places (path, name) of one definition → the commit that took it out of the last of them."""
+
+        def find(asked: list[list[str]]) -> dict[str, Answer]:
+            places = {_pair(flat): json.dumps(flat) for flat in asked}
+            return {places[place]: [commit] for place, commit in search(list(places)).items()}
+
+        known = self._ask("lost", [[part for pair in place for part in pair] for place in questions], find)
+        return {_pair(json.loads(question)): answer[0] for question, answer in known.items() if answer}
+
     def _ask(
         self, kind: str, questions: list[list[str]], search: Callable[[list[list[str]]], dict[str, Answer]]
     ) -> dict[str, Answer]:
@@ -84,3 +98,7 @@ class Past:
 
 def _plain(found: FoundCommit) -> list[str]:
     return [found.commit, found.date, found.subject]
+
+
+def _pair(flat: list[str]) -> tuple[tuple[str, str], ...]:
+    return tuple(zip(flat[::2], flat[1::2], strict=True))

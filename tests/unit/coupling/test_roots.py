@@ -12,8 +12,9 @@ from histories import History
 from layline.core.evidence import Location, Severity
 from layline.core.finding import Finding
 from layline.core.why import Reason, Why
+from layline.coupling.culprit import blame_calls
 from layline.coupling.model import Consequence, Coupling, State, Touch
-from layline.coupling.roots import blame_calls, find_since
+from layline.coupling.roots import find_since
 from layline.git import open_repository
 
 LINE = Location("own/a.py", 20)

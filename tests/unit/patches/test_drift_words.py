@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
+from drift_rows import drift_row
 from layline.core.drift import DriftKind
-from layline.core.evidence import Location, Severity
+from layline.core.evidence import Evidence, Location, Severity
 from layline.core.finding import Finding
 from layline.core.patch import Effect, Style
 from layline.core.why import Reason, Why
@@ -113,6 +116,29 @@ def test_rows_behind_one_import_tell_what_they_are_without_it() -> None:
         (Severity.OK, "unchanged", ()),
         (Severity.LOOK, "body-changed", (("why", "its body uses varnish now"),)),
     ]
+
+
+PIN = Evidence(repo="keel", commit="c" * 40, path="keel/core.py", lines=(3, 4))
+DEAD = Finding(
+    kind=DriftKind.DEAD_AT_PIN, severity=Severity.LOOK, why=Why(Reason.TEXT_MISSING, text="x"), is_limit=True
+)
+MOVED = Finding(kind=DriftKind.MOVED, severity=Severity.BREAKS, why=Why(Reason.NOW, "keel.hull.paint"))
+STOPS = Finding(severity=Severity.LOOK, why=Why(Reason.STOPS_APPLYING), is_limit=True)
+FIRST_LINES = [
+    # findings, the target's place at the pin, the first line
+    ((DEAD,), None, f"dead patch: {TARGET} does not exist at the pin"),
+    ((DEAD,), PIN, f"dead patch: {TARGET} is there at the pin, but nothing of ours takes effect on it"),
+    ((MOVED,), PIN, f"{TARGET} moved"),
+    ((MOVED, STOPS), PIN, f"{TARGET} moved; the patch stops applying"),
+]
+
+
+@pytest.mark.parametrize(("findings", "pin", "said"), FIRST_LINES)
+def test_the_first_line_does_not_contradict_the_reason(
+    findings: tuple[Finding, ...], pin: Evidence | None, said: str
+) -> None:
+    row = replace(drift_row("ok", "unchanged", "harbor/hull.py:3", TARGET), findings=findings, pin_evidence=pin)
+    assert say_row(row) == said
 
 
 REASONS = [

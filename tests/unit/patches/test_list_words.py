@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from layline.core.evidence import Location
-from layline.core.patch import Effect, Moment, Patch, Style
+from layline.core.patch import Effect, Inventory, Moment, Patch, Style, TargetKind, Unregistered
 from layline.interpreter.needs import classify
 from layline.patches.list_lines import build_listing
 from layline.patches.port.plan import describe_installing
@@ -77,6 +78,18 @@ def test_what_is_changed_is_called_what_it_is(tmp_path: Path, source: str, expec
     inventory = read_files(tmp_path, {"own/boot.py": source})
     told = [item for group in build_listing(inventory, "own", "up").groups for item in group.items]
     assert told[0].message == expected.replace("ID", inventory.unregistered[0].effect.id)
+
+
+def test_the_list_says_why_drift_counts_more_that_does_nothing() -> None:
+    place, absent = Location("own/boot.py", 3), TargetKind.ABSENT
+    made = Effect(style=Style.BINDING_REPLACEMENT, target="up.a.f", location=place, target_kind=absent)
+    dead = replace(made, suggestion="up.a.g")
+    strays = tuple(Unregistered(effect=one, within="own.boot") for one in (made, dead, made))
+    listing = build_listing(Inventory(backend="up", commit="c" * 40, unregistered=strays), "own", "up")
+    assert listing.meta[1] == (
+        "1 patch is dead; 2 more are on names that the pin does not have: an addition, or code for other versions. "
+        "`patches drift` tells which do nothing."
+    )
 
 
 def test_the_class_of_what_a_call_returns(tmp_path: Path) -> None:

@@ -52,6 +52,7 @@ ROPE = INVENTORY.unregistered[0].effect.id
         ("src/own/rope.py:5", ["up.layers.Rope.forward"], "install"),
         ("./src/own/rope.py:5", ["up.layers.Rope.forward"], "install"),
         ("Rope.forward", ["up.layers.Rope.forward"], "install"),
+        ("Rope", ["up.layers.Rope.forward"], "install"),
         ("own.rope.install", ["up.layers.Rope.forward", "up.layers.Loss"], "install"),
         ("own.loss", ["up.layers.Loss"], ""),
     ],
@@ -67,10 +68,19 @@ def test_a_name_of_several_patches_lists_their_ids() -> None:
     assert all(item.effect.id in (caught.value.hint or "") for item in INVENTORY.unregistered[1:])
 
 
-def test_a_slip_of_the_hand_gets_a_hint() -> None:
+@pytest.mark.parametrize(
+    ("word", "hint"),
+    [
+        ("up.layers.Rope.forwad", "Did you mean 'up.layers.Rope.forward'?"),
+        ("own/rope.py:4", "Did you mean 'src/own/rope.py:5'?"),
+        ("norm.py:13", "Did you mean 'own/norm.py:12'?"),
+        ("drift-c45f784c0720", "That is the id of a finding: name its patch by the `effect` of the same row."),
+    ],
+)
+def test_a_slip_of_the_hand_gets_a_hint(word: str, hint: str) -> None:
     with pytest.raises(Error, match="No patch matches") as caught:
-        find_named([INVENTORY], "up.layers.Rope.forwad")
-    assert "Did you mean 'up.layers.Rope.forward'?" in (caught.value.hint or "")
+        find_named([INVENTORY], word)
+    assert hint in (caught.value.hint or "")
 
 
 def test_of_two_backends_the_one_that_has_the_target_is_meant() -> None:

@@ -455,8 +455,11 @@ def test_the_counts_of_drift_plan_and_check_are_reconciled(plan: Plan, project: 
     assert (
         checked.partition(" counts ")[2] == f"{plan.before}: it leaves out 1 that only a comparison with the pin shows."
     )
-    *_, older = say_counts(replace(plan, compared=0, before=places + 2))
+    *_, older = say_counts(replace(plan, compared=0, before=places + 2, either=2))
     assert older.endswith(f" counts {places + 2}: 2 of them do not fit the pin either.")
+    *_, older = say_counts(replace(plan, compared=0, before=places + 2, either=3))
+    told = "3 of them do not fit the pin either, 1 of which breaks on the way in another manner."
+    assert older.endswith(f" counts {places + 2}: {told}")
 
 
 def test_a_step_counts_lines_as_the_plan_does() -> None:

@@ -77,7 +77,7 @@ def build_drift_listing(
     ]
     return Listing(
         title=_title(drift, drift.rows if whole is None else whole),
-        meta=(_name_commits(drift),),
+        meta=(_name_commits(drift), *_say_places(drift)),
         groups=tuple(group for group in groups if group.items or group.lines),
         skipped=drift.skipped,
     )
@@ -87,6 +87,13 @@ def _name_commits(drift: DriftReport) -> str:
     ours = f"{drift.downstream.repo} at {drift.downstream.commit[:12]}"
     pin = f"{drift.pin.hash[:12]} ({drift.pin.date}, the pin)"
     return f"{ours}; {drift.label} from {pin} to {drift.tip.hash[:12]} ({drift.tip.date}, the tip)"
+
+
+def _say_places(drift: DriftReport) -> Iterator[str]:
+    """Why there are fewer places than `patches list` has effects."""
+    effects, places = sum(row.effect is not None for row in drift.rows), count_places(drift.rows).total
+    if effects > places and Uncompared.FILTERED not in drift.uncompared:
+        yield f"These {places} places are lines of ours; they hold the {effects} effects of `patches list` on it."
 
 
 def _title(drift: DriftReport, rows: Iterable[Drift]) -> str:
@@ -185,8 +192,12 @@ def say_row(row: Drift) -> str:
     if row.kind in {DriftKind.MOVED, DriftKind.RENAMED} and row.suggestion is not None:
         said += f" to {row.suggestion.target}"
     meant = row.suggestion.target if row.suggestion is not None else row.effect and row.effect.suggestion
-    if row.kind is DriftKind.DEAD_AT_PIN and meant and meant != target:
+    if row.kind is DriftKind.DEAD_AT_PIN and row.pin_evidence is not None:
+        said = f"dead patch: {target} is there at the pin, but nothing of ours takes effect on it"
+    elif row.kind is DriftKind.DEAD_AT_PIN and meant and meant != target:
         said += f". Did you mean {meant}?"
+    if any(one.why.reason is Reason.STOPS_APPLYING for one in row.findings):
+        said += "; the patch stops applying"
     if row.fails_by_itself or (row.severity is Severity.BREAKS and row.kind is DriftKind.UNCHANGED):
         said += ", but our replacement no longer fits"
     return said
@@ -298,9 +309,6 @@ def _close(drift: DriftReport, *, listed: bool) -> Iterator[str]:
     named = sum(row.culprit is not None for row in worth)
     if not drift.culprits and 0 < named < len(worth):
         yield "`since` is known for some rows without a search; `--culprits` searches for all of them."
-    effects, places = sum(row.effect is not None for row in drift.rows), count_places(drift.rows).total
-    if effects > places and Uncompared.FILTERED not in drift.uncompared:
-        yield f"The {effects} compared effects stand on {places} lines of ours, which are the places counted above."
     if drift.read_keys:
         what = f"{count(drift.read_keys, 'config key')} that a patch reads"
         yield f"Beside the {count(drift.listed, 'listed effect')}, {what} {verb(drift.read_keys, 'has')} a row."

@@ -22,7 +22,7 @@ from layline.core.why import Reason, Why
 from layline.coupling.additions import accept_additions
 from layline.coupling.agree import find_owned
 from layline.coupling.compare_target import compare_target
-from layline.coupling.culprit import Hashes, find_hashes, find_unheard, name_culprits
+from layline.coupling.culprit import Hashes, blame_calls, find_hashes, find_unheard, name_culprits
 from layline.coupling.decide import RefKnowledge
 from layline.coupling.drift import find_target, judge_subjects
 from layline.coupling.drift_model import Drift, Sides
@@ -31,7 +31,7 @@ from layline.coupling.model import Consequence, State
 from layline.coupling.pair import Pair
 from layline.coupling.reads import Reader
 from layline.coupling.replacements import Replacements
-from layline.coupling.roots import blame_calls, find_since
+from layline.coupling.roots import find_since
 from layline.coupling.subjects import Judged, Subject, count_uncompared, find_subjects
 from layline.coupling.upstream_keys import find_keys
 from layline.patches.declared_keys import Schema, read_schema
