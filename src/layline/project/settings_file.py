@@ -42,10 +42,7 @@ def _render_backend(draft: Draft) -> Iterator[str]:
     if backend.path is not None:
         yield f"path = {toml(backend.path)}"
     if backend.pin is not None:
-        fields = ("file", "revision", "variable", "requirement", "tag", "guessed")
-        written = [(name, getattr(backend.pin, name)) for name in fields]
-        told = [f"{name} = {toml(value)}" for name, value in written if value and (name, value) != ("tag", Pin().tag)]
-        yield f"pin = {{ {', '.join(told)} }}"
+        yield f"pin = {_render_pin(backend.pin)}"
     yield from (f"# {choice}" for choice in draft.choices)
     if backend.upstream is not None:
         yield f"upstream = {toml(backend.upstream)}"
@@ -66,6 +63,13 @@ def _render_backend(draft: Draft) -> Iterator[str]:
             yield "# packages = […]  # default: all that the upstream tree offers at the pin"
 
 
+def _render_pin(pin: Pin) -> str:
+    fields = ("file", "revision", "variable", "requirement", "tag", "guessed")
+    written = [(name, getattr(pin, name)) for name in fields]
+    told = [f"{name} = {toml(value)}" for name, value in written if value and (name, value) != ("tag", Pin().tag)]
+    return f"{{ {', '.join(told)} }}"
+
+
 def render_others(others: list[tuple[Proposal, Pin | None, tuple[str, ...]]], *, alone: bool) -> Iterator[str]:
     """Commented blocks for upstreams that cannot be chosen for the user."""
     if not others:
@@ -76,18 +80,23 @@ def render_others(others: list[tuple[Proposal, Pin | None, tuple[str, ...]]], *,
     else:
         yield "# Other packages that may be upstreams:"
     for one, pin, folders in others:
-        asked = (
-            "" if one.tag or (one.version is not None and one.version.address) else "; check that upstream has this tag"
-        )
-        said = f"  # {one.version.said}{asked}" if one.version is not None else ""
-        revision = f'"{pin.revision}"' if pin is not None and pin.revision else '"…"'
+        tag = _name_tag(pin, one) if one.tag is None else None
+        asked = f"; whether upstream has the tag {tag} was not checked" if tag is not None else ""
+        said = f"{one.version.said}{asked}" if one.version is not None else "the tag or commit it is written for"
         yield f"# [backends.{one.package}]  # {say_use(one)}"
-        yield f"# pin = {{ revision = {revision} }}{said or '  # the tag or commit it is written for'}"
+        yield f"# pin = {_render_pin(pin or Pin(revision='…'))}  # {said}"
         yield f"# upstream = {toml(one.address or 'https://…')}"
         yield '# objects = "…"  # a clone or bare mirror; not needed with an upstream address and --fetch'
         yield f"# packages = {toml([one.package])}"
         yield f"# integration = {toml(list(folders))}"
     yield ""
+
+
+def _name_tag(pin: Pin | None, one: Proposal) -> str | None:
+    """The tag that the version of a requirement is taken for; None where it names a repository's own."""
+    if pin is None or one.version is None or one.version.address:
+        return None
+    return pin.revision or pin.tag.format(version=one.version.text)
 
 
 def say_use(one: Proposal) -> str:
