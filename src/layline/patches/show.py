@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import sys
 from typing import TYPE_CHECKING, Any
 
 from layline.core.effect_ids import is_effect_id
@@ -110,11 +111,18 @@ def _build_summary(inventory: Inventory, patch: Patch) -> Section:
         f"Applies when: {describe_enabling(patch)}.",
         f"{'Active' if patch.active else 'Never active'}: {patch.active_reason}.",
     ]
-    items += [say_need(need) for need in patch.guard.other]
+    items += list(say_needs(patch))
     switch = None if is_effect_id(patch.id) else describe_switch(inventory.engine)
     items += [f"Allow-list: {switch}"] if switch else []
     items += [f"Note: {note}." for note in patch.notes]
     return Section(title="What it does and when", blocks=(Bullets(tuple(items)),))
+
+
+def say_needs(patch: Patch) -> Iterator[str]:
+    """What else it depends on; of an effect without a registration all of that stands in its one condition already."""
+    for need in patch.guard.other if not is_effect_id(patch.id) else ():
+        if need.removeprefix("package:").partition(".")[0].partition(" ")[0] not in sys.stdlib_module_names:
+            yield say_need(need)
 
 
 def say_need(need: str) -> str:
@@ -127,6 +135,8 @@ def _build_logic(patch: Patch) -> Section:
     for effect in patch.effects:
         what = describe_effect(effect) if effect.target else describe_logic((effect,))
         remark = show_condition(effect.when)
+        if remark == show_condition(patch.guard.when):
+            remark = ""  # told above
         if effect.anchors:
             remark = f"searches for {'; '.join(repr(anchor) for anchor in effect.anchors)} {remark}".strip()
         rows.append((what, effect.replacement or "", Cell(str(effect.location), code=True), remark))

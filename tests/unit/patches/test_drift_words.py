@@ -7,14 +7,15 @@ from dataclasses import replace
 import pytest
 
 from drift_rows import drift_row
+from layline.core.condition import Condition, ConditionKind, combine
 from layline.core.drift import DriftKind
 from layline.core.evidence import Evidence, Location, Severity
 from layline.core.finding import Finding
-from layline.core.patch import Effect, Style
+from layline.core.patch import Effect, Guard, Patch, Style
 from layline.core.why import Reason, Why
 from layline.coupling.drift_model import Drift
 from layline.patches.drift.lines import Places, group_causes, say_broken, say_others, say_retired, say_row
-from layline.patches.show import say_need
+from layline.patches.show import say_need, say_needs
 
 BROKEN = [
     (Places(0, 0, 0, 0), "no patch of ours on it can be judged"),
@@ -56,6 +57,35 @@ NEEDS = [
 @pytest.mark.parametrize(("need", "said"), NEEDS)
 def test_what_a_patch_depends_on_is_a_sentence(need: str, said: str) -> None:
     assert say_need(need) == said
+
+
+NEEDED = [
+    # id, what its condition asks for, what `show` says beside the condition
+    (
+        "own.norm",
+        ("package:sys importable", "package:up.fast importable"),
+        ["It depends on a package: up.fast importable."],
+    ),
+    ("e-0123456", ("package:up.fast importable",), []),
+]
+
+
+@pytest.mark.parametrize(("id_", "needs", "said"), NEEDED)
+def test_a_condition_is_told_once_and_the_standard_library_is_none(
+    id_: str, needs: tuple[str, ...], said: list[str]
+) -> None:
+    asked = tuple(Condition(kind=ConditionKind.OPAQUE, text=need, needs=(need,)) for need in needs)
+    patch = Patch(
+        id=id_,
+        backend=None,
+        phase=None,
+        priority=None,
+        location=Location("own/a.py", 3),
+        handler="go",
+        handler_lines=(3, 3),
+        guard=Guard(when=combine(ConditionKind.ALL, asked)),
+    )
+    assert list(say_needs(patch)) == said
 
 
 CALLED = Why(Reason.CALLS_ORIGINAL)

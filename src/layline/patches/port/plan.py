@@ -107,7 +107,7 @@ def build_plan(
             if patch.guard.written is not None
             else f"Constraint: {show_guard(patch.guard)}."
         ),
-        *(f"Constraint: {need}." for need in patch.guard.other),
+        *(f"Constraint: {need}." for need in patch.guard.other if not is_effect_id(patch.id)),
         describe_installing(patch),
         *(f"Look at: {problem}." for problem in found.problems),
     ]
