@@ -31,6 +31,8 @@ from layline.source.symbols import Symbol, SymbolKind
 
 __all__ = ["Comparer", "Comparison"]
 
+_STAYING = frozenset({DriftKind.UNCHANGED, DriftKind.BODY_CHANGED, DriftKind.SIGNATURE_CHANGED})
+
 
 class Comparer:
     """Compares names of one pin with one tip; remembers what it found."""
@@ -44,6 +46,11 @@ class Comparer:
 
     def compare(self, name: str) -> Comparison:
         return self.seen.remember(self._known, name, lambda: self._compare(name))
+
+    def find_fate(self, name: str) -> DriftKind | None:
+        """The kind of what became of a name that stays as what it was; None where there is more to say."""
+        found = self.compare(name)
+        return found.kind if found.kind in _STAYING and found.after.exists and not found.is_class_no_more else None
 
     @property
     def seen(self) -> Seen:

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -19,11 +19,12 @@ from layline.core.why import Why
 from layline.source import Index
 from layline.source.memos import Memos
 from layline.source.resolve import Resolver
-from layline.source.seen import Asked
+from layline.source.seen import Asked, Read
 from layline.workspace.kept import open_memos
 
 if TYPE_CHECKING:
     from layline.change.trace import Tracer
+    from layline.source.at_tips import AtTips
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,12 +39,52 @@ class Lost:
     commits: tuple[str, ...] = ()
 
 
+class Fates:
+    """Kinds of names that stay, each kept with what it was read from."""
+
+    def __init__(self, tips: AtTips) -> None:
+        self._tips = tips
+        self._put: set[str] = set()
+
+    def find(self, name: str) -> str | None:
+        """What was found before and still holds."""
+        return self._tips.find(self._key(name), lambda plain, _stamp: str(plain.get("kind")))
+
+    def put(self, name: str, kind: DriftKind | None, reads: Iterable[Read]) -> None:
+        if name in self._put:
+            return
+        self._put.add(name)
+        told, compare = {"kind": str(kind)}, self._tips.memos.compare
+        kept = self.find(name) if compare is not None else None
+        if kept is not None and compare is not None:
+            compare(f"fate of {name}", {"kind": kept}, told)
+        self._tips.keep(self._key(name), told, reads)
+
+    def save(self) -> None:
+        self._tips.memos.save()
+
+    def _key(self, name: str) -> str:
+        return self._tips.memos.key("fate", name)
+
+
 class KeptComparer(Comparer):
     """A comparer that asks for a lost name once, whatever the downstream commit."""
 
     def __init__(self, pin: Resolver, tip: Resolver, tracers: Sequence[Tracer | None], memos: Memos) -> None:
         super().__init__(pin, tip, tracers)
         self._memos = memos
+        self.fates: Fates | None = None
+
+    def find_fate(self, name: str) -> DriftKind | None:
+        """Kept with what it was read from: who builds on it depends on the answer alone."""
+        if self.fates is None:
+            return super().find_fate(name)
+        reads: set[Read] = set()
+        with self.seen.within(reads):
+            found = super().find_fate(name)
+        self.fates.put(name, found, reads)
+        self.seen.add(Asked.FATE, f"{name}={found}")
+        return found
 
     def find_lost(self, start: Comparison) -> Comparison:
         with self.seen.within(set()):
@@ -72,6 +113,8 @@ class KeptComparer(Comparer):
     def save(self) -> None:
         """Keep what was found for the next commit."""
         self._memos.save()
+        if self.fates is not None:
+            self.fates.save()
 
 
 def _describe(found: Comparison) -> Lost:

@@ -6,14 +6,17 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from layline.change.options.flags import compare_flags
+from layline import codec
+from layline.change.options.flags import Flag, compare_flags
 from layline.change.options.read import read_options
 from layline.change.surface import SurfaceChange, SurfaceRow
 from layline.core.why import Reason, Why
 from layline.coupling.model import FLAG, Consequence, Coupling, State, breaks_first, is_flag
+from layline.workspace.kept import Results, result_key
 
 if TYPE_CHECKING:
     from layline.change.compare import Comparer
+    from layline.source.resolve import Resolver
 
 _BREAKING = {Consequence.WILL_BREAK, Consequence.MAY_BREAK}
 
@@ -28,9 +31,27 @@ class FlagChanges:
     """All of the first commit, by what they set."""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FlagsAt:
+    """Command-line flags of one commit of an upstream."""
+
+    flags: tuple[Flag, ...]
+
+
 def compare_flags_of(comparer: Comparer, packages: tuple[str, ...]) -> FlagChanges:
-    before, after = (read_options(side, packages).flags for side in (comparer.pin, comparer.tip))
+    before, after = (_read_flags(side, packages) for side in (comparer.pin, comparer.tip))
     return FlagChanges(rows=compare_flags(before, after), known=tuple(before))
+
+
+def _read_flags(side: Resolver, packages: tuple[str, ...]) -> dict[str, Flag]:
+    """By what they set; kept, for the pin is asked about with one tip after the other."""
+    parts = [[part.tree.commit, part.packages, part.source_roots] for part in side.index.parts]
+    key, results = result_key("flags at", packages, parts), Results("flags")
+    found = results.load(key, lambda plain: codec.decode(FlagsAt, plain, where="cache"))
+    if found is None:
+        found = FlagsAt(flags=tuple(read_options(side, packages).flags.values()))
+        results.store(key, codec.encode(found))
+    return {one.dest: one for one in found.flags}
 
 
 def settle_flags(

@@ -27,6 +27,8 @@ _GONE = {State.MOVED, State.RENAMED, State.REMOVED, State.UNBOUND}
 _NAMES = {Touch.IMPORT, Touch.MODULE, Touch.SCRIPT, Touch.SUBCLASS}
 """Touches that fail for the whole file when their name is gone."""
 _BREAKING = {Consequence.WILL_BREAK, Consequence.MAY_BREAK}
+_SHALLOW = {Touch.IMPORT, Touch.MODULE, Touch.ATTRIBUTE, Touch.FIELD, Touch.SCRIPT}
+"""Touches that need no more than the name."""
 _DEEP = {Touch.SUBCLASS, Touch.OVERRIDE, Touch.PATCH}
 """Touches that rely on how the upstream code works, not only on its name and signature."""
 
@@ -147,6 +149,9 @@ class Judge:
     def _judge_name(self, place: Place) -> Verdict | None:
         if place.instance:
             return self._judge_attribute(place)
+        fate = self._comparer.find_fate(place.target) if place.touch in _SHALLOW and not place.tested else None
+        if fate is not None:
+            return Verdict(state=find_state(fate), consequence=Consequence.OK)
         found = self._comparer.compare(place.target)
         if found.kind.facts.fate is Fate.OPEN:
             return self._judge_unknown(place, found)
@@ -302,12 +307,11 @@ class Judge:
         """The upstream commit after which our place no longer fits, where one can be told."""
         if is_flag(place.target) or place.instance or self._find_owner(place) is not None:
             return None
-        found = self._comparer.compare(place.target)
         if verdict.state in _GONE:
-            return self._comparer.find_loss(found)
+            return self._comparer.find_loss(self._comparer.compare(place.target))
         refuses = verdict.state in {State.NO_LONGER_BINDS, State.CANNOT_ACCEPT}
         if refuses and verdict.consequence is Consequence.WILL_BREAK:
-            return find_refusal(self._comparer, place, found)
+            return find_refusal(self._comparer, place, self._comparer.compare(place.target))
         return None
 
     def _attribute_evidence(self, place: Place) -> tuple[Evidence | None, Evidence | None]:

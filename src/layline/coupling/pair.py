@@ -6,15 +6,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING
 
 from layline import codec
-from layline.change.kept import KeptComparer, open_comparer
+from layline.change.kept import Fates, KeptComparer, open_comparer
 from layline.change.surface import SurfaceChange
 from layline.change.trace import Tracer
 from layline.core.evidence import Skipped
 from layline.core.progress import Progress, silent
+from layline.core.weak import weakly
 from layline.coupling.decide import RefKnowledge
 from layline.coupling.flags import FlagChanges, compare_flags_of, settle_flags
 from layline.coupling.judge import Judge
@@ -106,9 +107,9 @@ class Pair:
     def at_tips(self, memos: Memos, tip: str | None = None) -> AtTips:
         """What is kept in these memos with what it read of upstream, at the tip or at another commit."""
         now = tip or self.tip
-        return AtTips(memos, now, lambda other: self._open_shift(other, now), self._ask)
+        return AtTips(memos, now, partial(weakly(self._open_shift), now), weakly(self._ask))
 
-    def _open_shift(self, other: str, tip: str) -> Shift:
+    def _open_shift(self, tip: str, other: str) -> Shift:
         if (other, tip) not in self._shifts:
             touched = read_touched(self.upstream, other, tip)
             versions = Versions(self.upstream, (), open_cache())
@@ -126,6 +127,9 @@ class Pair:
         asked, what = read
         if asked is Asked.LOST:
             return self.comparer.stays_lost(what)
+        if asked is Asked.FATE:
+            name, _, told = what.rpartition("=")
+            return (self._fates.find(name) or str(self.comparer.find_fate(name))) == told
         key, _, told = what.rpartition("=")
         return self.ask_key(key, told)
 
@@ -146,7 +150,15 @@ class Pair:
         now.watch()  # what is said is kept with what it read of the tip
         then.answers = now.answers = self._answers
         versions = Versions(self.upstream, (then, now), open_cache())
-        return open_comparer("drift", then, now, (Tracer(self.upstream, self.pin, self.tip, versions),))
+        found = open_comparer("drift", then, now, (Tracer(self.upstream, self.pin, self.tip, versions),))
+        found.fates = self._fates
+        return found
+
+    @cached_property
+    def _fates(self) -> Fates:
+        given = [[one.tree.commit, one.packages, one.source_roots] for one in (self.part, *self._others)]
+        # more history may come to a shallow clone
+        return Fates(self.at_tips(Memos() if self.upstream.is_shallow else open_memos("fates", given)))
 
     @cached_property
     def versions(self) -> tuple[str | None, str | None]:

@@ -24,6 +24,8 @@ T = TypeVar("T")
 Plain: TypeAlias = dict[str, Any]
 Stamp: TypeAlias = Callable[[Evidence | None], Evidence | None]
 """The same lines, read at the tip that is asked about, wherever they stand there."""
+_ASKED = frozenset({Asked.LOST, Asked.FATE, Asked.KEY})
+"""Noted with what was answered: asked again."""
 _TIPS = 3
 """So many tips are kept of each part: a branch or two, and the day before."""
 
@@ -84,10 +86,7 @@ class AtTips:
             return (
                 shift is not None
                 and not any(map(shift.has_moved, one["at"]))
-                and all(
-                    self.ask(read) if read[0] in {Asked.LOST, Asked.KEY} else shift.keeps(read)
-                    for read in _decode(one["reads"])
-                )
+                and all(self.ask(read) if read[0] in _ASKED else shift.keeps(read) for read in _decode(one["reads"]))
             )
         except (LookupError, ValueError):  # a text that is not in this clone, or a row of another shape
             return False

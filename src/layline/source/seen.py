@@ -59,6 +59,8 @@ class Asked(StrEnum):
     """Which modules import a name."""
     OWNERS = "o"
     """How many classes have a method of that name: `name=count`."""
+    FATE = "h"
+    """How a name that stays has changed, if it plainly stays: `name=kind`."""
     HISTORY = "p"
     """What commits did to a path."""
     LOST = "l"
