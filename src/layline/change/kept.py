@@ -45,10 +45,13 @@ class Fates:
     def __init__(self, tips: AtTips) -> None:
         self._tips = tips
         self._put: set[str] = set()
+        self._known: dict[str, str | None] = {}
 
     def find(self, name: str) -> str | None:
         """What was found before and still holds."""
-        return self._tips.find(self._key(name), lambda plain, _stamp: str(plain.get("kind")))
+        if name not in self._known:
+            self._known[name] = self._tips.find(self._key(name), lambda plain, _stamp: str(plain.get("kind")))
+        return self._known[name]
 
     def put(self, name: str, kind: DriftKind | None, reads: Iterable[Read]) -> None:
         if name in self._put:
@@ -59,6 +62,7 @@ class Fates:
         if kept is not None and compare is not None:
             compare(f"fate of {name}", {"kind": kept}, told)
         self._tips.keep(self._key(name), told, reads)
+        self._known[name] = told["kind"]
 
     def save(self) -> None:
         self._tips.memos.save()

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from layline import codec
 from layline.core.evidence import Location, Skipped
 from layline.coupling.model import Coupling, breaks_first
+from layline.source.at_tips import AT_ONCE
 
 if TYPE_CHECKING:
     from layline.source.at_tips import AtTips, Stamp
@@ -45,8 +46,11 @@ class PlaceKeeper:
         """
         memos = self.tips.memos
         keys = {path: self._key(path) for path in sorted(paths)}
-        self.tips.load(keys.values())
-        kept = {path: self.tips.find(key, self._decode) for path, key in keys.items()}
+        kept: dict[str, KeptPlaces | None] = {}
+        for start in range(0, len(keys), AT_ONCE):
+            some = [*keys][start : start + AT_ONCE]
+            self.tips.load(keys[path] for path in some)
+            kept.update({path: self.tips.find(keys[path], self._decode) for path in some})
         missing = [path for path, one in kept.items() if one is None or memos.compare is not None]
         judged, reads = judge(missing) if missing else (KeptPlaces(), {})
         fresh: dict[str, list[Coupling]] = {path: [] for path in missing}

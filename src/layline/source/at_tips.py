@@ -26,6 +26,8 @@ Stamp: TypeAlias = Callable[[Evidence | None], Evidence | None]
 """The same lines, read at the tip that is asked about, wherever they stand there."""
 _ASKED = frozenset({Asked.LOST, Asked.FATE, Asked.KEY})
 """Noted with what was answered: asked again."""
+AT_ONCE = 64
+"""So many parts are read together: faster than one by one, and all of them would be held at once."""
 _TIPS = 3
 """So many tips are kept of each part: a branch or two, and the day before."""
 
@@ -58,6 +60,8 @@ class AtTips:
             except LookupError:  # lines that have moved apart
                 found = None
             if found is not None:
+                if self.memos.compare is None:
+                    del self._kept[key]  # who asks again reads it again
                 return found
         return None
 

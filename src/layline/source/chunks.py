@@ -24,11 +24,13 @@ class Chunk:
     words: frozenset[bytes]
 
 
-def cut_chunks(data: bytes, module: Module | None) -> tuple[Chunk, ...]:
-    """In the order in which they begin; one for the whole of a file whose lines cannot be told apart."""
+def cut_chunks(data: bytes, module: Module | None, known: dict[bytes, bytes]) -> tuple[Chunk, ...]:
+    """In the order in which they begin; one for the whole of a file whose lines cannot be told apart. `known`: words
+    that chunks share.
+    """
     text = data.decode("utf-8-sig", "replace")
     if module is None or "\r" in text or "\f" in text:
-        return (_make("", [text]),)
+        return (_make("", [text], known),)
     lines = text.split("\n")
     rows = [row for row in module.rows if row[ROW_KIND] in _WITH_BODY]
     rows.sort(key=lambda row: (row[ROW_FIRST], -row[ROW_LAST]))
@@ -39,9 +41,10 @@ def cut_chunks(data: bytes, module: Module | None) -> tuple[Chunk, ...]:
     held: dict[int, list[str]] = {}
     for owner, line in zip(owners, lines, strict=True):
         held.setdefault(owner, []).append(line)
-    return tuple(_make(str(rows[one][ROW_QUALNAME]) if one >= 0 else "", held[one]) for one in sorted(held))
+    return tuple(_make(str(rows[one][ROW_QUALNAME]) if one >= 0 else "", held[one], known) for one in sorted(held))
 
 
-def _make(qualname: str, lines: list[str]) -> Chunk:
+def _make(qualname: str, lines: list[str], known: dict[bytes, bytes]) -> Chunk:
     text = "\n".join(lines)
-    return Chunk(qualname, text, frozenset(split_words(text.encode("utf-8", "surrogatepass"))))
+    words = set(split_words(text.encode("utf-8", "surrogatepass")))
+    return Chunk(qualname, text, frozenset(known.setdefault(word, word) for word in words))

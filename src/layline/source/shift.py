@@ -55,6 +55,7 @@ class Shift:
         self._known: dict[Read, bool] = {}
         self._lines: dict[str, list[str]] = {}
         self._chunks: dict[str, tuple[Chunk, ...]] = {}
+        self._known_words: dict[bytes, bytes] = {}
         self._is_read = False
         self._answers: dict[Asked, Callable[[str], bool]] = {
             Asked.MODULE: lambda name: name not in self.changed,
@@ -182,12 +183,16 @@ class Shift:
     def _find_naming(
         self, side: Mapping[str, ModuleEntry], module: str, words: frozenset[bytes]
     ) -> list[tuple[str, str]]:
+        return [(one.qualname, one.text) for one in self._find_chunks(side, module) if words <= one.words]
+
+    def _find_chunks(self, side: Mapping[str, ModuleEntry], module: str) -> tuple[Chunk, ...]:
         if module not in side:
-            return []
+            return ()
         blob = side[module].blob
         if blob not in self._chunks:
-            self._chunks[blob] = cut_chunks(self._texts[blob], self._find_module(side, module))
-        return [(one.qualname, one.text) for one in self._chunks[blob] if words <= one.words]
+            holder = self._find_module(side, module)
+            self._chunks[blob] = cut_chunks(self._texts[blob], holder, self._known_words)
+        return self._chunks[blob]
 
     def _is_taken_alike(self, name: str) -> bool:
         return all(
@@ -250,8 +255,12 @@ class Shift:
 
     @cached_property
     def _words(self) -> frozenset[bytes]:
-        names = " ".join(self.changed).encode("utf-8", "surrogatepass")
-        return frozenset().union(split_words(names), *map(split_words, self._texts.values()))
+        """Names in what differs."""
+        names = split_words(" ".join(self.changed).encode("utf-8", "surrogatepass"))
+        for side in self._sides:
+            for name in self.changed:
+                self._find_chunks(side, name)
+        return frozenset(names).union(self._known_words)
 
     def _has_owners(self, told: str) -> bool:
         name, _, count = told.rpartition("=")

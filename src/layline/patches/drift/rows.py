@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from layline import codec
 from layline.core.condition import find_keys
 from layline.coupling.subjects import Judged, Subject
+from layline.source.at_tips import AT_ONCE
 
 if TYPE_CHECKING:
     from layline.coupling.reads import Reader
@@ -79,9 +80,12 @@ class RowKeeper:
     def recall(self, subjects: Sequence[Subject]) -> list[Judged | None]:
         """What is kept of each; None where it has to be judged."""
         keys = [self._key(one) for one in subjects]
-        self.tips.load(keys)
         checking = self.memos.compare is not None
-        found = [None if checking else self.tips.find(key, self._decode) for key in keys]
+        found: list[Judged | None] = []
+        for start in range(0, len(keys), AT_ONCE):
+            some = keys[start : start + AT_ONCE]
+            self.tips.load(some)
+            found += [None if checking else self.tips.find(key, self._decode) for key in some]
         self.memos.recalled += sum(one is not None for one in found)
         self.memos.made += sum(one is None for one in found)
         return found
