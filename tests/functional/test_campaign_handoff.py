@@ -218,6 +218,34 @@ MAPPED_CASES = [
 ]
 
 
+def test_a_variable_that_a_command_sets_is_preferred(tmp_path: Path) -> None:
+    """A page named a constant of the code, whose name is shorter."""
+    history = History.start(tmp_path / "project")
+    page = "See `ENV_GEMM_BACKEND`.\n\n`TURBO_GEMM_BACKEND=CK python benchmark/other.py`\n"
+    history.commit("Start", {**FILES, "docs/a.md": page})
+    with inside(history.path):
+        data = dict(campaign_handoff(Request(operator="gemm", backend="CK", gpu="gfx950"), now=now).data)
+    assert values(data)["Focused benchmark command"] == "TURBO_GEMM_BACKEND=CK python benchmark/bench_gemm_turbo.py"
+
+
+PRECISE = [
+    ("gemm_mxfp8", "pytest tests/ops/test_gemm_fp8.py -v"),  # the only one that names it
+    ("gemm_bf16", "pytest tests/ops/test_gemm.py -v"),
+    ("gemm_int4", None),
+]
+
+
+@pytest.mark.parametrize(("operator", "command"), PRECISE)
+def test_a_test_of_another_precision_is_not_taken(tmp_path: Path, operator: str, command: str | None) -> None:
+    """The beginning of the name led to test_gemm.py whatever the number format."""
+    history = History.start(tmp_path / "project")
+    texts = {"tests/ops/test_gemm.py": "dtype = torch.bfloat16\n", "tests/ops/test_gemm_fp8.py": "MXFP8 = 1\n"}
+    history.commit("Start", {**FILES, **texts})
+    with inside(history.path):
+        data = dict(campaign_handoff(Request(operator=operator, backend="TURBO", gpu="gfx950"), now=now).data)
+    assert values(data)["Focused test command"] == command
+
+
 @pytest.mark.parametrize(
     ("source", "command"),
     [

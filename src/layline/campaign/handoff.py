@@ -147,11 +147,48 @@ def _find_test(request: Request, project: Project, row: Row | None) -> Prerequis
     own = narrow([file for file in named if file in listed] or named or listed, request.operator, "test_") or listed
     if request.option("test") or len(own) != 1:
         return _command(request, "test", own, name, "pytest {} -v")
+    lost = find_lost_precision(request, project, own[0], row)
+    if lost:
+        others = [
+            file
+            for file in project.files
+            if _is_test_of(file, family(request.operator)) and _names(project, file, lost)
+        ]
+        if len(others) != 1:
+            told = f"missing: no test of {family(request.operator)} is known to be that of {lost}; say --test"
+            return Prerequisite(name=name, value=None, found=told)
+        told = f"{others[0]} is the only test of {family(request.operator)} that names {lost}"
+        return Prerequisite(name=name, value=f"pytest {others[0]} -v", found=told)
     shown = choose_command("pytest", own[0], request.operator, request.backend, project.lines)
     if shown is not None:
         return Prerequisite(name=name, value=shown.text, found=shown.where)
     found = _command(request, "test", own, name, "pytest {} -v")
     return replace(found, found=row.where) if row is not None and own[0] in listed else found
+
+
+def find_lost_precision(request: Request, project: Project, file: str, row: Row | None) -> str | None:
+    """A number format of the operator that neither this file, nor its name, nor the row that led to it says."""
+    said = {
+        *re.findall(r"[a-z0-9]+", file.lower()),
+        *(re.findall(r"[a-z0-9]+", row.cells[0][1].lower()) if row else ()),
+    }
+    formats = (
+        word for word in request.operator.lower().split("_")[1:] if re.fullmatch(r"(?:mx)?(?:fp|bf|int)\d+", word)
+    )
+    return next((word for word in formats if word not in said and not _names(project, file, word, unread=True)), None)
+
+
+def _names(project: Project, file: str, precision: str, *, unread: bool = False) -> bool:
+    """Whether a file's text has the word, or torch's for it; `unread` where there is no text to look at."""
+    text = project.read(file)
+    if text is None:
+        return unread
+    long = re.sub(r"^bf", "bfloat", re.sub(r"^fp", "float", precision))
+    return any(re.search(rf"(?<![a-z]){word}", text.lower()) for word in (precision, long))
+
+
+def _is_test_of(file: str, name: str) -> bool:
+    return re.fullmatch(rf"test_{re.escape(name)}(?:_\w+)?\.py", file.rsplit("/", 1)[-1]) is not None
 
 
 def _find_quick(request: Request, project: Project) -> Prerequisite:
@@ -188,7 +225,10 @@ def _find_shapes(request: Request, project: Project, row: Row | None) -> Prerequ
     tables = [
         one for one in project.files if one.rpartition("/")[0] in folders and one.endswith(("/config.py", "/shapes.py"))
     ]
-    where = f"{tables[0]} has the benchmark's own" if tables else "nothing in the tree lists them"
+    is_measured = _find_bench(request, project, row).value is not None or any(
+        names_operator(project.sources[file], family(request.operator)) for file in bench if file in project.sources
+    )
+    where = f"{tables[0]} has the benchmark's own" if tables and is_measured else "nothing in the tree lists them"
     told = f"missing: {where}; write those that count under target_shapes, each with a label"
     return Prerequisite(name=name, value=None, found=told)
 
@@ -258,7 +298,9 @@ def _find_bench(request: Request, project: Project, row: Row | None) -> Prerequi
     listed = find_named(row.read("bench"), project.files) if row else []
     shared = [file for file, _options in listed] or find_benches(project.files, [family(request.operator)])
     if request.option("bench") or not (own or shared):
-        return _command(request, "bench", own, name, "python {}")
+        found = _command(request, "bench", own, name, "python {}")
+        told = f"missing: {row.where} names no benchmark of it; say --bench" if row is not None else found.found
+        return found if found.value is not None else replace(found, found=told)
     chosen, lines = (own or shared)[0], project.lines
     if chosen in project.sources and not names_operator(project.sources[chosen], family(request.operator)):
         where = row.where if row is not None and chosen in shared else "its name"
@@ -275,7 +317,7 @@ def _find_bench(request: Request, project: Project, row: Row | None) -> Prerequi
         mapped = Prerequisite(name=name, value=f"python {chosen} {options}".strip(), found=row.where)
         return _with_backend(mapped, request, lines)
     if own and all(word in chosen for word in precise):
-        return _command(request, "bench", own, name, "python {}")
+        return _with_backend(_command(request, "bench", own, name, "python {}"), request, lines)
     told = f"missing: {chosen} serves every precision of {family(request.operator)}; say --bench with the options of this one"
     return Prerequisite(name=name, value=None, found=told)
 

@@ -108,10 +108,14 @@ def _is_below(file: str, roots: Sequence[str]) -> bool:
 
 
 def find_variable(operator_family: str, lines: Sequence[Line]) -> Line | None:
-    """The environment variable that chooses the backend of this family, where a document names it."""
-    wanted = f"_{operator_family.upper()}_BACKEND"
-    named = [line for line in lines if re.fullmatch(r"[A-Z0-9_]+_BACKEND", line.text) and line.text.endswith(wanted)]
-    return min(named, key=lambda line: len(line.text), default=None)
+    """The environment variable that chooses the backend of this family: one that a command sets, else one that a document
+    names.
+    """
+    wanted = re.compile(rf"(?:^|\s)([A-Z0-9_]+_{re.escape(operator_family.upper())}_BACKEND)(?==|\Z)")
+    named = [(line, found) for line in lines for found in wanted.finditer(line.text)]
+    chosen = [pair for pair in named if pair[1].end() < len(pair[0].text)] or named
+    line, found = min(chosen, key=lambda pair: len(pair[1][1]), default=(None, None))
+    return Line(text=found[1], where=line.where) if line is not None and found is not None else None
 
 
 def find_named(cell: str, files: Sequence[str]) -> list[tuple[str, str]]:
