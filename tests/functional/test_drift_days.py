@@ -78,6 +78,14 @@ CASES: dict[str, dict[str, str | None]] = {
     "an attribute moves to another method": {"keel/base.py": f"{BASE_CLASS.replace('self.rig = wind', 'pass')}\n    def row(self):\n        self.rig = 1\n".replace("    def sail", "class Base:\n    def sail", 1)},
     "names of one import part": {"keel/hull/__init__.py": "from keel.hull.plank import nail\nfrom keel.hull.plank import saw\n", "keel/hull/plank.py": "def nail():\n    return 1\n\n\ndef saw(wood):\n    return wood\n"},
 }  # fmt: skip
+YARD = "def fit(boat):\n    boat.rig = 1\n\n\ndef rest():\n    return 1\n"
+STEPS: dict[str, tuple[dict[str, str | None], dict[str, str | None]]] = {
+    "a file that sets an attribute begins to name the class": (
+        {"keel/base.py": "class Base:\n    def sail(self, wind):\n        return wind\n", "keel/hull/yard.py": YARD},
+        {"keel/hull/yard.py": YARD.replace("return 1", "return Base, Boat")},
+    ),
+}
+"""Two edits, the second on top of the first."""
 STAYS = {
     "lines move": "keel.run.run",
     "another default": "keel.run.run",
@@ -207,6 +215,19 @@ def test_rows_of_an_earlier_tip(name: str, days: Days, monkeypatch: pytest.Monke
     cold, kept = days.ask(tip)
     assert kept == 0
     assert warm == cold
+
+
+@pytest.mark.parametrize("name", STEPS)
+def test_rows_of_the_edit_before(name: str, days: Days, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("LAYLINE_CACHE", str(days.root / f"steps {name}"))
+    first, second = STEPS[name]
+    before, _ = days.ask(days.edit(first))
+    tip = days.edit({**first, **second})
+    warm, _ = days.ask(tip)
+    monkeypatch.setenv("LAYLINE_CACHE", str(days.root / f"cold {name}"))
+    cold, _ = days.ask(tip)
+    assert warm == cold
+    assert [row.findings for row in cold.rows] != [row.findings for row in before.rows]
 
 
 @pytest.mark.parametrize("name", STAYS)

@@ -91,7 +91,8 @@ def _read_all(index: Index, entries: list[ModuleEntry], arguments: frozenset[str
             held = answers.get(found.oid, _SLOTS)[1] if trusted else []
             asked = arguments - known if trusted else arguments | known
             more = _list_calls(found.data, holder, asked, known if trusted else frozenset())
-            answers.put(found.oid, _SLOTS, [sorted(arguments | known), sorted([*held, *more], key=_read_place)])
+            told = [sorted(arguments | known), sorted([*held, *more], key=_read_place)]
+            answers.put(found.oid, _SLOTS, told, same=arguments <= known)
 
 
 def _read_place(call: list[Any]) -> tuple[int, int, int]:

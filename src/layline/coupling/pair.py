@@ -34,6 +34,7 @@ from layline.source.facts import ANALYSER as FACTS
 from layline.source.index import find_entries
 from layline.source.memos import Memos
 from layline.source.names import longest_root, module_name
+from layline.source.parsing import ANALYSER
 from layline.source.seen import Asked, Read
 from layline.source.shift import Shift
 from layline.source.sight import Sight
@@ -76,7 +77,7 @@ class Pair:
         commits = [[one.tree.commit, one.packages, one.source_roots] for one in (self.part, *self._others)]
         self.memos = open_memos("pair", commits, self.tip)
         self._shifts: dict[tuple[str, str], Shift] = {}
-        self._answers = Answers(open_memos("blobs"))
+        self._answers = Answers(open_memos("blobs", ANALYSER))
         self.ask_key: Callable[[str, str], bool] = lambda _key, _told: False
         """Whether a config key is mentioned as it was noted; who notes keys says so."""
         self.owned: frozenset[tuple[Location, str]] = frozenset()

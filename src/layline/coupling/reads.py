@@ -167,12 +167,13 @@ class Reader:
         (`trainer.metrics.word = …`), and did not at the pin.
         """
         then, owner = self._comparer.pin.index, self._comparer.tip.resolve(home)
-        package, plain = (owner.module or "").rpartition(".")[0], home.rpartition(".")[2].encode()
+        package, last = (owner.module or "").rpartition(".")[0], home.rpartition(".")[2]
+        plain = last.encode()
         return any(
             (plain in data or module.rpartition(".")[0] == package)
             and sets_attribute(data, word)
             and not (module in then.entries and sets_attribute(then.read_blob(module), word))
-            for module, data in read_modules(self._comparer.tip, [word])
+            for module, data in read_modules(self._comparer.tip, [word, last])
         )
 
     def _find_names(self, comparison: Comparison, ours: Replacement) -> Iterator[LostRead]:

@@ -43,10 +43,10 @@ class Answers:
         self.load([blob])
         return self._rows[blob].get(question)
 
-    def put(self, blob: str, question: str, answer: object) -> None:
-        """Keep an answer found now; with `compare`, held against the kept one."""
+    def put(self, blob: str, question: str, answer: object, *, same: bool = True) -> None:
+        """Keep an answer found now; with `compare`, held against the kept one, unless that was asked for less."""
         row = self._rows[blob]
-        if question in row and self._memos.compare is not None and (blob, question) not in self._fresh:
+        if same and question in row and self._memos.compare is not None and (blob, question) not in self._fresh:
             self._memos.compare(f"{question} of {blob}", {"": row[question]}, {"": answer})
         row[question] = answer
         self._fresh.add((blob, question))

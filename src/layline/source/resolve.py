@@ -259,6 +259,7 @@ class Resolver:
 
     def _star_sources(self, module: str, holder: Module) -> list[tuple[Import, str | None]]:
         """Each star import with what it names; some packages have hundreds, and are asked for every name."""
+        self.index.seen.add(Asked.STARS, module)
         if module not in self._stars:
             package = self.index.entries[module].is_package
             self._stars[module] = [
