@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 EXAMPLES: dict[str, tuple[str, ...]] = {
-    "": ("init", "gap show", "patches drift --severity error", "help patches drift"),
+    "": ("init", "gap show --all", "patches drift --all --severity error", "help patches drift"),
     "help": ("help", "help patches drift"),
     "init": ("init", "init --upstream ../keel"),
     "doctor": ("doctor", "doctor --pins"),
@@ -19,7 +19,7 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
     "gap report": ("gap report keel", "gap report --all --fetch"),
     "gap verify": ("gap verify",),
     "gap audit": ("gap audit docs/backend-gap/dashboard-data/reports/keel-upstream-main.json",),
-    "patches": ("patches list", "patches drift --culprits", "patches show src/mine/patch.py:42"),
+    "patches": ("patches list", "patches drift --all --culprits", "patches show src/mine/patch.py:42"),
     "patches list": (
         "patches list",
         "patches list keel --severity warning",

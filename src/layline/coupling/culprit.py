@@ -37,7 +37,8 @@ _ARGUMENTS |= {Reason.NEEDS_RENAMED, Reason.NEEDS_REMOVED, Reason.SWAPPED}
 
 def find_unheard(rows: Iterable[Drift]) -> frozenset[str]:
     """Targets that upstream never had and that are near no name of upstream's, our own additions among them."""
-    return frozenset(row.target for row in rows if row.target and row.has(Reason.NEVER_HAD, Reason.OUR_ADDITION))
+    never = (Reason.NEVER_HAD, Reason.NEVER_HAD_ASKED, Reason.OUR_ADDITION)
+    return frozenset(row.target for row in rows if row.target and row.has(*never))
 
 
 def find_culprits(rows: Iterable[Drift], sides: Sides, upstream: Repository) -> Iterator[Drift]:

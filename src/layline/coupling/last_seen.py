@@ -7,6 +7,7 @@ from dataclasses import replace
 from functools import partial
 from typing import TypeAlias
 
+from layline.core.condition import ConditionKind
 from layline.core.drift import DriftKind
 from layline.core.evidence import Severity
 from layline.core.finding import Finding
@@ -54,7 +55,11 @@ def _name_removal(reason: Reason, commit: str, upstream: Repository) -> Why:
 
 
 def _doubt(row: Drift) -> Why:
-    meant = row.effect.suggestion if row.effect is not None and row.effect.suggestion != row.target else None
+    effect = row.effect
+    asked = effect.when.walk() if effect is not None and effect.when is not None else ()
+    if any(part.kind is ConditionKind.NAME and part.text == row.target for part in asked):
+        return Why(Reason.NEVER_HAD_ASKED)  # a probe of several names is no typo
+    meant = effect.suggestion if effect is not None and effect.suggestion != row.target else None
     return Why(Reason.TYPO, meant) if meant else Why(Reason.NEVER_HAD)
 
 

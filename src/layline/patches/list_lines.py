@@ -11,6 +11,7 @@ from layline.core.listing import Diagnostic, Group, Listing
 from layline.core.patch import AS_IT_WAS, Holder, Style, TargetKind
 from layline.core.prose import count, verb
 from layline.patches.guards.show import show_both
+from layline.patches.inventory.rewriters import say_rewriters
 from layline.patches.report import describe_change, describe_closing, find_shared_targets, is_on_object
 from layline.patches.wanted import DEAD, NEVER_ACTIVE, find_warnings, is_dead
 
@@ -43,7 +44,11 @@ def build_listing(inventory: Inventory, repository: str, label: str, *, of: Inve
     ]
     return Listing(
         title=f"{label}: {_count(whole, label)}{_say_shown(len(rows), whole)}",
-        meta=(_name_commits(inventory, repository, label), *_say_absent([effect for effect, _ in rows])),
+        meta=(
+            _name_commits(inventory, repository, label),
+            *_say_absent([effect for effect, _ in rows]),
+            *say_rewriters(inventory.skipped),
+        ),
         groups=tuple(group for group in groups if group.items or group.lines),
         skipped=inventory.skipped,
     )

@@ -496,6 +496,12 @@ def test_what_comes_after_the_pin_is_no_typo(
     assert len({"comes-later", "never-had", "came-and-went"} & set(codes(row))) == 1
 
 
+def test_a_probe_is_no_typo(tmp_path: Path) -> None:
+    asked = Condition(kind=ConditionKind.NAME, text="keel.run.dash")
+    row = judge(tmp_path, {"keel/run.py": RUN}, {}, target="keel.run.dash", condition=asked)
+    assert {"never-had-asked"} == {"never-had", "never-had-asked", "typo"} & set(codes(row))
+
+
 BODIES = [
     ("a call came", RUN.replace("total += step * x", "total += weigh(step, x)"), "its body uses weigh now"),
     ("a call went", RUN.replace("range(x)", "x"), "its body no longer uses range"),

@@ -15,6 +15,7 @@ from layline.core.why import Reason, Why, say
 from layline.coupling.drift_model import Drift
 from layline.coupling.roots import Root, explain
 from layline.patches.drift.report import UNCOMPARED
+from layline.patches.inventory.rewriters import say_rewriters
 
 if TYPE_CHECKING:
     from layline.patches.drift.elsewhere import Elsewhere
@@ -77,7 +78,7 @@ def build_drift_listing(
     ]
     return Listing(
         title=_title(drift, drift.rows if whole is None else whole),
-        meta=(_name_commits(drift), *_say_places(drift)),
+        meta=(_name_commits(drift), *_say_places(drift), *say_rewriters(drift.skipped)),
         groups=tuple(group for group in groups if group.items or group.lines),
         skipped=drift.skipped,
     )
@@ -194,7 +195,7 @@ def say_row(row: Drift) -> str:
     meant = row.suggestion.target if row.suggestion is not None else row.effect and row.effect.suggestion
     if row.kind is DriftKind.DEAD_AT_PIN and row.pin_evidence is not None:
         said = f"dead patch: {target} is there at the pin, but nothing of ours takes effect on it"
-    elif row.kind is DriftKind.DEAD_AT_PIN and meant and meant != target:
+    elif row.kind is DriftKind.DEAD_AT_PIN and meant and meant != target and not row.has(Reason.NEVER_HAD_ASKED):
         said += f". Did you mean {meant}?"
     if any(one.why.reason is Reason.STOPS_APPLYING for one in row.findings):
         said += "; the patch stops applying"

@@ -38,6 +38,7 @@ from layline.patches.inventory.registering import (
     read_patches,
 )
 from layline.patches.inventory.registrations import learn_roots
+from layline.patches.inventory.rewriters import find_rewriters
 from layline.patches.inventory.strays import Strays, find_unregistered
 from layline.patches.inventory.units import Units
 from layline.patches.inventory.unregistered import Scope, count_left_out, counts, select
@@ -215,7 +216,8 @@ def read_inventory(
         settled += tuple(
             build_path_patch(item, key, build_caller_guard(item, callers[item.within], installer)) for item in by_path
         )
-    balance = _strike_balance(reading, [*effects, *(item.effect for item in stray)], scope, key)
+    listed = [*effects, *(item.effect for item in stray)]
+    balance = _strike_balance(reading, listed, scope, key)
     stray = [item for item in stray if item.registry is None]
     return Inventory(
         backend=key,
@@ -229,6 +231,7 @@ def read_inventory(
             *reading.skipped,
             *left_out,
             *find_homeless(reading.registrations, reading.settings),
+            *find_rewriters(reading.texts, reading.machine.modules, reading.settings.backend(key).packages, listed),
             *tell_unread(balance),
         ),
         engine=reading.engine.engine,
