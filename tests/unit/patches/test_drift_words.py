@@ -163,6 +163,21 @@ FIRST_LINES = [
 ]
 
 
+SPELLED = [
+    (Reason.NEVER_HAD, f"dead patch: {TARGET} does not exist at the pin. Did you mean keel.core.Hull.point?"),
+    (Reason.COMES_LATER, f"dead patch: {TARGET} does not exist at the pin"),
+]
+
+
+@pytest.mark.parametrize(("reason", "said"), SPELLED)
+def test_a_name_spelled_alike_is_offered_where_nothing_better_is_known(reason: Reason, said: str) -> None:
+    place = Location("harbor/hull.py", 3)
+    effect = Effect(style=Style.BINDING_REPLACEMENT, target=TARGET, location=place, suggestion="keel.core.Hull.point")
+    known = Finding(severity=Severity.OK, why=Why(reason))
+    row = replace(drift_row("ok", "unchanged", "harbor/hull.py:3", TARGET), findings=(DEAD, known), effect=effect)
+    assert say_row(row) == said
+
+
 @pytest.mark.parametrize(("findings", "pin", "said"), FIRST_LINES)
 def test_the_first_line_does_not_contradict_the_reason(
     findings: tuple[Finding, ...], pin: Evidence | None, said: str

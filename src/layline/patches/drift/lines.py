@@ -27,6 +27,8 @@ _TOGETHER = 3
 _HOLDERS = 3
 
 _OUTSIDE = (Why(Reason.FROM_OUTSIDE),)
+_NO_TYPO = (Reason.NEVER_HAD_ASKED, Reason.COMES_LATER, Reason.CAME_AND_WENT, Reason.HAD_UNTIL)
+"""What is known of a name that the pin does not have says more than one that is spelled like it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,7 +197,7 @@ def say_row(row: Drift) -> str:
     meant = row.suggestion.target if row.suggestion is not None else row.effect and row.effect.suggestion
     if row.kind is DriftKind.DEAD_AT_PIN and row.pin_evidence is not None:
         said = f"dead patch: {target} is there at the pin, but nothing of ours takes effect on it"
-    elif row.kind is DriftKind.DEAD_AT_PIN and meant and meant != target and not row.has(Reason.NEVER_HAD_ASKED):
+    elif row.kind is DriftKind.DEAD_AT_PIN and meant and meant != target and not row.has(*_NO_TYPO):
         said += f". Did you mean {meant}?"
     if any(one.why.reason is Reason.STOPS_APPLYING for one in row.findings):
         said += "; the patch stops applying"
