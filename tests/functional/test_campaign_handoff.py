@@ -132,18 +132,22 @@ def test_the_harness_and_the_shapes_come_from_the_projects_benchmark(tmp_path: P
     command = "TURBO_GEMM_BACKEND=TRITON python benchmark/bench_gemm_turbo.py --dtype fp8 --granularity blockwise"
     assert (manifest.benchmark_command, manifest.primary_metric) == (command, "Combined Step TFLOPS")
     assert [shape["label"] for shape in shape_list(manifest)] == ["M4-N2-K5", "M4-N2-K7", "M4-N4-K5", "M4-N4-K7"]
-    assert manifest.quick_command == "python campaigns/quick_gemm_fp8_blockwise_triton.py"
+    quick = "agent/workspace/quick_gemm_fp8_blockwise_triton.py"
+    assert manifest.quick_command == f"python {quick}"
+    with inside(history.path):
+        begun = CliRunner().invoke(layline, ["campaign", "new", "trial", "--from", "campaigns/draft.yaml", "--yes"])
+    assert (history.path / "agent/workspace/trial/manifest.yaml").is_file(), begun.output
 
     shapes = tmp_path / "shapes.json"
     shapes.write_text(json.dumps([dict(shape) for shape in shape_list(manifest)[1:3]]))
-    words = [sys.executable, *manifest.quick_command.split()[1:], "--summary-csv", str(tmp_path / "out.csv")]
+    words = [sys.executable, quick, "--summary-csv", str(tmp_path / "out.csv")]
     done = subprocess.run(words, cwd=history.path, env={"LAYLINE_SHAPES": str(shapes)}, check=False)
     table = parse_bench_csv((tmp_path / "out.csv").read_bytes(), where="out.csv")
     assert (done.returncode, table.is_gemm) == (1, True)
     assert [(row.label, row.check) for row in table.rows] == [("M4-N2-K7", "FAIL"), ("M4-N4-K5", "PASS")]
     assert table.rows[1].step_tflops is not None
     assert not list(history.path.rglob("*.csv"))
-    harness = history.path / "campaigns" / "quick_gemm_fp8_blockwise_triton.py"
+    harness = history.path / quick
     harness.write_text("# mine\n")
     with inside(history.path):
         CliRunner().invoke(layline, [*arguments, "--draft", "campaigns/draft.yaml"], catch_exceptions=False)

@@ -8,12 +8,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from layline.campaign.environment import check_environment
-from layline.campaign.handoff import Project, find_benchmark, find_disagreements, find_prerequisites
+from layline.campaign.handoff import Project, find_benchmark, find_disagreements, find_prerequisites, name_harness
 from layline.campaign.handoff_request import Request
 from layline.campaign.project_docs import find_documents
-from layline.campaign.session.places import clock
+from layline.campaign.session.places import WORKSPACE, clock
 from layline.campaign.told.handoff import build_handoff, find_metric, read_document, render_draft, render_quick
 from layline.core.report import Answer
+from layline.files import write_named
 from layline.git.write import open_work_tree
 
 if TYPE_CHECKING:
@@ -29,7 +30,9 @@ def campaign_handoff(
 ) -> Answer:
     """Collect and check; what is missing is named, nothing is guessed."""
     tree = open_work_tree(Path.cwd())
-    request = replace(request, trusted_metric=find_metric(request), options=_from_root(request.options, tree.root))
+    # among the campaigns, where it is no change of the tree
+    options = {**request.options, "harness": f"{WORKSPACE}/{name_harness(request)}"}
+    request = replace(request, trusted_metric=find_metric(request), options=options)
     listed = tree.git("ls-files", "-z").decode("utf-8", "surrogateescape").split("\0")
     files = [file for file in listed if file]
     texts = {file: text for file in find_documents(files) if (text := read_document(tree.root / file))}
@@ -52,8 +55,10 @@ def campaign_handoff(
     return build_handoff(request, rows, tuple(environment), tuple(find_disagreements(request, machine)), drafts)
 
 
-def _from_root(options: Mapping[str, str | None], root: Path) -> dict[str, str | None]:
-    """The harness as the commands name it, which run in the root."""
-    place = Path(options.get("harness") or "")
-    is_inside = place.is_absolute() and place.is_relative_to(root.resolve())
-    return {**options, **({"harness": place.relative_to(root.resolve()).as_posix()} if is_inside else {})}
+def write_harness(answer: Answer) -> None:
+    """Where the draft names it; one that is there was perhaps edited, and is kept."""
+    found = answer.data["harness"]
+    place = open_work_tree(Path.cwd()).root / found["path"] if found is not None else None
+    if found is not None and place is not None and not place.exists():
+        place.parent.mkdir(parents=True, exist_ok=True)
+        write_named(place, found["text"])

@@ -218,6 +218,11 @@ class Prerequisite(TypedDict):
     found: str
 
 
+class Harness(TypedDict):
+    path: str
+    text: str
+
+
 class Handoff(TypedDict):
     """`campaign handoff`."""
 
@@ -227,7 +232,7 @@ class Handoff(TypedDict):
     contradictions: list[str]
     missing: list[str]
     draft: str
-    harness: str | None
+    harness: Harness | None
 
 
 class CheckFinding(TypedDict):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import shlex
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
@@ -198,11 +197,10 @@ def _find_quick(request: Request, project: Project) -> Prerequisite:
         return _choose(request, "quick", [], name)
     if project.benchmark is not None:
         told = (
-            f"written beside the draft, if it is not there yet, around {project.benchmark.function} ({project.benchmark.where}); sets "
+            f"written with the draft, if it is not there yet, around {project.benchmark.function} ({project.benchmark.where}); sets "
             f"{', '.join(read_environment(project, request)) or 'no variable'}, reads LAYLINE_SHAPES"
         )
-        place = request.option("harness") or name_harness(request)
-        return Prerequisite(name=name, value=f"python {shlex.quote(place)}", found=told)
+        return Prerequisite(name=name, value=f"python {request.option('harness') or name_harness(request)}", found=told)
     if not found:
         return _choose(request, "quick", [], name)
     told = (
@@ -234,7 +232,7 @@ def _find_shapes(request: Request, project: Project, row: Row | None) -> Prerequ
 
 
 def name_harness(request: Request) -> str:
-    """Its file's name, one for each target."""
+    """One file for each target."""
     return re.sub(r"[^\w.-]", "_", f"quick_{request.operator}_{request.backend.lower()}.py")
 
 

@@ -98,7 +98,7 @@ def judge(candidate: Path, save: Path | None, format_: str, output: Path | None,
     "--draft",
     type=click.Path(dir_okay=False, path_type=Path),
     default=None,
-    help="Write the draft manifest here, and its harness beside it; what you filled in before is kept.",
+    help="Write the draft manifest here, and its harness into the tree; what you filled in before is kept.",
 )
 @format_option("text", "json", "md")
 def handoff(
@@ -113,18 +113,14 @@ def handoff(
     **options: str | None,
 ) -> int:
     """Check every prerequisite and write a draft manifest."""
-    from layline.app.campaign_handoff import campaign_handoff
-    from layline.campaign.handoff import name_harness
+    from layline.app.campaign_handoff import campaign_handoff, write_harness
     from layline.campaign.handoff_request import Request
     from layline.campaign.told.handoff import read_earlier_draft
 
     request = Request(operator=operator, backend=backend, gpu=gpu, options=options, new_kernel=new_kernel)
-    harness = (draft or Path("draft")).with_name(name_harness(request))
-    options["harness"] = str(harness.resolve())
     earlier = read_earlier_draft(draft) if draft is not None else None
     answer = campaign_handoff(request, python=python, earlier=earlier)
     if draft is not None:
         deliver(answer.data["draft"], draft)
-        if answer.data["harness"] is not None and not harness.exists():  # what somebody has edited is kept
-            deliver(answer.data["harness"], harness)
+        write_harness(answer)
     return show(answer, format_, output)

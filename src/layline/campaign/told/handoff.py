@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from layline.campaign.handoff import Project, read_environment
+from layline.campaign.handoff import Project, name_harness, read_environment
 from layline.campaign.handoff_request import Prerequisite, Request
 from layline.campaign.operators import NAMES
 from layline.campaign.operators.find import find_operator
@@ -67,6 +67,7 @@ def build_handoff(
         ),
         alerts=tuple(Alert(severity=Severity.LOOK, message=f"{row.name}: {row.found}") for row in missing),
     )
+    place = request.option("harness") or name_harness(request)
     data: answers.Handoff = {
         "schema": "layline.handoff/1",
         "prerequisites": [_encode(row) for row in rows],
@@ -74,7 +75,7 @@ def build_handoff(
         "contradictions": list(disagreements),
         "missing": [row.name for row in missing],
         "draft": drafts[0],
-        "harness": drafts[1],
+        "harness": {"path": place, "text": drafts[1]} if drafts[1] is not None else None,
     }
     return Answer(report=report, data=data, needs_person=bool(missing or disagreements))
 
