@@ -163,6 +163,32 @@ def _implied_by(condition: Condition, name: str) -> bool:
     return condition.kind is ConditionKind.NAME and condition.text == name
 
 
+_CONTRARY = {">=": "<", "<": ">=", ">": "<=", "<=": ">", "==": "!=", "!=": "=="}
+
+
+def excludes(one: Condition | None, other: Condition | None) -> bool:
+    """True if a part of one is the contrary of a part of the other: they never hold together."""
+    if one is None or other is None:
+        return False
+    parts = other.parts if other.kind is ConditionKind.ALL else (other,)
+    plain = {_strip(part) for part in parts}
+    return any(_strip(_turn_round(part)) in plain for part in (one.parts if one.kind is ConditionKind.ALL else (one,)))
+
+
+def _turn_round(condition: Condition) -> Condition:
+    if condition.kind is ConditionKind.VERSION and condition.operator in _CONTRARY:
+        return replace(condition, operator=_CONTRARY[condition.operator])
+    return negate(condition)
+
+
+def _strip(condition: Condition) -> Condition:
+    """What it asks, without the words."""
+    parts = tuple(_strip(part) for part in condition.parts)
+    return replace(
+        condition, parts=parts, shown="" if condition.text or parts else condition.shown, needs=(), told=None
+    )
+
+
 def is_decidable(condition: Condition) -> bool:
     """True if reading upstream can decide a part of it."""
     return asks_about(condition, *_DECIDABLE)

@@ -14,6 +14,7 @@ from layline.interpreter.modules import Scope
 from layline.interpreter.state import Loop, Machine
 from layline.interpreter.values import (
     LEFT_OUT,
+    Called,
     Choice,
     Element,
     Items,
@@ -21,6 +22,7 @@ from layline.interpreter.values import (
     Unknown,
     Value,
     conjoin,
+    negate,
     truth,
 )
 
@@ -46,6 +48,19 @@ def settle_loop(loop: Loop, names: dict[str, Value]) -> dict[str, Value]:
             if now != value:
                 owner.attributes[name] = Choice(test, value, now)
     return names
+
+
+def iterate_apart(machine: Machine, source: Value) -> list[Value] | None:
+    """The items a loop sees; of one of two lists each with the test that chose its list."""
+    values = machine.iterate(source)
+    if values is None or not isinstance(source, Choice):
+        return values
+    yes, no = iterate_apart(machine, source.yes) or [], iterate_apart(machine, source.no) or []
+    if not any(isinstance(item, Called) for item in (*yes, *no)):
+        return values
+    machine.gathered |= {source.test: True, negate(source.test): True}
+    apart = [item if item in no else _filtered((source.test,), item) for item in yes]
+    return [*apart, *(_filtered((negate(source.test),), item) for item in no if item not in yes)]
 
 
 def evaluate_comprehension(machine: Machine, node: Comprehension, scope: Scope) -> Value:

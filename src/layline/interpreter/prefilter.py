@@ -46,6 +46,8 @@ class Look:
     """Last names of what it calls."""
     is_helper: bool
     """It writes a function it is given, or makes, onto one of its own parameters: its callers decide the target."""
+    gives_patches: bool = False
+    """It returns patches that its callers start."""
 
 
 @remember
@@ -64,7 +66,12 @@ def look_at(node: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda) -> Look:
         if part.__class__ in _MAY_WRITE:
             found = found or _is_write(part)
             is_helper = is_helper or _hands_over(part, parameters, inner)
-    return Look(found, statements <= _SHORT or _makes_function(node), frozenset(calls), is_helper)
+    gives = "patch" in calls and any(isinstance(part, ast.Return) and _holds_patch(part) for part in parts)
+    return Look(found, statements <= _SHORT or _makes_function(node), frozenset(calls), is_helper, gives)
+
+
+def _holds_patch(node: ast.Return) -> bool:
+    return any(isinstance(part, ast.Call) and _called(part) == "patch" for part in walk(node))
 
 
 def _find_parameters(node: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda) -> set[str]:
@@ -241,7 +248,8 @@ def find_helpers(functions: list[Function]) -> Iterator[str]:
     """Names of functions whose callers decide the target."""
     for function in functions:
         name = function.name.rpartition(".")[2]
-        if len(name) > 3 and look_at(function.node).is_helper:
+        seen = look_at(function.node)
+        if len(name) > 3 and (seen.is_helper or seen.gives_patches):
             yield name
 
 
@@ -273,6 +281,8 @@ def _speaks(facts: Facts) -> bool:
     """Names, calls and bases that stand for a change."""
     words = facts.words
     if words & _SPOKEN or {"sys", "modules"} <= words or any(word.startswith(_SPOKEN_FIRST) for word in words):
+        return True
+    if any(item.module.rpartition(".")[2] == "mock" for item in facts.imports):
         return True
     if any(name in _CALLED or (name == "register" and count > 1) or is_everywhere(name) for name, count in facts.calls):
         return True

@@ -9,7 +9,7 @@ from layline.interpreter.caught_imports import find_called, find_imports, split_
 from layline.interpreter.containers import open_filters
 from layline.interpreter.events import Imported
 from layline.interpreter.expressions import Expressions
-from layline.interpreter.loops import MOST_ITEMS, note_stop, settle_loop, unfilter
+from layline.interpreter.loops import MOST_ITEMS, iterate_apart, note_stop, settle_loop, unfilter
 from layline.interpreter.matches import unfold
 from layline.interpreter.modules import Scope, resolve_relative
 from layline.interpreter.objects import asks_class
@@ -208,7 +208,7 @@ class Statements(Expressions):
 
     def _run_items(self, node: ast.For | ast.AsyncFor, scope: Scope) -> Flow:
         source = self.evaluate(node.iter, scope)
-        values = self.iterate(source)
+        values = iterate_apart(self, source)
         some = source.values[:MOST_ITEMS] if isinstance(source, Items) else []
         for value in (some or [Element(source, EACH)]) if values is None else values:
             found, plain = unfilter(value)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from layline.core.patch import TargetKind
+from layline.core.patch import Moment, TargetKind
 from layline.patches.guards.show import show_condition
 from layline.patches.list_lines import build_listing
 from layline.patches.report import describe_logic
@@ -510,3 +510,46 @@ def test_a_method_put_on_an_object_is_told_in_the_title_of_its_page(tmp_path: Pa
     assert describe_logic((item.effect,)) == (
         "a method set as `forward` of `model`, an object that only exists at run time → own.boot.g (own/boot.py:1)"
     )
+
+
+BUILT = """
+from unittest.mock import patch
+from packaging import version
+import up
+
+
+def wrap(original):
+    def inner(self):
+        with patch("up.a.helper", new_helper):
+            return original(self)
+    return inner
+
+
+def new_helper(): ...
+def old(self): ...
+
+
+def build(v):
+    path = "up.a.C.m"
+    if v >= version.parse("2.0"):
+        from up.a import C
+        return [patch(path, wrap(C.m))]
+    return [patch(path, old)]
+
+
+def go():
+    for one in build(version.parse(up.__version__)):
+        one.start()
+"""
+
+
+def test_patches_that_a_function_returns_are_told_apart_by_version(tmp_path: Path) -> None:
+    found = read_files(tmp_path, {"own/boot.py": BUILT}).unregistered
+    version = "packaging.version.parse(up.__version__) {} packaging.version.parse('2.0')"
+    assert [(one.effect.replacement, show_condition(one.effect.when), one.effect.certain) for one in found[1:]] == [
+        ("own.boot.old", version.format("<"), True),
+        ("own.boot.wrap.inner", version.format(">="), True),
+    ]
+    inner = found[0].effect
+    assert (inner.target, inner.location.line, inner.moment) == ("up.a.helper", 9, Moment.TRANSIENT)
+    assert show_condition(inner.when) == "in the caller build: v >= version.parse('2.0')"

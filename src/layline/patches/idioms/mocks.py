@@ -34,21 +34,39 @@ def find_mocks(event: Event, installer: Installer) -> Iterator[Effect]:
     """`mock.patch("a.b.f", g).start()`, `with mock.patch.object(C, "m", g):`, `@mock.patch(…)`; `.multiple` and `.dict`
     too.
     """
-    match event:
-        case Call(callee=Member(owner=Called() as made, name="start" | "__enter__" as how)):
-            starts = how == "start"
-        case Call(callee=Called() as made, arguments=(Function(),)):
-            starts = False
-        case Call(callee=Member(name="enter_context"), arguments=(Called() as made,)):
-            starts = False
-        case _:
-            return
-    path = made.callee.path if isinstance(made.callee, Outside) else ""
-    form = _FORMS.get(path)
+    made = _find_made(event)
+    if made is None:
+        return
+    starts = isinstance(event, Call) and isinstance(event.callee, Member) and event.callee.name == "start"
+    form = _find_form(made)
     raises = form != ".dict" and truth(dict(made.keywords).get("create", Literal(False))) is False
     for target, value in _find_pairs(form, made):
         effect = replace(installer.build_effect(event, target, value), raises=raises)
         yield effect if starts else replace(effect, moment=Moment.TRANSIENT)
+
+
+def find_mocked(event: Event) -> Iterator[Value]:
+    """What such a call puts in the place of something."""
+    made = _find_made(event)
+    for _, value in _find_pairs(_find_form(made), made) if made is not None else ():
+        if value is not None:
+            yield value
+
+
+def _find_made(event: Event) -> Called | None:
+    """The patch that a call starts, enters or decorates with."""
+    match event:
+        case Call(callee=Member(owner=Called() as made, name="start" | "__enter__")):
+            return made
+        case Call(callee=Called() as made, arguments=(Function(),)):
+            return made
+        case Call(callee=Member(name="enter_context"), arguments=(Called() as made,)):
+            return made
+    return None
+
+
+def _find_form(made: Called) -> str | None:
+    return _FORMS.get(made.callee.path if isinstance(made.callee, Outside) else "")
 
 
 def _find_pairs(form: str | None, made: Called) -> Iterator[tuple[str, Value | None]]:

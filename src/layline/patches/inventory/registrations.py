@@ -23,12 +23,14 @@ from layline.interpreter.values import (
     conjoin,
     find_alternatives,
     grows,
+    negate,
 )
 from layline.patches.guards.chosen import say_otherwise, tell_chosen
 from layline.patches.guards.filters import apply_filters, weigh_imports
 from layline.patches.guards.registered import CONTEXT, build_guard, call_on_context
 from layline.patches.guards.stray import Ways
 from layline.patches.idioms import find_effects
+from layline.patches.idioms.mocks import find_mocked
 from layline.patches.installer import Installer
 from layline.patches.inventory.balance import judge_silence
 
@@ -132,7 +134,7 @@ def find_all_effects(
 ) -> Iterator[tuple[Event, Effect]]:
     """Every effect once for each place it is told at; conditions are read of those alone that somebody will see."""
     reader = Reader(loosen(installer.roots))
-    found: set[tuple[object, ...]] = set()
+    found: dict[tuple[object, ...], list[tuple[Event, Effect]]] = {}
     waiting = list(_with_imports(events, installer.machine))
     seen: set[int] = set()
     while waiting:
@@ -146,8 +148,9 @@ def find_all_effects(
             effect = weigh_imports(event, effect, installer)
             put = None if effect.target else effect.replacement
             key = (effect.target, place_of(event, effect), effect.mutates, effect.reason, put)
-            if (*key, effect.moment) not in found and (*key, Moment.INSTALL) not in found:
-                found.add((*key, effect.moment))
+            known = [*found.get((*key, effect.moment), ()), *found.get((*key, Moment.INSTALL), ())]
+            if all(_is_apart(event, effect, *one) for one in known):
+                found.setdefault((*key, effect.moment), []).append((event, effect))
                 when = _read_condition(event, reader, installer) if is_shown(effect) else None
                 yield event, replace(effect, when=when, otherwise=say_otherwise(event))
         if isinstance(event, Write) and not is_told:
@@ -155,11 +158,18 @@ def find_all_effects(
             installer.silent.setdefault(event.at, fate)
             if fate is Fate.OWN and len(event.trail) > 1:
                 installer.handed.add(event.at)
-        if isinstance(event, Write) and event.value is not None:
-            for log in installer.read_replacement(event.value):
+        put_there = event.value if isinstance(event, Write) else next(find_mocked(event), None)
+        if put_there is not None:
+            for log in installer.read_replacement(put_there):
                 if id(log) not in seen:
                     seen.add(id(log))
                     waiting.extend(log.events)
+
+
+def _is_apart(event: Event, effect: Effect, other: Event, known: Effect) -> bool:
+    """Whether another one, on the contrary of a test, puts something else in the same place."""
+    tests = getattr(other, "when", ())
+    return effect.replacement != known.replacement and any(negate(test) in tests for test in getattr(event, "when", ()))
 
 
 def _with_imports(events: Iterable[Event], machine: Interpreter) -> Iterator[Event]:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from layline.core.condition import find_told, keep_callers
+from layline.core.condition import excludes, find_told, keep_callers
 from layline.core.evidence import Skipped
 from layline.core.patch import Effect, Fate, Unregistered
 from layline.interpreter.prefilter import find_helpers, is_worth_following, may_write
@@ -119,8 +119,7 @@ def find_unregistered(
 
 def _keep_best(items: Iterable[Unregistered], enclose: Callable[[Effect], str | None]) -> list[Unregistered]:
     """Of several ways to one effect the one that is told best, with what all of their callers ask."""
-    found: dict[tuple[object, ...], Unregistered] = {}
-    ways: dict[tuple[object, ...], list[Unregistered]] = defaultdict(list)
+    found: dict[tuple[object, ...], list[list[Unregistered]]] = defaultdict(list)
     for item in items:
         effect = item.effect
         key = (
@@ -131,10 +130,19 @@ def _keep_best(items: Iterable[Unregistered], enclose: Callable[[Effect], str | 
             effect.helper,
             effect.called_at,
         )
-        ways[key].append(item)
-        if key not in found or weigh(item) < weigh(found[key]):
-            found[key] = item
-    return [_name_definer(_keep_shared(item, ways[key]), ways[key], enclose) for key, item in found.items()]
+        ways = next((ways for ways in found[key] if not _is_apart(item, ways[0])), None)
+        if ways is None:
+            found[key].append([item])
+        else:
+            ways.append(item)
+    every = (ways for listed in found.values() for ways in listed)
+    return [_name_definer(_keep_shared(min(ways, key=weigh), ways), ways, enclose) for ways in every]
+
+
+def _is_apart(item: Unregistered, other: Unregistered) -> bool:
+    """Whether two put different things in one place, on contrary conditions."""
+    one, two = item.effect, other.effect
+    return one.replacement != two.replacement and excludes(one.when, two.when)
 
 
 def _name_definer(
