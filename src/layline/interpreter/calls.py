@@ -195,7 +195,7 @@ class Interpreter(Namings, Writes):
         if (
             len(self.frames) > deepest
             or running > _may_recur(function.node)
-            or not (self.follows(function) or self._goes_on(function))
+            or not (len(self.frames) == 1 or self.follows(function) or self._goes_on(function))
             or _TALKS.match(function.name.rpartition(".")[2])
         ):
             self._note_use(Unknown("too deep"), arguments, keywords)

@@ -164,7 +164,7 @@ def _enter_try(statement: ast.Try | ast.TryStar, line: int) -> Iterator[LineTest
 
 
 def _find_importable(body: list[ast.stmt]) -> Iterator[LineTest]:
-    found = (name for item in body for name in find_imported(item))
+    found = (name for item in body for name in (*find_imported(item), *_find_computed(item)))
     names = list(dict.fromkeys(name for name in found if name.partition(".")[0] not in _ALWAYS_THERE))
     if names:
         yield LineTest(text=f"{', '.join(names)} importable", opposite=f"{', '.join(names)} not importable")
@@ -184,6 +184,15 @@ def find_imported(statement: ast.stmt) -> Iterator[str]:
                     case ast.Call(func=callee, args=[ast.Constant(value=str(name)), *_]):
                         if ast.unparse(callee).endswith(("import_module", "__import__")):
                             yield name
+
+
+def _find_computed(statement: ast.stmt) -> Iterator[str]:
+    """`import_module(path)`: what names the module."""
+    for node in walk(statement) if isinstance(statement, ast.Assign) else ():
+        match node:
+            case ast.Call(func=ast.Name(id=name) | ast.Attribute(attr=name), args=[ast.Name(id=path)]):
+                if name == "import_module":
+                    yield path
 
 
 def _say_failure(statement: ast.Try | ast.TryStar, handlers: list[ast.ExceptHandler]) -> LineTest:

@@ -268,6 +268,8 @@ def may_write(facts: Facts, packages: tuple[str, ...]) -> bool:
         return True
     if bound and any(name.startswith("register") for name in facts.called):
         return True
+    if bound and any(_is_deep(write) for write in facts.writes):
+        return True
     tops = {package.partition(".")[0] for package in packages}
     if any(site.root in LOADERS or (not site.plain and site.root.partition(".")[0] in tops) for site in facts.sites):
         return True
@@ -303,6 +305,11 @@ def _is_telling(write: WriteLine, facts: Facts) -> bool:
     if is_inside and write.root not in {"self", "cls"}:
         return True
     return (is_class and is_set) or ("__class__" in facts.words and write.depth > 1)
+
+
+def _is_deep(write: WriteLine) -> bool:
+    """`spec.parts.attention = ours()`: a part of something that may be upstream's."""
+    return write.depth > 1 and bool(write.last) and not write.plain and write.root not in {"self", "cls"}
 
 
 def find_bound(facts: Facts, packages: tuple[str, ...]) -> frozenset[str]:

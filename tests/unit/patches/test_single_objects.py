@@ -366,3 +366,45 @@ def test_a_patch_on_one_object_says_so(tmp_path: Path) -> None:
     inventory = read_files(tmp_path, {"own/boot.py": source})
     (line,) = (line for group in build_listing(inventory, "own", "up").groups for line in group.items)
     assert line.message.startswith("replaces up.a.Block.forward on one object (block)")
+
+
+ANNOTATED = [
+    # (what it shows, the line, target, certain, how its reason ends)
+    ("a method that upstream has", "model.loss = g", None, False, "of a other.Wrapped"),
+    (
+        "one that upstream lacks",
+        "model.more = g",
+        "other.Wrapped.more",
+        False,
+        "by its annotation: the class cannot be read",
+    ),
+    ("what every object has", "model.__class__ = G", "other.Wrapped.__class__", True, "not on the class"),
+]
+
+
+@pytest.mark.parametrize(
+    ("line", "target", "certain", "reason"), [row[1:] for row in ANNOTATED], ids=[row[0] for row in ANNOTATED]
+)
+def test_an_annotation_with_a_class_that_cannot_be_read_decides_little(
+    tmp_path: Path, line: str, target: str | None, certain: bool, reason: str
+) -> None:
+    source = (
+        f"import up.a\nfrom other import Wrapped\ndef g(self): ...\nclass G: ...\ndef go(model: Wrapped):\n    {line}\n"
+    )
+    reading = open_reading(tmp_path, {"own/boot.py": source})
+    methods = {"loss": frozenset({MemberKind.METHOD})}
+    inventory = read_inventory(
+        reading, "up", lambda _: Known(TargetKind.EXTERNAL), find_members=lambda name: methods.get(name, frozenset())
+    )
+    (effect,) = (item.effect for item in inventory.unregistered)
+    assert (effect.target, effect.certain) == (target, certain)
+    assert (effect.reason or "").endswith(reason)
+
+
+def test_an_object_of_upstream_that_names_a_class_of_ours_is_told(tmp_path: Path) -> None:
+    source = (
+        "from up.spec import Spec, make_spec\nclass Ours: ...\ndef build():\n    return Spec(module=Ours)\n"
+        "def go():\n    spec = make_spec()\n    spec.parts.attention = build()\n    spec.parts.norm = Spec(module=3)\n"
+    )
+    (item,) = read_files(tmp_path, {"own/boot.py": source}).unregistered
+    assert (item.effect.location.line, item.effect.replacement) == (7, "up.spec.Spec(…)")

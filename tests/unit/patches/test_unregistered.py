@@ -553,3 +553,43 @@ def test_patches_that_a_function_returns_are_told_apart_by_version(tmp_path: Pat
     inner = found[0].effect
     assert (inner.target, inner.location.line, inner.moment) == ("up.a.helper", 9, Moment.TRANSIENT)
     assert show_condition(inner.when) == "in the caller build: v >= version.parse('2.0')"
+
+
+NAMED_BY_TABLE = """
+TABLE = {"a": ("up.a", "A"), "b": ("up.b", "B")}
+
+
+def put_on(cls, new):
+    def forward(self, x):
+        return new(self, x)
+    cls.forward = forward
+
+
+def go(kind=None):
+    if kind is None:
+        kinds = list(TABLE.keys())
+    elif kind in TABLE:
+        kinds = [kind]
+    else:
+        raise ValueError(kind)
+    done = []
+    for one in kinds:
+        path, name = TABLE[one]
+        try:
+            import importlib
+
+            module = importlib.import_module(path)
+            put_on(getattr(module, name), print)
+            done.append(name)
+        except (ImportError, AttributeError):
+            print(one)
+    return done
+"""
+
+
+def test_classes_that_a_table_names_are_found_in_a_long_function(tmp_path: Path) -> None:
+    found = read_files(tmp_path, {"own/boot.py": NAMED_BY_TABLE}).unregistered
+    assert [item.effect.target for item in found] == ["up.a.A.forward", "up.b.B.forward"]
+    assert {show_condition(item.effect.when) for item in found} == {
+        "(kind is None or kind in TABLE) and path importable"
+    }

@@ -89,7 +89,8 @@ def _tell(event: Write, name: str, installer: Installer) -> Iterator[Effect]:
     made = class_of(owner)
     if isinstance(made, Outside) and (made.path.partition(".")[0] in sys.stdlib_module_names or _is_any(made)):
         return  # a stand-in or an empty container we made ourselves: `SimpleNamespace()`, `nn.Module()`
-    known = find_classes(event.owner, event.when, event.chosen) or find_said(owner, installer.machine)
+    tested = find_classes(event.owner, event.when, event.chosen)
+    known = tested or find_said(owner, installer.machine)
     if len(known) > 1 and any(map(_is_any, known)):
         known = []  # it may be an object of nearly every class: `model: PreTrainedModel | Adapted`
     classes = [kind for kind in known if not _is_vague(kind, name, installer)]
@@ -111,6 +112,9 @@ def _tell(event: Write, name: str, installer: Installer) -> Iterator[Effect]:
     named = [kind for kind in classes if isinstance(kind, Outside)]
     for kind in named:
         found = installer.look_up(f"{kind.path}.{name}")
+        if not tested and made is None and name != "__class__" and found.kind is TargetKind.EXTERNAL:
+            yield _doubt_annotation(effect, event, name, installer, kind)
+            continue
         told = _mark_setting(effect, name, found.is_field and not _is_class(value))
         yield _name_class(told, f"{kind.path}.{name}", kind == made, found)
     if not classes:
@@ -129,6 +133,14 @@ def _name_class(effect: Effect, target: str, is_exact: bool, found: Known) -> Ef
         holder=Holder.OBJECT,
         reason=f"set on objects of the class, reached as `{effect.reached or '…'}`, not on the class",
     )
+
+
+def _doubt_annotation(effect: Effect, event: Write, name: str, installer: Installer, kind: Outside) -> Effect:
+    """Only an annotation names the class, and that cannot be read: where upstream has such a method, it may be that."""
+    if installer.find_members(name):
+        return _describe_object(effect, event, name, installer)
+    named = _name_class(effect, f"{kind.path}.{name}", False, installer.look_up(f"{kind.path}.{name}"))
+    return replace(named, certain=False, reason=f"{named.reason}; by its annotation: the class cannot be read")
 
 
 def _describe_object(effect: Effect, event: Write, name: str, installer: Installer) -> Effect:
@@ -308,6 +320,7 @@ def _is_behaviour(event: Write, name: str, installer: Installer) -> bool:
     return any(
         isinstance(found, Function | Class | Partial)
         or _is_component(found, event.owner, installer)
+        or _holds_ours(found, installer)
         or (isinstance(found, Called) and (_binds_new(found, name) or _is_made_by_us(found, installer)))
         for found in find_alternatives(value)
     )
@@ -325,6 +338,15 @@ def _is_component(value: Value, owner: Value, installer: Installer) -> bool:
         return True
     behaves = any(isinstance(item, ast.FunctionDef) and item.name != "__init__" for item in value.of.node.body)
     return behaves and _is_upstreams(owner, installer)
+
+
+def _holds_ours(value: Value, installer: Installer) -> bool:
+    """An object of upstream's that names a class of ours: `spec.attention = ModuleSpec(module=OurAttention)`."""
+    if not isinstance(value, Called) or not isinstance(value.callee, Outside):
+        return False
+    given = (*value.arguments, *(item for _, item in value.keywords))
+    is_theirs = class_of(value) is not None and longest_root(value.callee.path, installer.packages) > 0
+    return is_theirs and any(isinstance(item, Class) or _holds_ours(item, installer) for item in given)
 
 
 def _is_upstreams(owner: Value, installer: Installer) -> bool:
