@@ -123,7 +123,7 @@ class EditorProject:
         for key, opened in self.opened.items():
             pin = self.reading.upstreams.pins.get(key)
             ups = self.reading.upstreams
-            whole = name_effects(read_inventory(reading, key, ups.look_up, pin, ups.find_members))
+            whole = name_effects(read_inventory(reading, key, ups.look_up, pin, ups.find_members, ups.holds_code))
             found += self._judge(key, opened, _keep_file(whole, path), tree)
         return found
 

@@ -92,11 +92,13 @@ class Installer:
     roots: Roots = field(default_factory=Roots)
     look_up: Callable[[str], Known] = know_nothing
     own_names: frozenset[str] = frozenset()
-    """Top-level packages of the downstream: a private attribute that carries one is bookkeeping."""
+    """Top-level packages of ours: a private attribute that carries one is bookkeeping."""
     packages: tuple[str, ...] = ()
     """Upstream packages, for texts that may be a path or an id."""
     find_members: Callable[[str], frozenset[MemberKind]] = know_no_members
     """What classes of upstream, whichever, declare a name as."""
+    holds_code: Callable[[str], bool] = lambda _: False
+    """Whether upstream declares a field of this name that holds something to be called."""
     logs: dict[tuple[int, int, tuple[object, ...]], Log] = field(default_factory=dict)
     kept: list[Value] = field(default_factory=list)
     silent: dict[Location, Fate] = field(default_factory=dict)
@@ -104,7 +106,6 @@ class Installer:
     handed: set[Location] = field(default_factory=set)
     """Lines of helpers that a caller handed an object of ours."""
     module: Module | None = None
-    """The one whose code is being judged."""
     conditions: dict[Value, Condition | None] = field(default_factory=dict)
     """What was read of tests: a dispatch asks the same ones on the way to each of its cases."""
 

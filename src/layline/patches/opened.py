@@ -38,7 +38,9 @@ class OpenedInventory:
     def read(self, key: str) -> Inventory:
         """The inventory of one backend, with what upstream's history says about targets that are gone."""
         reading, upstreams = self.reading, self.upstreams
-        inventory = read_inventory(reading, key, upstreams.look_up, upstreams.pins.get(key), upstreams.find_members)
+        inventory = read_inventory(
+            reading, key, upstreams.look_up, upstreams.pins.get(key), upstreams.find_members, upstreams.holds_code
+        )
         mine = tuple(item for item in upstreams.skipped if item.what == f"upstream {key}")
         part = next((part for part in upstreams.index.parts if part.tree.commit == upstreams.pins.get(key)), None)
         textual = tuple(find_textual(reading.tree, part.tree, upstreams.index)) if part is not None else ()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -41,6 +42,8 @@ class Upstreams:
     texts: LazyTexts
     members: dict[str, frozenset[MemberKind]] = field(default_factory=dict)
     """What `find_members` was asked before."""
+    code: frozenset[str] | None = None
+    """Names that stand before an annotation with `Callable`; None until asked for."""
 
     def look_up(self, dotted: str) -> Known:
         """What a target is at the pin; for an absent one, the name probably meant."""
@@ -62,6 +65,13 @@ class Upstreams:
         if name not in self.members:
             self.members[name] = self._find_members(name)
         return self.members[name]
+
+    def holds_code(self, name: str) -> bool:
+        """Whether a class declares a field of this name that holds something to be called: `sync: Callable | None`."""
+        if self.code is None:
+            found = (_CODE.match(line) for part in self.index.parts for line in _grep_lines(part, _DECLARES))
+            self.code = frozenset(one.group(1) for one in found if one)
+        return name in self.code and self.find_members(name) == frozenset({MemberKind.FIELD})
 
     def _find_members(self, name: str) -> frozenset[MemberKind]:
         if any(any(_grep(part, "-F", "-e", f"def {name}(")) for part in self.index.parts):
@@ -103,6 +113,8 @@ class Upstreams:
             cache.close()
 
 
+_DECLARES = r"^ +\w+ *: .*\bCallable\b"
+_CODE = re.compile(r" +(\w+) *:")
 _MOST_FILES = 40
 """Files with a name that are looked at for a field of it."""
 
@@ -114,6 +126,15 @@ def _grep(part: Part, *options: str) -> list[str]:
     except GitError:  # git grep exits with 1 where nothing is found
         return []
     return [line.partition(":")[2] for line in told.decode("utf-8", "replace").splitlines()]
+
+
+def _grep_lines(part: Part, pattern: str) -> list[str]:
+    """The lines of an upstream at its pin that a pattern matches."""
+    try:
+        told = part.tree.repository.git("grep", "-h", "-E", "-e", pattern, part.tree.commit, "--", "*.py")
+    except GitError:
+        return []
+    return told.decode("utf-8", "replace").splitlines()
 
 
 def open_upstreams(workspace: Workspace) -> Upstreams:

@@ -65,4 +65,4 @@ def _read_edited(workspace: Workspace, backend: str, files: dict[str, str]) -> I
     edited = replace(workspace, downstream=Overlay(workspace.downstream, workspace.commit, data))
     opened = open_reading(edited)
     ups = opened.upstreams
-    return read_inventory(opened.reading, backend, ups.look_up, ups.pins.get(backend), ups.find_members)
+    return read_inventory(opened.reading, backend, ups.look_up, ups.pins.get(backend), ups.find_members, ups.holds_code)

@@ -371,13 +371,7 @@ def test_a_patch_on_one_object_says_so(tmp_path: Path) -> None:
 ANNOTATED = [
     # (what it shows, the line, target, certain, how its reason ends)
     ("a method that upstream has", "model.loss = g", None, False, "of a other.Wrapped"),
-    (
-        "one that upstream lacks",
-        "model.more = g",
-        "other.Wrapped.more",
-        False,
-        "by its annotation: the class cannot be read",
-    ),
+    ("one that upstream lacks", "model.more = g", "other.Wrapped.more", True, "not on the class"),
     ("what every object has", "model.__class__ = G", "other.Wrapped.__class__", True, "not on the class"),
 ]
 
@@ -408,3 +402,23 @@ def test_an_object_of_upstream_that_names_a_class_of_ours_is_told(tmp_path: Path
     )
     (item,) = read_files(tmp_path, {"own/boot.py": source}).unregistered
     assert (item.effect.location.line, item.effect.replacement) == (7, "up.spec.Spec(…)")
+
+
+FILLED = [
+    # (what it shows, what is put there, lines that are told)
+    ("an attribute", "chunk.start_sync", [5]),
+    ("a list of them", "[one.start_sync for one in chunks]", [5]),
+    ("a plain value", "3", []),
+    ("what a call gives", "chunk.read()", []),
+]
+
+
+@pytest.mark.parametrize(("value", "lines"), [row[1:] for row in FILLED], ids=[row[0] for row in FILLED])
+def test_a_field_of_upstream_that_holds_code_is_filled(tmp_path: Path, value: str, lines: list[int]) -> None:
+    source = (
+        "import up.a\nclass Trainer:\n    def go(self, module, chunk, chunks):\n"
+        f"        module.config.size = chunk.size\n        module.config.sync_func = {value}\n"
+    )
+    reading = open_reading(tmp_path, {"own/boot.py": source})
+    inventory = read_inventory(reading, "up", holds_code=lambda name: name == "sync_func")
+    assert [item.effect.location.line for item in inventory.unregistered] == lines

@@ -112,8 +112,8 @@ def _tell(event: Write, name: str, installer: Installer) -> Iterator[Effect]:
     named = [kind for kind in classes if isinstance(kind, Outside)]
     for kind in named:
         found = installer.look_up(f"{kind.path}.{name}")
-        if not tested and made is None and name != "__class__" and found.kind is TargetKind.EXTERNAL:
-            yield _doubt_annotation(effect, event, name, installer, kind)
+        if not tested and _is_doubtful(owner, name, found, installer):
+            yield _describe_object(effect, event, name, installer)
             continue
         told = _mark_setting(effect, name, found.is_field and not _is_class(value))
         yield _name_class(told, f"{kind.path}.{name}", kind == made, found)
@@ -135,12 +135,10 @@ def _name_class(effect: Effect, target: str, is_exact: bool, found: Known) -> Ef
     )
 
 
-def _doubt_annotation(effect: Effect, event: Write, name: str, installer: Installer, kind: Outside) -> Effect:
-    """Only an annotation names the class, and that cannot be read: where upstream has such a method, it may be that."""
-    if installer.find_members(name):
-        return _describe_object(effect, event, name, installer)
-    named = _name_class(effect, f"{kind.path}.{name}", False, installer.look_up(f"{kind.path}.{name}"))
-    return replace(named, certain=False, reason=f"{named.reason}; by its annotation: the class cannot be read")
+def _is_doubtful(owner: Value, name: str, found: Known, installer: Installer) -> bool:
+    """Only an annotation names the class, which cannot be read, and upstream has such a method: it may be that one."""
+    is_annotated = isinstance(owner, Argument) and found.kind is TargetKind.EXTERNAL and name != "__class__"
+    return is_annotated and bool(installer.find_members(name))
 
 
 def _describe_object(effect: Effect, event: Write, name: str, installer: Installer) -> Effect:
@@ -321,6 +319,7 @@ def _is_behaviour(event: Write, name: str, installer: Installer) -> bool:
         isinstance(found, Function | Class | Partial)
         or _is_component(found, event.owner, installer)
         or _holds_ours(found, installer)
+        or (_is_attribute(found) and installer.holds_code(name))
         or (isinstance(found, Called) and (_binds_new(found, name) or _is_made_by_us(found, installer)))
         for found in find_alternatives(value)
     )
@@ -338,6 +337,13 @@ def _is_component(value: Value, owner: Value, installer: Installer) -> bool:
         return True
     behaves = any(isinstance(item, ast.FunctionDef) and item.name != "__init__" for item in value.of.node.body)
     return behaves and _is_upstreams(owner, installer)
+
+
+def _is_attribute(value: Value) -> bool:
+    """An attribute of an object, or a list of such: whether it can be called only its place tells."""
+    if isinstance(value, Items):
+        return bool(value.values) and all(map(_is_attribute, value.values))
+    return isinstance(value, Member)
 
 
 def _holds_ours(value: Value, installer: Installer) -> bool:

@@ -35,9 +35,9 @@ def find_mocks(event: Event, installer: Installer) -> Iterator[Effect]:
     too.
     """
     made = _find_made(event)
-    if made is None:
+    if made is None or not isinstance(event, Call):
         return
-    starts = isinstance(event, Call) and isinstance(event.callee, Member) and event.callee.name == "start"
+    starts = isinstance(event.callee, Member) and event.callee.name == "start"
     form = _find_form(made)
     raises = form != ".dict" and truth(dict(made.keywords).get("create", Literal(False))) is False
     for target, value in _find_pairs(form, made):

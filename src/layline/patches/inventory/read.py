@@ -188,13 +188,16 @@ def read_inventory(
     look_up: Callable[[str], Known] = know_nothing,
     pin: str | None = None,
     find_members: Callable[[str], frozenset[MemberKind]] = know_no_members,
+    holds_code: Callable[[str], bool] = lambda _: False,
 ) -> Inventory:
     """The patches of one backend; `look_up` tells what a target is at the pin, `find_members` what classes there
     declare a name as.
     """
     backend = reading.settings.backend(key)
     packages = tuple(find_packages(reading.settings))
-    installer = Installer(reading.machine, reading.roots, look_up, reading.own_names, packages, find_members)
+    installer = Installer(
+        reading.machine, reading.roots, look_up, reading.own_names, packages, find_members, holds_code
+    )
     with deep_recursion():
         _read_patches(reading, installer)
         if reading.strays is None:
