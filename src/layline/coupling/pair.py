@@ -16,17 +16,18 @@ from layline.change.trace import Tracer
 from layline.core.evidence import Skipped
 from layline.core.progress import Progress, silent
 from layline.core.weak import weakly
-from layline.coupling.decide import RefKnowledge
+from layline.coupling.decide import RefKnowledge, decide
 from layline.coupling.flags import FlagChanges, compare_flags_of, settle_flags
+from layline.coupling.installed import InstalledFunctions
 from layline.coupling.judge import Judge
-from layline.coupling.model import is_flag
+from layline.coupling.model import Consequence, is_flag
 from layline.coupling.own_code import find_running, judge_ours, read_indexes, read_ours, read_running
 from layline.coupling.own_keys import find_own_keys
 from layline.coupling.places import KeptPlaces, PlaceKeeper
 from layline.coupling.reading import READING
 from layline.errors import Error
 from layline.history.timeline import read_touched
-from layline.interpreter.modules import find_project_roots
+from layline.interpreter.modules import Modules, find_project_roots
 from layline.source import Index, Part, Tree, open_cache
 from layline.source.answers import Answers
 from layline.source.at_tips import AtTips
@@ -208,12 +209,24 @@ class Pair:
     @cached_property
     def settled(self) -> tuple[Coupling, ...]:
         """Every place with its verdict, also those that read a command-line flag of upstream's: one count for all."""
-        if not any(is_flag(one.target) for one in self.places.couplings):
-            return self.places.couplings
+        couplings = tuple(one for one in self.places.couplings if not self._is_left_behind(one))
+        if not any(is_flag(one.target) for one in couplings):
+            return couplings
         flags = {row.name: row for row in self._flags.rows}
         gone = [name for name, row in flags.items() if row.change is SurfaceChange.REMOVED]
         ours = find_own_keys(self.workspace.tree, self.settings.configs, gone) if gone else frozenset()
-        return settle_flags(self.places.couplings, flags, frozenset(self._flags.known), ours)
+        return settle_flags(couplings, flags, frozenset(self._flags.known), ours)
+
+    def _is_left_behind(self, place: Coupling) -> bool:
+        """Whether what breaks stands in a function that is handed on below another version only."""
+        if place.consequence is not Consequence.WILL_BREAK:
+            return False
+        condition = self._installed.find(place.location)
+        return condition is not None and decide(condition, self.running.ground, 1).holds is False
+
+    @cached_property
+    def _installed(self) -> InstalledFunctions:
+        return InstalledFunctions(Modules(self.workspace.tree, self.workspace.settings.project.source_roots))
 
     @cached_property
     def _flags(self) -> FlagChanges:

@@ -87,6 +87,10 @@ class ReleaseReader:
         """The condition of a test; `OPAQUE` where no part of it is about a version."""
         return _truth(self._evaluate(node, scope))
 
+    def read_value(self, node: ast.expr, scope: Scope) -> Value:
+        """What an expression is, as far as it is about versions."""
+        return self._evaluate(node, scope)
+
     def open_scope(self, module: Module, chain: list[ast.AST], line: int) -> Scope:
         """What the functions around a line have assigned once before it."""
         scope = Scope(module)

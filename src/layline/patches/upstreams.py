@@ -67,11 +67,14 @@ class Upstreams:
         return self.members[name]
 
     def holds_code(self, name: str) -> bool:
-        """Whether a class declares a field of this name that holds something to be called: `sync: Callable | None`."""
+        """Whether fields of this name hold something to be called, wherever they are declared: `sync: Callable | None`."""
         if self.code is None:
             found = (_CODE.match(line) for part in self.index.parts for line in _grep_lines(part, _DECLARES))
             self.code = frozenset(one.group(1) for one in found if one)
-        return name in self.code and self.find_members(name) == frozenset({MemberKind.FIELD})
+        if name not in self.code or self.find_members(name) != frozenset({MemberKind.FIELD}):
+            return False
+        declared = (line for part in self.index.parts for line in _grep_lines(part, rf"^ +{name} *:"))
+        return all("Callable" in line for line in declared)
 
     def _find_members(self, name: str) -> frozenset[MemberKind]:
         if any(any(_grep(part, "-F", "-e", f"def {name}(")) for part in self.index.parts):

@@ -410,6 +410,7 @@ FILLED = [
     ("a list of them", "[one.start_sync for one in chunks]", [5]),
     ("a plain value", "3", []),
     ("what a call gives", "chunk.read()", []),
+    ("an attribute that is no method", "chunk.size", []),
 ]
 
 
@@ -420,5 +421,11 @@ def test_a_field_of_upstream_that_holds_code_is_filled(tmp_path: Path, value: st
         f"        module.config.size = chunk.size\n        module.config.sync_func = {value}\n"
     )
     reading = open_reading(tmp_path, {"own/boot.py": source})
-    inventory = read_inventory(reading, "up", holds_code=lambda name: name == "sync_func")
+    kinds = {"start_sync": MemberKind.METHOD, "sync_func": MemberKind.FIELD, "size": MemberKind.FIELD}
+    inventory = read_inventory(
+        reading,
+        "up",
+        find_members=lambda name: frozenset({kinds[name]}),
+        holds_code=lambda name: name == "sync_func",
+    )
     assert [item.effect.location.line for item in inventory.unregistered] == lines

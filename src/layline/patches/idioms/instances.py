@@ -319,7 +319,7 @@ def _is_behaviour(event: Write, name: str, installer: Installer) -> bool:
         isinstance(found, Function | Class | Partial)
         or _is_component(found, event.owner, installer)
         or _holds_ours(found, installer)
-        or (_is_attribute(found) and installer.holds_code(name))
+        or (installer.holds_code(name) and _is_method(found, installer))
         or (isinstance(found, Called) and (_binds_new(found, name) or _is_made_by_us(found, installer)))
         for found in find_alternatives(value)
     )
@@ -339,11 +339,11 @@ def _is_component(value: Value, owner: Value, installer: Installer) -> bool:
     return behaves and _is_upstreams(owner, installer)
 
 
-def _is_attribute(value: Value) -> bool:
-    """An attribute of an object, or a list of such: whether it can be called only its place tells."""
+def _is_method(value: Value, installer: Installer) -> bool:
+    """A method of upstream's objects, by its name, or a list of such."""
     if isinstance(value, Items):
-        return bool(value.values) and all(map(_is_attribute, value.values))
-    return isinstance(value, Member)
+        return bool(value.values) and all(_is_method(item, installer) for item in value.values)
+    return isinstance(value, Member) and installer.find_members(value.name) == frozenset({MemberKind.METHOD})
 
 
 def _holds_ours(value: Value, installer: Installer) -> bool:

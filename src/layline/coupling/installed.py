@@ -1,0 +1,132 @@
+"""Functions of ours that are only handed on behind a test of versions: below another version their lines never run."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, TypeAlias
+
+from layline.core.condition import Condition, ConditionKind, asks_about, combine, negate
+from layline.coupling.releases import ReleaseReader
+from layline.interpreter.line_tests import LineTest, find_body, find_chain, find_line_tests
+from layline.interpreter.modules import read_texts
+from layline.source.walking import walk
+
+if TYPE_CHECKING:
+    from layline.core.evidence import Location
+    from layline.coupling.releases import Scope, Value
+    from layline.interpreter.modules import Module, Modules
+
+Function: TypeAlias = "ast.FunctionDef | ast.AsyncFunctionDef"
+_FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
+
+
+@dataclass(eq=False)
+class InstalledFunctions:
+    """Reads where functions of one downstream are handed on; other files are looked at when the own one leaves a choice."""
+
+    modules: Modules
+    _reader: ReleaseReader = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._reader = ReleaseReader(self.modules)
+
+    def find(self, location: Location) -> Condition | None:
+        """What must be true of versions for the function around a line to be put to use; None: nothing, or not known."""
+        module = self.modules.find(self.modules.names_by_path.get(location.path, ""))
+        function = _find_function(module, location.line) if module is not None else None
+        if module is None or function is None:
+            return None
+        uses = list(_find_uses(module, function))
+        guarded = [(use, around) for use in uses if (around := _find_function(module, use.lineno)) is not None]
+        if not uses or len(guarded) != len(uses) or self._is_named_elsewhere(function.name, location.path):
+            return None
+        found = [self._read(module, around, use.lineno) for use, around in guarded]
+        return (
+            combine(ConditionKind.ANY, found) if all(asks_about(one, ConditionKind.VERSION) for one in found) else None
+        )
+
+    def _read(self, module: Module, function: Function, line: int) -> Condition:
+        tests = list(find_line_tests(find_body(function), line))
+        scope = self._reader.open_scope(module, [function], line)
+        asked = {node.id for test in tests for node in _find_names(test)}
+        for name in asked & {one.arg for one in function.args.args}:
+            scope.names[name] = self._find_given(module, function, name)
+        parts = [self._read_test(test, scope) for test in tests]
+        return combine(ConditionKind.ALL, (one for one in parts if asks_about(one, ConditionKind.VERSION)))
+
+    def _read_test(self, test: LineTest, scope: Scope) -> Condition:
+        if test.operator:
+            kind = ConditionKind.ALL if test.operator == "and" else ConditionKind.ANY
+            return combine(kind, (self._read_test(part, scope) for part in test.parts))
+        found = (
+            self._reader.read_test(test.node, scope) if test.node is not None else Condition(kind=ConditionKind.OPAQUE)
+        )
+        return found if test.holds else negate(found)
+
+    def _find_given(self, module: Module, function: Function, parameter: str) -> Value:
+        """What every call of a function gives for a parameter, where all of them give the same."""
+        found = [
+            self._read_argument(home, call, function, parameter) for home, call in self._find_calls(module, function)
+        ]
+        return found[0] if found and all(one == found[0] for one in found) else None
+
+    def _read_argument(self, home: Module, call: ast.Call, function: Function, parameter: str) -> Value:
+        value = _find_argument(call, function, parameter)
+        if value is None:
+            return None
+        return self._reader.read_value(
+            value, self._reader.open_scope(home, list(find_chain(home.body, call.lineno)), call.lineno)
+        )
+
+    def _find_calls(self, module: Module, function: Function) -> Iterator[tuple[Module, ast.Call]]:
+        for path in self._find_files(function.name):
+            home = self.modules.find(self.modules.names_by_path.get(path, ""))
+            for node in (node for one in (home.body if home is not None else ()) for node in walk(one)):
+                match node:
+                    case ast.Call(func=ast.Name(id=name) | ast.Attribute(attr=name)) if name == function.name:
+                        yield home or module, node
+
+    def _is_named_elsewhere(self, name: str, path: str) -> bool:
+        return any(other != path for other in self._find_files(name))
+
+    def _find_files(self, name: str) -> list[str]:
+        word = re.compile(rb"\b" + re.escape(name.encode()) + rb"\b")
+        return [path for path, text in self._texts.items() if name.encode() in text and word.search(text)]
+
+    @cached_property
+    def _texts(self) -> dict[str, bytes]:
+        return dict(read_texts(self.modules.tree))
+
+
+def _find_function(module: Module, line: int) -> Function | None:
+    """The function of the top level around a line."""
+    chain = find_chain(module.body, line)
+    return chain[0] if chain and isinstance(chain[0], _FUNCTIONS) else None
+
+
+def _find_uses(module: Module, function: Function) -> Iterator[ast.Name]:
+    """Where a module names one of its functions."""
+    for statement in module.body:
+        if statement is not function:
+            yield from (
+                node
+                for node in walk(statement)
+                if isinstance(node, ast.Name) and node.id == function.name and isinstance(node.ctx, ast.Load)
+            )
+
+
+def _find_names(test: LineTest) -> Iterator[ast.Name]:
+    if test.node is not None:
+        yield from (node for node in walk(test.node) if isinstance(node, ast.Name))
+    for part in test.parts:
+        yield from _find_names(part)
+
+
+def _find_argument(call: ast.Call, function: Function, parameter: str) -> ast.expr | None:
+    names = [one.arg for one in (*function.args.posonlyargs, *function.args.args)]
+    given = dict(zip(names, call.args, strict=False)) | {one.arg: one.value for one in call.keywords if one.arg}
+    return given.get(parameter)

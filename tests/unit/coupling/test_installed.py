@@ -1,0 +1,61 @@
+"""Functions of ours that are handed on behind a test of versions, and nowhere else."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from histories import History
+from layline.core.condition import Condition, ConditionKind
+from layline.core.evidence import Location
+from layline.coupling.installed import InstalledFunctions
+from layline.git import open_repository
+from layline.interpreter.modules import Modules
+from layline.source import Tree
+
+OLD = "def old(self):\n    return self.gone()\n"
+BUILD = (
+    "def build(number):\n    if number >= parse('2.0'):\n        return [put('keel.C.m', print)]\n"
+    "    return [put('keel.C.m', old)]\n"
+)
+HEAD = "import keel\nfrom packaging.version import parse\n"
+CALL = "from sail.ways import build\nfrom packaging.version import parse\nimport keel\nbuild(parse(keel.__version__))\n"
+CASES = [
+    # (what it shows, the file, another one, what its line asks for)
+    ("behind an early return, by a parameter", HEAD + OLD + BUILD, CALL, "not keel.__version__ >= 2.0"),
+    ("a parameter of two values", HEAD + OLD + BUILD, f"{CALL}build(parse('1.0'))\n", None),
+    ("a call without the argument", HEAD + OLD + BUILD, "from sail.ways import build\nbuild()\n", None),
+    ("one call without the argument", HEAD + OLD + BUILD, f"{CALL}build()\n", None),
+    ("named in another file", HEAD + OLD + BUILD, f"{CALL}from sail.ways import old\n", None),
+    (
+        "one use without a test",
+        f"{HEAD}{OLD}{BUILD}def more():\n    return [old]\n",
+        CALL,
+        None,
+    ),
+    (
+        "behind a test of its own",
+        f"{HEAD}{OLD}def go():\n    if parse(keel.__version__) < parse('3'):\n        keel.m = old\n",
+        "",
+        "keel.__version__ < 3",
+    ),
+    ("nobody uses it", HEAD + OLD, "", None),
+    ("on import", f"{HEAD}{OLD}keel.m = old\n", "", None),
+]
+
+
+def say(condition: Condition) -> str:
+    if condition.kind is ConditionKind.NOT:
+        return f"not {say(condition.parts[0])}"
+    return " and ".join(map(say, condition.parts)) if condition.parts else str(condition)
+
+
+@pytest.mark.parametrize(("source", "other", "expected"), [row[1:] for row in CASES], ids=[row[0] for row in CASES])
+def test_what_must_hold_for_a_function_to_be_put_to_use(
+    tmp_path: Path, source: str, other: str, expected: str | None
+) -> None:
+    history = History.start(tmp_path / "sail")
+    commit = history.commit("all", {"sail/__init__.py": "", "sail/ways.py": source, "sail/call.py": other})
+    found = InstalledFunctions(Modules(Tree(open_repository(history.path), commit))).find(Location("sail/ways.py", 4))
+    assert (say(found) if found is not None else None) == expected
