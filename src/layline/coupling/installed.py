@@ -30,6 +30,7 @@ class InstalledFunctions:
 
     modules: Modules
     _reader: ReleaseReader = field(init=False)
+    _known: dict[tuple[str, int], Condition | None] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self._reader = ReleaseReader(self.modules)
@@ -40,14 +41,19 @@ class InstalledFunctions:
         function = _find_function(module, location.line) if module is not None else None
         if module is None or function is None:
             return None
+        key = (location.path, function.lineno)
+        if key not in self._known:
+            self._known[key] = self._find(module, function, location.path)
+        return self._known[key]
+
+    def _find(self, module: Module, function: Function, path: str) -> Condition | None:
         uses = list(_find_uses(module, function))
         guarded = [(use, around) for use in uses if (around := _find_function(module, use.lineno)) is not None]
-        if not uses or len(guarded) != len(uses) or self._is_named_elsewhere(function.name, location.path):
+        if not uses or len(guarded) != len(uses) or self._is_named_elsewhere(function.name, path):
             return None
         found = [self._read(module, around, use.lineno) for use, around in guarded]
-        return (
-            combine(ConditionKind.ANY, found) if all(asks_about(one, ConditionKind.VERSION) for one in found) else None
-        )
+        asks = all(asks_about(one, ConditionKind.VERSION) for one in found)
+        return combine(ConditionKind.ANY, found) if asks else None
 
     def _read(self, module: Module, function: Function, line: int) -> Condition:
         tests = list(find_line_tests(find_body(function), line))
