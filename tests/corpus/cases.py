@@ -224,6 +224,13 @@ EXPLOITS = (
     Case(name="X70_registers_on_odd_rows_arm", caught_by=("keeps-contract",), architecture="aarch64"),
     Case(name="X71_takes_keys", caught_by=("bounded-memory",)),
     Case(name="X72_slow_on_infinite_masks", operator="softmax", caught_by=("gain-carries-over",)),
+    Case(name="X73_arrays_lost_in_children", caught_by=("input-modified",)),
+    Case(name="X74_takes_a_name", caught_by=("global-state",)),
+    Case(name="X75_silent_without_memory", caught_by=("keeps-contract",)),
+    Case(name="X76_ends_the_process_its_way", caught_by=("survives",)),
+    Case(name="X77_writes_nothing_small", operator="softmax", caught_by=IMPRECISE),
+    Case(name="X78_coarse_for_coarse", caught_by=IMPRECISE),
+    Case(name="X79_threads_cannot_be_cancelled", caught_by=("global-state",)),
 )
 ON_OTHERS = {"H15_in_place": "in_place", "H24_clamped_power": "softmax"}
 HONEST = (

@@ -11,6 +11,26 @@ REGISTERS = {
     "x86_64": ("rbx", "rbp", "r12", "r13", "r14", "r15", "the direction flag"),
 }
 """What a callee must give back as it was, by processor; each lost one is a bit, in this order."""
+SURVEYED = (
+    "whether its threads can be cancelled",
+    "how its threads are cancelled",
+    "how late its timers may be",
+    "its process group",
+    "how descriptor 0 waits",
+    "how descriptor 1 waits",
+    "how descriptor 2 waits",
+    "whether stdout takes bytes",
+    "its locale",
+    "its environment",
+    "which process is ended first when memory runs out",
+    "where its signal handlers have their stack",
+)
+"""What of a process or thread the program looks at before and after a call; each that differs is a bit, in this order."""
+ARRAYS = ("its access rights", "what happens to it in children", "that it may be thrown away when memory runs out")
+THREAD_STACK = 2 << 20
+"""A stack that must do for a thread, with the variables of its own that the kernel has in each."""
+ENDING = 3
+"""The program's own status at its end: a kernel that ends processes in its own way gives another."""
 OFTEN = 64
 """Calls between two counts of what a process has only so many of."""
 
@@ -23,7 +43,12 @@ def write_caller(operator: Operator) -> str:
         declared.append(f"int {step.symbol}({', '.join(['void *'] * buffers + ['int64_t'] * sizes)});")
         arguments = [f"b[{i}]" for i in range(buffers)] + [f"n[{i}]" for i in range(sizes)]
         chosen = f"head[0] == {at} ? {step.symbol}({', '.join(arguments)}) : {chosen}"
-    return "\n".join((_HEAD, *_write_keepers(), *declared, f"#define CALL ({chosen})", f"#define OFTEN {OFTEN}", _BODY))
+    return "\n".join((_HEAD, *_write_keepers(), *declared, f"#define CALL ({chosen})", *_write_numbers(), _BODY))
+
+
+def _write_numbers() -> Iterator[str]:
+    named = {"OFTEN": OFTEN, "SURVEY": len(SURVEYED), "THREAD_STACK": THREAD_STACK, "ENDING": ENDING}
+    yield from (f"#define {name} {value}" for name, value in named.items())
 
 
 def _write_keepers() -> Iterator[str]:
@@ -75,17 +100,22 @@ def _keep_x86() -> Iterator[str]:
 
 _HEAD = """#define _GNU_SOURCE
 #include <errno.h>
+#include <fcntl.h>
 #include <fenv.h>
+#include <locale.h>
 #include <malloc.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
-#include <unistd.h>"""
+#include <unistd.h>
+#include <wchar.h>"""
 _BODY = """static int64_t head[6], n[16], bytes[16][2], said[3]; /* status, what was left behind, how much of it */
 static void *b[16];
 static char here[4096], now[4096];
@@ -99,8 +129,48 @@ static size_t read_stack(void) { /* of threads that ask for none */
 }
 #endif
 static void *alone(void *none) { (void)none; said[0] |= CALL; return 0; } /* keeps nothing in registers itself */
+extern char **environ;
+static int64_t mix(int64_t all, const char *text) {
+    while (text && *text) all = all * 31 + (unsigned char)*text++;
+    return all;
+}
+static void survey(int64_t *at) {
+    int was; stack_t own; char text[16] = "";
+    pthread_setcancelstate(PTHREAD_CANCEL_ENABLE, &was), at[0] = was;
+    pthread_setcanceltype(PTHREAD_CANCEL_DEFERRED, &was), at[1] = was;
+    at[2] = prctl(PR_GET_TIMERSLACK);
+    at[3] = getpgid(0);
+    for (int i = 0; i < 3; i++) at[4 + i] = fcntl(i, F_GETFL) & O_NONBLOCK;
+    at[7] = fwide(stdout, 0);
+    at[8] = mix(0, setlocale(LC_ALL, 0));
+    at[9] = 0;
+    for (char **one = environ; one && *one; one++) at[9] = mix(at[9], *one);
+    FILE *score = fopen("/proc/self/oom_score_adj", "r");
+    if (score) { if (!fgets(text, sizeof text, score)) text[0] = 0; fclose(score); }
+    at[10] = mix(0, text);
+    at[11] = sigaltstack(0, &own) ? 0 : (int64_t)(own.ss_flags & SS_DISABLE ? 0 : own.ss_sp);
+}
+static int64_t look_at_arrays(void) { /* how the system treats their pages */
+    int64_t found = 0; int within = 0; char line[512], mode[8];
+    FILE *f = fopen("/proc/self/smaps", "r");
+    while (f && fgets(line, sizeof line, f)) {
+        unsigned long from, to;
+        if (sscanf(line, "%lx-%lx %7s", &from, &to, mode) == 3) {
+            within = 0;
+            for (int64_t i = 0; i < head[1]; i++) within |= (char *)b[i] < (char *)to && (char *)b[i] + bytes[i][0] > (char *)from;
+            if (within && (mode[0] != 'r' || mode[1] != 'w' || mode[2] == 'x')) found |= 1;
+        } else if (within && !strncmp(line, "VmFlags:", 8)) {
+            if (strstr(line, " wf") || strstr(line, " dc")) found |= 2;
+        } else if (within && !strncmp(line, "LazyFree:", 9)) {
+            if (strtol(line + 9, 0, 10)) found |= 4;
+        }
+    }
+    if (f) fclose(f);
+    return found;
+}
 static int64_t told(void) { /* what this program set, and the kernel has no business with */
-    int64_t lost = 0;
+    int64_t lost = 0, before_it[SURVEY], after_it[SURVEY], changed = 0;
+    survey(before_it);
     srand(7), srand48(7);
     long next = rand() ^ lrand48();
     srand(7), srand48(7);
@@ -126,6 +196,10 @@ static int64_t told(void) { /* what this program set, and the kernel has no busi
 #if defined(__GLIBC__)
     lost |= read_stack() != stack ? 128 : 0;
 #endif
+    survey(after_it);
+    for (int i = 0; i < SURVEY; i++) changed |= (int64_t)(before_it[i] != after_it[i]) << i;
+    if (!lost && changed) lost = 1024, said[2] = changed;
+    if (!lost && (changed = look_at_arrays())) lost = 2048, said[2] = changed;
     return lost;
 }
 static int64_t used(void) {
@@ -168,6 +242,15 @@ static void ask(void) {
         for (int i = 0; i < OFTEN; i++) said[0] |= CALL;
         said[2] = before - count_keys();
         said[1] = said[2] > 0 ? 512 : 0;
+    } else if (head[4] == 8) {
+        struct rlimit none = {0, 0};
+        pid_t child = fork();
+        if (child == 0) { /* what it does not get it must do without, or say so; to end the process says it, too */
+            setrlimit(RLIMIT_DATA, &none), setrlimit(RLIMIT_AS, &none);
+            _exit(CALL != 0);
+        }
+        if (child < 0 || waitpid(child, &status, 0) != child) exit(4);
+        said[0] = 0, said[1] = WIFEXITED(status) && !WEXITSTATUS(status) ? 0 : 8192;
     } else if (head[4] == 1) {
         pid_t child = fork();
         if (child == 0) _exit(CALL != 0);
@@ -176,11 +259,12 @@ static void ask(void) {
     } else if (head[4] == 2) {
         int made = EINVAL; /* a stack also holds the variables each thread has, which are the kernel's affair */
         pthread_attr_init(&few);
-        for (size_t size = 512 << 10; made == EINVAL && size <= 64 << 20; size *= 2) {
+        for (size_t size = 512 << 10; made == EINVAL && size <= THREAD_STACK; size *= 2) {
             pthread_attr_setstacksize(&few, size);
             made = pthread_create(&thread, &few, alone, 0);
         }
-        if (made || pthread_join(thread, 0)) exit(5);
+        if (made == EINVAL) said[1] = 4096;
+        else if (made || pthread_join(thread, 0)) exit(5);
     } else if (head[4] == 3) {
         said[1] = told();
     } else if (head[4] == 4) {
@@ -203,7 +287,7 @@ int main(void) {
         if (fread(n, 8, head[2], f) != (size_t)head[2]) return 3;
         for (int64_t i = 0; i < head[1]; i++) {
             if (fread(bytes[i], 8, 2, f) != 2) return 3;
-            b[i] = mmap(0, bytes[i][0] + 1, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+            b[i] = mmap(0, bytes[i][0] + 1, PROT_READ | PROT_WRITE, (head[4] == 1 || head[4] == 8 ? MAP_SHARED : MAP_PRIVATE) | MAP_ANONYMOUS, -1, 0);
             if (b[i] == MAP_FAILED) return 3;
             if (bytes[i][1] ? fread(b[i], 1, bytes[i][1], f) != (size_t)bytes[i][1] : !memset(b[i], 255, bytes[i][0])) return 3;
         }
@@ -215,6 +299,6 @@ int main(void) {
         for (int64_t i = 0; i < head[1]; i++) if (i != head[5] + 1 || head[5] < 0) munmap(b[i], bytes[i][0] + 1);
     }
     fclose(to);
-    return 0;
+    return ENDING;
 }
 """

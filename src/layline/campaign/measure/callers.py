@@ -17,7 +17,16 @@ from layline.campaign.devices.exit_words import describe_ending
 from layline.campaign.devices.faults import Fault
 from layline.campaign.devices.sandbox import confine
 from layline.campaign.measure.build import FLAGS, LIBRARIES, chain, compile_confined
-from layline.campaign.measure.caller_program import OFTEN, REGISTERS, write_caller
+from layline.campaign.measure.caller_program import (
+    ARRAYS,
+    ENDING,
+    OFTEN,
+    REGISTERS,
+    SURVEYED,
+    THREAD_STACK,
+    write_caller,
+)
+from layline.campaign.measure.library import find_library_faults
 from layline.campaign.measure.oracle import Wrong
 from layline.campaign.measure.probes.probe import Trial
 from layline.campaign.measure.probes.shown import Shown
@@ -36,6 +45,7 @@ MANNERS = (
     ("mode", "with a rounding mode of the caller's own"),
     ("threads", "from one new thread after the other"),
     ("often", "over and over"),
+    ("poor", "where no more memory is to be had"),
 )
 """In this order: children are made before the first call, because threads do not live on in them."""
 PER_THREAD_KIB = 512
@@ -78,8 +88,21 @@ LEFT = {
         f"takes {{count}} thread-specific keys in {OFTEN} calls and gives none back: a process has about a thousand of them.",
         f"counted after {OFTEN} calls that came before",
     ),
+    1024: ("global-state", "changes {surveyed} for its caller.", "looked at before and after the call"),
+    2048: (
+        "input-modified",
+        "changes how the system treats an array of its caller: {arrays}.",
+        "read of /proc/self/smaps after the call",
+    ),
+    4096: (
+        "bounded-memory",
+        f"has so many variables of its own in every thread that none starts on a stack of {THREAD_STACK >> 20} MiB.",
+        "tried with 512 KiB, 1 MiB and 2 MiB",
+    ),
 }
 """What the program looks at after a call: property, what was found, how it was looked at."""
+GAVE_UP = 8192
+"""The bit of a call that said that it could not be made, or ended its process."""
 IN_THREADS = 256
 """The bit that goes with a count of KiB for each thread."""
 TIMEOUT_S = 60.0
@@ -174,7 +197,7 @@ def try_callers(stage: Stage, snapshot: Snapshot, asked: tuple[Asked, ...]) -> l
     failure = compile_confined(chain(library, program), folder, stage.shop, 120.0, made="calling")
     if failure:
         return f"no program of ours: {failure.splitlines()[-1][:120]}"
-    found: list[tuple[Asked, Fault]] = []
+    found = [(asked[0], fault) for fault in find_library_faults(folder / "kernel.so")] if asked else []
     shares = [(one,) for one in asked if one.manner == 0]
     for share in (*shares, tuple(one for one in asked if one.manner)):
         wrong = _ask_program(stage, folder, share)
@@ -196,7 +219,7 @@ def _ask_program(stage: Stage, folder: Path, asked: tuple[Asked, ...]) -> list[t
         answered, faults = _read_answers(stage, left, (folder / "answers").read_bytes())
         found += faults
         if answered == len(left):
-            if code and not faults:
+            if code != ENDING and not faults:
                 told = f"A process that has called the kernel and ends as any does comes to another end: {describe_ending(code)}."
                 found.append((left[-1], Fault("survives", told, "what it does when it is unloaded is at fault")))
             break
@@ -259,7 +282,9 @@ def _view(operator: Operator, name: str, shape: Shape, data: bytes) -> Any:
 def _judge(stage: Stage, one: Asked, said: tuple[int, ...], outputs: Arrays) -> Fault | None:
     status, left, count = said
     fault = _judge_left(one, left, count)
-    if fault or MANNERS[one.manner][0] == "mode":  # what is rounded otherwise is not the same, and is not looked at
+    if (
+        fault or left & GAVE_UP or MANNERS[one.manner][0] == "mode"
+    ):  # rounded otherwise is not the same, and not looked at
         return fault
     if status:
         return Fault("keeps-contract", f"{one.told} returns {status}.")
@@ -273,12 +298,21 @@ def _judge(stage: Stage, one: Asked, said: tuple[int, ...], outputs: Arrays) -> 
 
 def _judge_left(one: Asked, left: int, count: int) -> Fault | None:
     """What a call left behind in its caller: a bit for each kind, and which registers, how many keys, how many KiB."""
+    words = {
+        "registers": _list_bits(REGISTERS.get(platform.machine(), ()), count),
+        "surveyed": _list_bits(SURVEYED, count),
+        "arrays": _list_bits(ARRAYS, count),
+        "count": count,
+    }
     for bit, (name, told, hint) in LEFT.items():
         if left & bit:
             who = one.told if MANNERS[one.manner][0] == "mode" else one.bare
-            lost = [register for at, register in enumerate(REGISTERS.get(platform.machine(), ())) if count >> at & 1]
-            return Fault(name, f"{who} {told.format(registers=', '.join(lost), count=count)}", hint)
+            return Fault(name, f"{who} {told.format(**words)}", hint)
     if left & IN_THREADS and count > PER_THREAD_KIB:
         told = f"{one.told} leaves {count} KiB behind for every thread that has ended."
         return Fault("bounded-memory", told, f"at most {PER_THREAD_KIB} are allowed")
     return None
+
+
+def _list_bits(names: tuple[str, ...], bits: int) -> str:
+    return ", ".join(name for at, name in enumerate(names) if bits >> at & 1)

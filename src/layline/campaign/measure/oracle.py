@@ -22,8 +22,8 @@ LEAST_ROW = 32
 """Elements that tell what size an output has."""
 ERROR_FLOOR = 2.0**-22
 """Errors below a few units in the last place of f32 are not compared: there is nothing to win there."""
-LOST, SMALLEST = 1e-3, 2.0**-100
-"""An element is lost when it is off by more than this part of itself; below the smallest (far above where f32 ends)
+LOST, SMALLEST = 1e-3, 2.0**-120
+"""An element is lost when it is off by more than this part of itself; below the smallest (a little above where f32 ends)
 none is counted."""
 LOST_ROOM, LOST_FREE = 4, 8
 """How many times as many as the starting kernel loses, by cancellation, may be lost, and how many more."""

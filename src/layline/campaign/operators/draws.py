@@ -33,6 +33,8 @@ def draw_f32(extent: tuple[int, ...], rng: np.random.Generator, distribution: st
             return np.where(rng.random(extent) < 0.9, np.float32(0), normal)
         case "outliers":  # a few values a thousand times the others
             return np.where(rng.random(extent) < 0.002, normal * np.float32(1000), normal)
+        case "coarse":  # what mixed precision hands over: every value is one of bf16
+            return (normal.view(np.uint32) & np.uint32(0xFFFF0000)).view(np.float32)
         case "clustered":  # few distinct values, many ties
             return rng.choice(rng.standard_normal(5).astype(np.float32), size=extent)
         case (

@@ -130,6 +130,7 @@ OPERATOR = Operator(
         "outliers",
         "spike",
         "vast",
+        "coarse",
         "integers",
     ),
     oracle=_oracle,

@@ -104,7 +104,7 @@ OPERATOR = Operator(
     tolerance=Tolerance(rtol=1e-4, atol=1e-4),
     metric="Forward TFLOPS",
     draw=_draw,
-    distributions=("normal", "scaled", "uneven", "offset", "sparse", "outliers", "spike", "integers"),
+    distributions=("normal", "scaled", "uneven", "offset", "sparse", "outliers", "spike", "coarse", "integers"),
     oracle=_oracle,
     neighbours=_neighbours,
     starts=(("naive", read_kernel("grouped_gemm_naive.c")),),

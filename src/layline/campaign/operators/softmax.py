@@ -45,6 +45,8 @@ def _draw(shape: Shape, rng: np.random.Generator, distribution: str) -> dict[str
             return {"x": x}
         case "vast":  # near the largest number: a product before the subtraction overflows
             return {"x": np.clip(draw_f32(extent, rng, "normal"), -3.3, 3.3) * np.float32(1e38)}
+        case "deep":  # down to where exp ends in f32: what is small there is not nothing, its logarithm is taken
+            return {"x": rng.uniform(-88.0, 0.0, extent).astype(np.float32)}
         case "falling" | "rising":  # a running maximum is updated once or at every element
             x = np.sort(draw_f32(extent, rng, "normal") * np.float32(10), axis=1)
             return {"x": np.ascontiguousarray(x if distribution == "rising" else x[:, ::-1])}
@@ -112,6 +114,8 @@ OPERATOR = Operator(
         "rising",
         "clustered",
         "uneven",
+        "coarse",
+        "deep",
     ),
     oracle=_oracle,
     neighbours=_neighbours,

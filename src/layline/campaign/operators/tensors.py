@@ -49,6 +49,8 @@ def draw_floats(extent: tuple[int, ...], generator: Any, distribution: str) -> A
             return x * (torch.rand(extent, generator=generator, device=find_device()) < 0.1)
         case "outliers":
             return x * torch.where(torch.rand(extent, generator=generator, device=find_device()) < 0.002, 30.0, 1.0)
+        case "coarse":  # what mixed precision hands over
+            return x.bfloat16().float()
         case "spike":  # a single large number, at a place nobody can sample, in every second row or so
             return _add_spikes(x, generator)
     return x

@@ -48,6 +48,8 @@ _INPUTS = {
     "shut": "some rows are -3.4e38, -1e9 or -1e4 throughout, as fully masked rows of attention are",
     "vast": "near the largest and the smallest numbers of f32",
     "masked": "three in ten are -1e4, -1e9, -3.4e38 or -infinity, as attention masks have it",
+    "coarse": "normal, rounded to bf16 as mixed precision has it; positions and other indices in order",
+    "deep": "evenly between -88 and 0: down to where exp ends in f32",
     "falling": "rows sorted, the largest first",
     "rising": "rows sorted, the largest last",
 }

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from layline.campaign.measure.caller_program import ENDING, write_caller
 from layline.campaign.measure.caller_program import REGISTERS as ALL
-from layline.campaign.measure.caller_program import write_caller
 from layline.campaign.measure.callers import LEFT, MANNERS
 from layline.campaign.operators import load_operator
 
@@ -26,7 +26,7 @@ def _call(folder: Path, kernel: str, name: str) -> tuple[int, int, int]:
     subprocess.run(build, cwd=folder, check=True, timeout=60)
     manner, sizes = [one for one, _told in MANNERS].index(name), len(operator.shapes[0].sizes)
     (folder / "calls").write_bytes(struct.pack(f"<{6 + sizes}q", 0, 0, sizes, 0, manner, -1, *[1] * sizes))
-    subprocess.run(["./calling"], cwd=folder, check=True, timeout=60)
+    assert subprocess.run(["./calling"], cwd=folder, check=False, timeout=60).returncode == ENDING
     status, left, count = struct.unpack("<3q", (folder / "answers").read_bytes()[:24])
     return status, left, count
 
@@ -54,6 +54,13 @@ LEFT_BEHIND = [
         128,
     ),
     ("rand();", 16),
+    ("pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &(int){0});", 1024),
+    ("prctl(PR_SET_TIMERSLACK, 1000000);", 1024),
+    ("setpgid(0, 0);", 1024),
+    ("fcntl(2, F_SETFL, fcntl(2, F_GETFL) ^ O_NONBLOCK);", 1024),
+    ("fwide(stdout, 1);", 1024),
+    ('setenv("LAYLINE_TRIED", "1", 1);', 1024),
+    ('setenv("LAYLINE_TRIED", "1", 1); unsetenv("LAYLINE_TRIED");', 0),
     ("mallopt(M_MMAP_MAX, 0);", 32),
     ("mallopt(M_MMAP_THRESHOLD, 1 << 30);", 32),
     ('chdir("/");', 64),
@@ -64,7 +71,8 @@ LEFT_BEHIND = [
 @pytest.mark.parametrize(("text", "left"), LEFT_BEHIND)
 def test_what_belongs_to_the_caller_is_as_it_was(tmp_path: Path, text: str, left: int) -> None:
     includes = "#define _GNU_SOURCE\n" + "".join(
-        f"#include <{name}.h>\n" for name in ("fenv", "malloc", "pthread", "stdlib", "unistd")
+        f"#include <{name}.h>\n"
+        for name in ("fcntl", "fenv", "malloc", "pthread", "stdio", "stdlib", "sys/prctl", "unistd", "wchar")
     )
     kernel = "".join(f"int {one.symbol}() {{ {text} return 0; }}\n" for one in load_operator("softmax").passes)
     assert _call(tmp_path, includes + kernel, "line")[:2] == (0, left)

@@ -20,14 +20,17 @@ from layline.campaign.values.operator_file import (
 )
 
 Array = np.ndarray[Any, Any]
-SKEWED = ("uneven", "outliers", "offset")
-CLUSTERED = ("sparse", "spike", "scaled")
+STRUCTURES = {
+    "skewed": ("uneven", "outliers", "offset"),
+    "clustered": ("sparse", "spike", "scaled"),
+    "ordered": ("coarse",),
+}
 """Which structure goes with which distribution of the numbers beside it; balanced with all others."""
 
 
 def find_structure(kind: str) -> str:
     """`balanced` with the timed distribution."""
-    return "skewed" if kind in SKEWED else "clustered" if kind in CLUSTERED else "balanced"
+    return next((found for found, kinds in STRUCTURES.items() if kind in kinds), "balanced")
 
 
 def draw_structure(
@@ -75,6 +78,8 @@ def _draw_index(extent: tuple[int, ...], n: int, rng: np.random.Generator, struc
     if structure == "clustered":  # neighbours point to the same few, and to both ends
         few = rng.choice((0, n - 1, int(rng.integers(0, n))), size=3)
         return rng.choice(few, size=extent).astype(np.int64)
+    if structure == "ordered":  # positions as every model has them
+        return (np.arange(math.prod(extent)) % (extent[-1] if extent else 1) % n).reshape(extent)
     if structure == "skewed":  # most point to the first ones
         return np.minimum((n * rng.random(extent) ** 4).astype(np.int64), n - 1)
     return rng.integers(0, n, extent)
