@@ -48,6 +48,8 @@ MANNERS = (
     ("poor", "where no more memory is to be had"),
 )
 """In this order: children are made before the first call, because threads do not live on in them."""
+RELEASE = ("-DNDEBUG",)
+"""As release builds are made: what is measured was built without."""
 PER_THREAD_KIB = 512
 """What may stay behind of a thread that has ended."""
 LEFT = {
@@ -99,6 +101,12 @@ LEFT = {
         f"has so many variables of its own in every thread that none starts on a stack of {THREAD_STACK >> 20} MiB.",
         "tried with 512 KiB, 1 MiB and 2 MiB",
     ),
+    16384: (
+        "global-state",
+        "closes files in every child of its caller.",
+        "descriptors counted before and after fork()",
+    ),
+    32768: ("global-state", "comes with a thread of its own, before anything of it was called.", "/proc/self/task"),
 }
 """What the program looks at after a call: property, what was found, how it was looked at."""
 GAVE_UP = 8192
@@ -192,7 +200,7 @@ def try_callers(stage: Stage, snapshot: Snapshot, asked: tuple[Asked, ...]) -> l
     folder = Path(tempfile.mkdtemp(dir=stage.shop))
     units = lay_out(snapshot, folder)
     (folder / "layline_caller_.c").write_text(write_caller(stage.operator), "utf-8")
-    library = ("cc", *FLAGS, "-o", "kernel.so", *units, *LIBRARIES)
+    library = ("cc", *FLAGS, *RELEASE, "-o", "kernel.so", *units, *LIBRARIES)
     program = ("cc", "-O1", "-frounding-math", "-o", "calling", "layline_caller_.c", "./kernel.so", *LIBRARIES)
     failure = compile_confined(chain(library, program), folder, stage.shop, 120.0, made="calling")
     if failure:
@@ -292,7 +300,8 @@ def _judge(stage: Stage, one: Asked, said: tuple[int, ...], outputs: Arrays) -> 
     for name, got in outputs.items():
         wrong = stage.device.values.check(stage.operator, name, got, right[name], is_exact=False, poison=-1)
         if isinstance(wrong, Wrong):
-            return Fault("keeps-contract", f"{one.told} is wrong: {wrong.reason}", *wrong.evidence)
+            build = f"this build has {' '.join(RELEASE)}, as release builds do"
+            return Fault("keeps-contract", f"{one.told} is wrong: {wrong.reason}", *wrong.evidence, build)
     return None
 
 

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 Array = np.ndarray[Any, np.dtype[np.float32]]
+LIKE_CALLERS = ("coarse", "padded", "level")
 UNEVEN = 16
 """Rows differ by up to 2^32: none of them is small enough to be left out."""
 
@@ -14,6 +15,8 @@ UNEVEN = 16
 def draw_f32(extent: tuple[int, ...], rng: np.random.Generator, distribution: str) -> Array:  # noqa: PLR0911  a table
     """An array from a named distribution."""
     normal = rng.standard_normal(extent, dtype=np.float32)
+    if distribution in LIKE_CALLERS:
+        return _draw_like_callers(normal, rng, distribution)
     match distribution:
         case "normal":
             return normal
@@ -33,14 +36,24 @@ def draw_f32(extent: tuple[int, ...], rng: np.random.Generator, distribution: st
             return np.where(rng.random(extent) < 0.9, np.float32(0), normal)
         case "outliers":  # a few values a thousand times the others
             return np.where(rng.random(extent) < 0.002, normal * np.float32(1000), normal)
-        case "coarse":  # what mixed precision hands over: every value is one of bf16
-            return (normal.view(np.uint32) & np.uint32(0xFFFF0000)).view(np.float32)
         case "clustered":  # few distinct values, many ties
             return rng.choice(rng.standard_normal(5).astype(np.float32), size=extent)
         case (
             "spike"
         ):  # ordinary numbers and, at a place nobody can sample, a single large one in every second row or so
             return add_spikes(normal, rng, 100.0)
+    raise ValueError(distribution)
+
+
+def _draw_like_callers(normal: Array, rng: np.random.Generator, distribution: str) -> Array:
+    """The regularities of real calls, which no draw by chance has."""
+    match distribution:
+        case "padded":  # rows of zeros, as padding leaves them, between others
+            return np.where(rng.random((*normal.shape[:-1], 1)) < 0.3, np.float32(0), normal)
+        case "level":  # one value throughout, as the gradient of a mean is; other inputs of the call may be ordinary
+            return np.full(normal.shape, normal.flat[0], np.float32) if normal.size and rng.random() < 0.6 else normal
+        case "coarse":  # what mixed precision hands over: every value is one of bf16
+            return (normal.view(np.uint32) & np.uint32(0xFFFF0000)).view(np.float32)
     raise ValueError(distribution)
 
 

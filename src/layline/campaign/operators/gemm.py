@@ -131,6 +131,8 @@ OPERATOR = Operator(
         "spike",
         "vast",
         "coarse",
+        "padded",
+        "level",
         "integers",
     ),
     oracle=_oracle,

@@ -45,6 +45,11 @@ def _draw(shape: Shape, rng: np.random.Generator, distribution: str) -> dict[str
             return {"x": x}
         case "vast":  # near the largest number: a product before the subtraction overflows
             return {"x": np.clip(draw_f32(extent, rng, "normal"), -3.3, 3.3) * np.float32(1e38)}
+        case "causal":  # row r of a block sees the first r + 1 columns
+            x = draw_f32(extent, rng, "normal")
+            hidden = np.arange(extent[1])[None, :] > (np.arange(extent[0]) % max(extent[1], 1))[:, None]
+            x[hidden] = np.float32(rng.choice((-1e4, -1e9, -3.4e38, -np.inf)))
+            return {"x": x}
         case "deep":  # down to where exp ends in f32: what is small there is not nothing, its logarithm is taken
             return {"x": rng.uniform(-88.0, 0.0, extent).astype(np.float32)}
         case "falling" | "rising":  # a running maximum is updated once or at every element
@@ -115,6 +120,8 @@ OPERATOR = Operator(
         "clustered",
         "uneven",
         "coarse",
+        "padded",
+        "causal",
         "deep",
     ),
     oracle=_oracle,

@@ -57,6 +57,11 @@ LEFT_BEHIND = [
     ("pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &(int){0});", 1024),
     ("prctl(PR_SET_TIMERSLACK, 1000000);", 1024),
     ("setpgid(0, 0);", 1024),
+    ("prctl(PR_SET_THP_DISABLE, 1, 0, 0, 0);", 1024),
+    ("alarm(0);", 1024),
+    ("sigset_t s; sigemptyset(&s); sigaddset(&s, SIGUSR2); sigtimedwait(&s, 0, &(struct timespec){0});", 1024),
+    ("waitpid(-1, 0, WNOHANG);", 1024),
+    ("time_t t = 0; gmtime(&t);", 1024),
     ("fcntl(2, F_SETFL, fcntl(2, F_GETFL) ^ O_NONBLOCK);", 1024),
     ("fwide(stdout, 1);", 1024),
     ('setenv("LAYLINE_TRIED", "1", 1);', 1024),
@@ -72,7 +77,20 @@ LEFT_BEHIND = [
 def test_what_belongs_to_the_caller_is_as_it_was(tmp_path: Path, text: str, left: int) -> None:
     includes = "#define _GNU_SOURCE\n" + "".join(
         f"#include <{name}.h>\n"
-        for name in ("fcntl", "fenv", "malloc", "pthread", "stdio", "stdlib", "sys/prctl", "unistd", "wchar")
+        for name in (
+            "fcntl",
+            "fenv",
+            "malloc",
+            "pthread",
+            "signal",
+            "stdio",
+            "stdlib",
+            "sys/prctl",
+            "sys/wait",
+            "time",
+            "unistd",
+            "wchar",
+        )
     )
     kernel = "".join(f"int {one.symbol}() {{ {text} return 0; }}\n" for one in load_operator("softmax").passes)
     assert _call(tmp_path, includes + kernel, "line")[:2] == (0, left)

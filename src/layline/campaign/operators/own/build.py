@@ -20,7 +20,7 @@ from layline.errors import ConfigError
 if TYPE_CHECKING:
     import numpy as np
 
-KINDS = ("normal", "scaled", "uneven", "offset", "sparse", "outliers", "spike", "coarse")
+KINDS = ("normal", "scaled", "uneven", "offset", "sparse", "outliers", "spike", "coarse", "padded", "level")
 INTEGERS = "integers"
 BYTES = {"float16": 2, "bfloat16": 2, "float64": 8, "int16": 2, "int32": 4, "int64": 8, "float32": 4}
 """Of one element; all others are single bytes."""
