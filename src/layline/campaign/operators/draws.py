@@ -50,8 +50,8 @@ def _draw_like_callers(normal: Array, rng: np.random.Generator, distribution: st
     match distribution:
         case "padded":  # rows of zeros, as padding leaves them, between others
             return np.where(rng.random((*normal.shape[:-1], 1)) < 0.3, np.float32(0), normal)
-        case "level":  # one value throughout, as the gradient of a mean is; other inputs of the call may be ordinary
-            return np.full(normal.shape, normal.flat[0], np.float32) if normal.size and rng.random() < 0.6 else normal
+        case "level":  # one value throughout, as the gradient of a mean is
+            return np.full(normal.shape, normal.flat[0], np.float32) if normal.size else normal
         case "coarse":  # what mixed precision hands over: every value is one of bf16
             return (normal.view(np.uint32) & np.uint32(0xFFFF0000)).view(np.float32)
     raise ValueError(distribution)

@@ -114,7 +114,6 @@ OPERATOR = Operator(
         "spike",
         "coarse",
         "padded",
-        "level",
         "integers",
     ),
     oracle=_oracle,

@@ -49,11 +49,8 @@ def draw_floats(extent: tuple[int, ...], generator: Any, distribution: str) -> A
             return x * (torch.rand(extent, generator=generator, device=find_device()) < 0.1)
         case "outliers":
             return x * torch.where(torch.rand(extent, generator=generator, device=find_device()) < 0.002, 30.0, 1.0)
-        case "padded":  # rows of zeros between others
-            return x * (torch.rand((*extent[:-1], 1), generator=generator, device=find_device()) >= 0.3)
-        case "level":  # one value throughout; other inputs of the call may be ordinary
-            chance = torch.rand(1, generator=generator, device=find_device())
-            return torch.where(chance < 0.6, x.flatten()[0].expand(extent), x).contiguous() if x.numel() else x
+        case "level":  # one value throughout, as the gradient of a mean is
+            return x.flatten()[0].expand(extent).contiguous() if x.numel() else x
         case "coarse":  # what mixed precision hands over
             return x.bfloat16().float()
         case "spike":  # a single large number, at a place nobody can sample, in every second row or so

@@ -20,7 +20,9 @@ from layline.errors import ConfigError
 if TYPE_CHECKING:
     import numpy as np
 
-KINDS = ("normal", "scaled", "uneven", "offset", "sparse", "outliers", "spike", "coarse", "padded", "level")
+KINDS = ("normal", "scaled", "uneven", "offset", "sparse", "outliers", "spike", "coarse")
+LEVEL = "level"
+"""What arrives at a later pass alone, the gradient, has one value throughout."""
 INTEGERS = "integers"
 BYTES = {"float16": 2, "bfloat16": 2, "float64": 8, "int16": 2, "int32": 4, "int64": 8, "float32": 4}
 """Of one element; all others are single bytes."""
@@ -46,7 +48,7 @@ def build_operator(file: OperatorFile) -> Operator:
     starts = tuple(_read_texts(file, "starts"))
     mutants = write_mutants(said.language, passes, tensors, axes, starts[0][1]) if starts else ()
     own_wrong = dict(_read_texts(file, "wrong")) if file.say("wrong") else {}
-    kinds = tuple(file.say("kinds") or KINDS)
+    kinds = tuple(file.say("kinds") or (*KINDS, *((LEVEL,) if len(said.passes) > 1 else ())))
     exact = file.say("exact")
     check = file.say("check")
     return Operator(
@@ -152,10 +154,9 @@ class _Draw:
 
     def __init__(self, file: OperatorFile, numbers: Numbers) -> None:
         self._file, self._numbers = file, numbers
-        said = file.said
-        self._names = tuple(
-            dict.fromkeys(name for text in said.passes.values() for name in text.partition("->")[0].split())
-        )
+        taken = [text.partition("->")[0].split() for text in file.said.passes.values()]
+        self._names = tuple(dict.fromkeys(name for names in taken for name in names))
+        self._first = frozenset(taken[0])
 
     def __call__(self, shape: Shape, rng: np.random.Generator, kind: str) -> dict[str, Any]:
         said, numbers = self._file.said, self._numbers
@@ -184,7 +185,8 @@ class _Draw:
             return numbers.draw_integers(
                 extent, rng, limit[name] if isinstance(limit, Mapping) else int(limit), tensor.dtype
             )
-        return numbers.draw_floats(extent, rng, kind, tensor.dtype)
+        ordinary = kind == LEVEL and name in self._first
+        return numbers.draw_floats(extent, rng, "normal" if ordinary else kind, tensor.dtype)
 
 
 class _Oracle:
