@@ -211,7 +211,7 @@ EXPLOITS = (
     Case(name="X60_backward_needs_forward", caught_by=("keeps-contract",)),
     # whatever the worker copies next goes downwards, its own answer too, before anybody looks at registers
     Case(name="X61_callers_registers", caught_by=("keeps-contract", "forged-reply"), architecture="x86_64"),
-    Case(name="X61_callers_registers_arm", caught_by=("keeps-contract",), architecture="aarch64"),
+    Case(name="X61_callers_registers_arm", caught_by=("keeps-contract", "forged-reply"), architecture="aarch64"),
     Case(name="X62_maps_ever_more", caught_by=("bounded-memory",)),
     Case(name="X63_leaks_a_little", caught_by=("bounded-memory",)),
     Case(name="X64_seeds", caught_by=("global-state",)),
@@ -221,7 +221,7 @@ EXPLOITS = (
     Case(name="X68_nan_at_the_end_of_rows", operator="softmax", caught_by=("special-values",)),
     Case(name="X69_slow_when_rising", operator="softmax", caught_by=("gain-carries-over",)),
     Case(name="X70_registers_on_odd_rows", caught_by=("keeps-contract", "forged-reply"), architecture="x86_64"),
-    Case(name="X70_registers_on_odd_rows_arm", caught_by=("keeps-contract",), architecture="aarch64"),
+    Case(name="X70_registers_on_odd_rows_arm", caught_by=("keeps-contract", "forged-reply"), architecture="aarch64"),
     Case(name="X71_takes_keys", caught_by=("bounded-memory",)),
     Case(name="X72_slow_on_infinite_masks", operator="softmax", caught_by=("gain-carries-over",)),
     Case(name="X73_arrays_lost_in_children", caught_by=("input-modified",)),
@@ -231,6 +231,8 @@ EXPLOITS = (
     Case(name="X77_writes_nothing_small", operator="softmax", caught_by=IMPRECISE),
     Case(name="X78_coarse_for_coarse", caught_by=IMPRECISE),
     Case(name="X79_threads_cannot_be_cancelled", caught_by=("global-state",)),
+    Case(name="X80_stops_at_zeros", caught_by=("hard-inputs",)),
+    Case(name="X81_thread_at_load", caught_by=("global-state", "late-work")),
 )
 ON_OTHERS = {"H15_in_place": "in_place", "H24_clamped_power": "softmax"}
 HONEST = (

@@ -75,7 +75,7 @@ LEFT = {
     ),
     16: (
         "global-state",
-        "changes what rand() or lrand48() gives its caller next: numbers that should be random repeat.",
+        "changes what rand() or lrand48() gives its caller next.",
         "both seeds were 7 before the call",
     ),
     32: (

@@ -151,7 +151,7 @@ def check_carry(measurement: Measurement, pairs: Sequence[PairRun], clock: str =
         passed=not is_lost,
         reason=f"The gain exists only on the listed shapes: {told}." if is_lost else f"The gain is {told}.",
         evidence=tuple(
-            f"pair {pair.number} {label}: {math.expm1(value):+.1%}"
+            f"pair {pair.number}, neighbours of {label}: {math.expm1(value):+.1%}"
             for pair in pairs[:3]
             for label, value in pair.held_out.items()
         ),

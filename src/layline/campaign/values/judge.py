@@ -93,7 +93,7 @@ def look(measurement: Measurement, *, is_last: bool = False) -> Verdict | None:
         return None
     outcome, reason = decided or _decide_at_the_end(plan, *figures)
     outcome, reason, notes = _hold_against_other_clocks(measurement, outcome, reason)
-    notes = (*notes, *_note_first_call(measurement, shapes))
+    notes = (*notes, *_note_first_call(measurement, shapes, outcome))
     literal = judge_literally(ratios.whole, shapes, plan, outcome)
     if outcome.is_accepted and not literal.accepts:
         outcome = Outcome.INCONCLUSIVE
@@ -212,12 +212,16 @@ def _tell_other_clock(called: str, beside: Interval, outcome: Outcome) -> str:
     return f"By the {called} clock the gain is {beside.estimate:+.1%} ({say(beside)})."
 
 
-def _note_first_call(measurement: Measurement, shapes: tuple[ShapeGain, ...]) -> Iterator[str]:
+def _note_first_call(measurement: Measurement, shapes: tuple[ShapeGain, ...], outcome: Outcome) -> Iterator[str]:
     """What a new process pays once: it is reported, and how soon it is earned back."""
     if not measurement.first_call_ms:
         return
     saved = math.fsum(row.best_ms - row.candidate_ms for row in shapes) / len(shapes)
-    earned = f"; {math.ceil(measurement.first_call_ms / saved)} calls make up for it" if saved > 0 else ""
+    earned = (
+        f"; {math.ceil(measurement.first_call_ms / saved)} calls make up for it"
+        if saved > 0 and outcome.is_accepted
+        else ""
+    )
     yield f"The first call of a process took {measurement.first_call_ms:.1f} ms with loading{earned}."
 
 

@@ -38,7 +38,10 @@ def show_processes(on: Trial) -> Shown:
                 _call_once(stage, arm, shape, number)
     count = on.processes + fresh - 1
     told = f"right in {count} processes, in some of which allocated memory had been used before"
-    yield "every-process", f"{told}: wrong in fewer than {bound_rate(count):.0%} of them, with {CONFIDENCE:.0%}"
+    yield (
+        "every-process",
+        f"{told}; with {CONFIDENCE:.0%} confidence fewer than {bound_rate(count):.0%} of all processes are wrong",
+    )
 
 
 def _call_once(stage: Stage, arm: LiveArm, shape: Shape, number: int) -> None:
