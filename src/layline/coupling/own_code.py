@@ -38,13 +38,13 @@ class JudgedPlaces:
 
 
 def read_ours(
-    workspace: Workspace, theirs: Part, paths: Container[str] | None = None
+    workspace: Workspace, theirs: Part, paths: Container[str] | None = None, beside: Index | None = None
 ) -> tuple[Finder, tuple[Skipped, ...]]:
     """The places of ours that touch what `theirs` holds, and files that could not be read; uses are read of all files,
-    or of these.
+    or of these. `beside`: an index that holds theirs already.
     """
     ours = Part(tree=workspace.tree, source_roots=workspace.settings.project.source_roots)
-    (both,) = read_indexes([ours, theirs])
+    (both,) = read_indexes([ours, theirs], beside=beside)
     roots = find_roots(both, theirs.packages)
     uses, skipped = read_uses(both, roots, open_cache(analyser=ANALYSER), paths)
     return Finder(index=both, packages=roots, uses=uses), skipped
@@ -74,9 +74,9 @@ def _forget_count(version: Version | None) -> str | None:
     return re.sub(r"\.dev\d+$", ".dev0", version.text) if version is not None else None
 
 
-def read_indexes(*wanted: list[Part], progress: Progress = silent) -> list[Index]:
+def read_indexes(*wanted: list[Part], progress: Progress = silent, beside: Index | None = None) -> list[Index]:
     """Every list of parts as one index, read through the cache."""
     cache = open_cache()
-    indexes = build_indexes(wanted, cache, progress=progress)
+    indexes = build_indexes(wanted, cache, progress=progress, beside=beside)
     cache.close()
     return indexes

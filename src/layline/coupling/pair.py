@@ -240,7 +240,7 @@ class Pair:
         return known
 
     def _judge(self, paths: list[str]) -> tuple[KeptPlaces, dict[str, set[Read]]]:
-        finder, skipped = read_ours(self.workspace, self.part, self.sight.see(paths))
+        finder, skipped = read_ours(self.workspace, self.part, self.sight.see(paths), self.indexes[0])
         finder.progress = self.progress
         judge = Judge(self.comparer, self.running, self.owned, self.progress)
         judged = judge_ours(finder, judge, frozenset(paths))

@@ -87,6 +87,10 @@ class Index:
         """What is found in single modules; who keeps it for the next commit gives another."""
         self._blobs = lru_cache(maxsize=256)(weakly(self._read_blob))
 
+    def share(self, blobs: Iterable[str]) -> tuple[dict[str, str], dict[str, Module | str]]:
+        """What is known of blobs, and what of it was decoded, for another index of the same files."""
+        return {blob: self._texts[blob] for blob in blobs if blob in self._texts}, self._modules
+
     def watch(self) -> None:
         """From here on note what is read (`seen`)."""
         seen = self.seen = Noting()
@@ -281,20 +285,23 @@ def build_indexes(
     *,
     workers: int | None = None,
     progress: Progress = silent,
+    beside: Index | None = None,
 ) -> list[Index]:
-    """Several indexes at once: what they share is read once, and all cores work until all is parsed."""
+    """Several indexes at once: what they share is read once, and all cores work until all is parsed. What is known of
+    the files of one that stands `beside` them is not read again.
+    """
     entries = [[entry for number, part in enumerate(parts) for entry in find_entries(number, part)] for parts in wanted]
     trees: dict[str, Tree] = {}
     for parts, listed in zip(wanted, entries, strict=True):
         for entry in listed:
             trees.setdefault(entry.blob, parts[entry.part].tree)
-    texts = cache.load(trees) if cache is not None else {}
+    texts, decoded = beside.share(trees) if beside is not None else ({}, {})
+    texts |= cache.load(trees.keys() - texts.keys()) if cache is not None else {}
     coming = encode_blobs(_read_missing(trees, texts), workers=workers)
     made = dict(count(coming, "reading files", len(trees.keys() - texts.keys()), progress))
     if cache is not None and made:
         cache.store(made.items())
     texts |= made
-    decoded: dict[str, Module | str] = {}
     indexes = [Index(parts, listed, texts, decoded) for parts, listed in zip(wanted, entries, strict=True)]
     for index in indexes:
         index.packed = indexes[0].packed
