@@ -121,7 +121,7 @@ def _list_calls(
                 continue
             slot, text, shape = read
             if not arguments.isdisjoint(shape.keywords) and known.isdisjoint(shape.keywords):
-                ends = [node.col_offset, (node.end_lineno or 0) * _WIDEST + (node.end_col_offset or 0)]
+                ends = [node.col_offset, ((node.end_lineno or 0) + offset) * _WIDEST + (node.end_col_offset or 0)]
                 alone = dotted_text(node.func) == f"self.{slot}"
                 around = find_class(holder, node.lineno + offset) if alone else None
                 told = [shape.positional, list(shape.keywords), shape.has_star, shape.has_double_star]

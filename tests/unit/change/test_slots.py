@@ -1,0 +1,43 @@
+"""Calls through slots are kept by file: what was read for fewer arguments and then for more is what is read for all."""
+
+from pathlib import Path
+
+from histories import History
+from layline.change.slots import find_slot_calls
+from layline.git import open_repository
+from layline.source import Part, Tree, build_index
+from layline.source.resolve import Resolver
+
+SOURCE = """\
+'''One.'''
+
+size = 1
+
+
+class Hull:
+    def __init__(self, parts):
+        self.mast = parts.mast(size, length=2)
+
+    def sail(self, wind):
+        return self.mast(wind, length=1), self.boom(wind, tacks=3)
+
+
+BOAT = size.keel(depth=3, length=1)
+"""
+
+
+def read(history: History, *asked: str) -> tuple[list[str], object]:
+    """Slot and line of the calls that name the last arguments, and what is kept of the file."""
+    index = build_index([Part(tree=Tree(open_repository(history.path), history.commits[-1]), packages=("keel",))])
+    found = [find_slot_calls(Resolver(index), frozenset(words.split())) for words in asked][-1]
+    kept = index.answers.get(index.every["keel.hull"].blob, "slots")
+    return [f"{site.slot}:{site.location.line}" for site in found], kept
+
+
+def test_more_arguments_are_added_to_what_is_kept(tmp_path: Path) -> None:
+    history = History.start(tmp_path / "keel")
+    history.commit("pin", {"keel/__init__.py": "", "keel/hull.py": SOURCE})
+    told, kept = read(history, "length", "length tacks depth")
+    assert (told, kept) == read(history, "length tacks depth")
+    assert (told, kept) == read(history, "tacks", "length tacks depth")
+    assert told == ["mast:8", "mast:11", "boom:11", "keel:14"]
