@@ -15,7 +15,7 @@ from layline.dashboard.content import load_evidence
 from layline.gap.areas import area_classes
 from layline.gap.changes import build_changes
 from layline.gap.impact import read_impact
-from layline.gap.overview import find_broken_places
+from layline.gap.overview import find_broken_places, find_fixes
 from layline.history.commits import read_log
 from layline.history.touched import read_touched_files
 from layline.periodic.distance import Target
@@ -50,8 +50,8 @@ def measure_effect(workspace: Workspace, target: Target, pin: str, tip: str) -> 
     pair = Pair(workspace, target.key, pin, tip)
     patches, _ = read_patches(pair)
     impact = read_impact(pair, patches or ())
-    breaking = len(find_broken_places(impact.couplings, patches or ()))
-    return Effect(will_break=breaking, used_files=frozenset(impact.used_files))
+    breaking, fixes = (len(find(impact.couplings, patches or ())) for find in (find_broken_places, find_fixes))
+    return Effect(will_break=breaking, to_fix=fixes, used_files=frozenset(impact.used_files))
 
 
 def read_effect(workspace: Workspace, target: Target, pin: str, tip: str) -> Effect | None:
@@ -64,7 +64,7 @@ def read_effect(workspace: Workspace, target: Target, pin: str, tip: str) -> Eff
             plain = load_evidence(workspace.root, docs, Records(gap=(item,))).get(record.id)
             found = find_breakage(record, plain) if plain else None
             if found is not None:
-                return Effect(will_break=found.count, used_files=frozenset())
+                return Effect(will_break=found.count, to_fix=found.to_fix, used_files=frozenset())
     return None
 
 

@@ -24,13 +24,13 @@ class Policy:
     plan_age_days: int = 60
     """Days between pin and tip from which a sync is planned."""
     plan_breaks: int = 1
-    """Places of ours that break at the tip from which a sync is planned."""
+    """Places of ours to fix for the tip from which a sync is planned."""
     urgent_behind: int = 2000
     """Commits behind from which it is urgent: these and the days only where something breaks or nobody looked."""
     urgent_age_days: int = 180
     """Days between pin and tip from which it is urgent."""
     urgent_breaks: int = 50
-    """Places of ours that break at the tip from which it is urgent."""
+    """Places of ours to fix for the tip from which it is urgent."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,6 +42,9 @@ class Inputs:
     """Days from the pin's commit to the tip's."""
     will_break: int | None = None
     """Couplings or patches that no longer fit at the tip."""
+    to_fix: int | None = None
+    """How many of these places have to be edited: what only waits behind a line that fails is mended with it. None:
+    all of them."""
     dependency_floor: str | None = None
     """A requirement of the tip that the downstream does not meet, such as `torch>=2.9`."""
     pin_moved: bool = False
@@ -75,16 +78,16 @@ def _fire(inputs: Inputs, policy: Policy) -> Iterator[tuple[Label, str]]:
     if inputs.behind == 0:
         yield Label.MONITOR, "the pin holds everything the tip has"
         return
-    breaks, days, commits = (
-        "place breaks|places break",
+    days, commits = (
         "day lies between pin and tip|days lie between pin and tip",
         "commit is missing|commits are missing",
     )
+    fixes, breaks = _count_fixes(inputs)
     limits = (
-        (Label.URGENT, "urgent_breaks", breaks, inputs.will_break),
+        (Label.URGENT, "urgent_breaks", breaks, fixes),
         (Label.URGENT, "urgent_age_days", days, inputs.age_days),
         (Label.URGENT, "urgent_behind", commits, inputs.behind),
-        (Label.PLAN, "plan_breaks", breaks, inputs.will_break),
+        (Label.PLAN, "plan_breaks", breaks, fixes),
         (Label.PLAN, "plan_age_days", days, inputs.age_days),
         (Label.PLAN, "plan_behind", commits, inputs.behind),
     )
@@ -100,3 +103,12 @@ def _fire(inputs: Inputs, policy: Policy) -> Iterator[tuple[Label, str]]:
     if inputs.dependency_floor is not None:
         yield Label.PLAN, f"the tip needs {inputs.dependency_floor}"
     yield Label.MONITOR, "no threshold is reached"
+
+
+def _count_fixes(inputs: Inputs) -> tuple[int | None, str]:
+    """The places that count, and what is said of them, for one and for several."""
+    if inputs.to_fix is None or inputs.to_fix >= (inputs.will_break or 0):
+        return inputs.will_break, "place breaks|places break"
+    some = f"of the {inputs.will_break} places that break"
+    rest = "a fix, the others only wait behind"
+    return inputs.to_fix, f"{some} needs {rest} it|{some} need {rest} them"

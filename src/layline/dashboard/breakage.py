@@ -67,6 +67,8 @@ class Breakage:
     touched: int
     """Places of ours that touch the upstream at all."""
     look: int
+    to_fix: int
+    """Places to edit; the others that break only wait behind these."""
     stops: int = 0
     """Places whose patch stops applying without an error."""
     plan: tuple[Step, ...] = ()
@@ -125,6 +127,7 @@ def find_breakage(record: GapRecord, plain: Mapping[str, Any]) -> Breakage | Non
         places=places,
         touched=sum(counted.values()) or len({_place_of(fact) for fact in (*couplings, *patches)}),
         look=counted.get("need a look", len(look)),
+        to_fix=_count_fixes(facts, len(places)),
         stops=counted.get("stop applying", 0),
         plan=tuple(_read_plan(facts)),
         upstream=record.upstream.repo,
@@ -138,6 +141,12 @@ def _read_counted(facts: list[Mapping[str, Any]]) -> dict[str, int]:
     told = next((fact.get("value") for fact in facts if fact["name"] == "places"), None)
     counted = told.items() if isinstance(told, Mapping) else ()
     return {str(kind): number for kind, number in counted if isinstance(number, int)}
+
+
+def _count_fixes(facts: list[Mapping[str, Any]], places: int) -> int:
+    """All of them in files of older reports."""
+    told = next((fact.get("value") for fact in facts if fact["name"] == "places_to_fix"), None)
+    return len(told) if isinstance(told, list) else places
 
 
 def find_mismatch(record: GapRecord, plain: Mapping[str, Any]) -> str | None:

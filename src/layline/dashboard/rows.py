@@ -82,7 +82,8 @@ def _tell_next(standing: Standing, breaks: int | None, breakage: Breakage | None
         free = "moving the pin breaks nothing of ours"
         return f"No hurry: {free}" if standing.advice.tone == "good" else "Move the pin: nothing of ours breaks"
     where = f" in {count_words(breakage.files, 'file')}" if breakage is not None else ""
-    return f"Fix {count_words(breaks, 'place')}{where}"
+    fixes = min(breakage.to_fix, breaks) if breakage is not None else breaks
+    return f"Fix {count_words(fixes, 'place')}{where if fixes == breaks else f', {breaks} break'}"
 
 
 def _find_cause(breakage: Breakage | None) -> tuple[int, str, str | None] | None:

@@ -104,6 +104,15 @@ class WrittenFile(TypedDict):
     changed: bool
 
 
+class Advice(TypedDict):
+    """The recommendation and what it was made from; the figures are null where our code was not compared."""
+
+    label: str
+    rule: str
+    places_that_break: int | None
+    places_to_fix: int | None
+
+
 class WrittenReport(TypedDict):
     """One report and what the check after writing found."""
 
@@ -112,6 +121,7 @@ class WrittenReport(TypedDict):
     pin_guessed: bool
     files: list[WrittenFile]
     problems: list[str]
+    recommendation: Advice
     record: dict[str, Any]
 
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from layline.core.evidence import Evidence, Fact
 from layline.gap.breaks import Standing, find_rewritten, find_standings
 from layline.gap.cells import diff_command, requirement_text, span
+from layline.gap.overview import find_fixes
 from layline.history.commits import say_count
 
 if TYPE_CHECKING:
@@ -79,6 +80,7 @@ def _find_causes(gap: Gap) -> Iterator[Fact[Any]]:
         counted = Counter(find_standings(gap).values())
         here = Evidence(repo=gap.downstream, commit=gap.downstream_commit.hash)
         yield Fact(name="places", value={kind.value: counted[kind] for kind in Standing}, evidence=(here,))
+        yield Fact(name="places_to_fix", value=sorted(find_fixes(gap.couplings, gap.patches or ())), evidence=(here,))
         yield Fact(name="places_to_rewrite", value=sorted(find_rewritten(gap)), evidence=(here,))
     if gap.effort is not None:
         own = Evidence(repo=gap.downstream, commit=gap.downstream_commit.hash)

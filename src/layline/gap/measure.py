@@ -27,6 +27,7 @@ from layline.gap.model import Dependencies, Gap, LastMove
 from layline.gap.needs import mark_imported, name_needs
 from layline.gap.overview import (
     find_broken_places,
+    find_fixes,
     measure_footprint,
     pair_locks,
     policy_inputs,
@@ -89,7 +90,7 @@ def measure_between(
     pair, sides = Pair(workspace, key, ends.pin, ends.tip), (Tree(upstream, ends.pin), Tree(upstream, ends.tip))
     history, (patches, unread, impact) = _read_both(upstream, ends, pair, read_patches, progress)
     dependencies, skipped = _read_dependencies(upstream, history, pair.settings, sides)
-    places = find_broken_places(impact.couplings, patches or ())
+    fixes = find_fixes(impact.couplings, patches or ())
     packages, mentions = _find_named(pair, sides, history)
     causes = tuple(_find_causes(workspace, history, (patches or (), impact), dependencies, (packages, mentions)))
     return Gap(
@@ -123,10 +124,10 @@ def measure_between(
         surface=impact.surface,
         couplings=impact.couplings,
         stale_keys=impact.stale_keys,
-        recommendation=_recommend(workspace, history, places if impact.surface else None, dependencies),
+        recommendation=_recommend(workspace, history, (patches or (), impact), dependencies),
         plan=build_plan(history.sides[0].commit, history.log, history.releases, causes),
         causes=tuple(cause for cause in causes if cause.places),
-        effort=measure_effort(workspace.tree.read_text, places) if impact.surface is not None else None,
+        effort=measure_effort(workspace.tree.read_text, fixes) if impact.surface is not None else None,
         patches=patches,
         tests=impact.tests,
         follows=impact.follows,
@@ -240,9 +241,11 @@ class History:
 
 
 def _recommend(
-    workspace: Workspace, history: History, places: frozenset[str] | None, dependencies: Dependencies
+    workspace: Workspace, history: History, ours: tuple[tuple[Drift, ...], Impact], dependencies: Dependencies
 ) -> Recommendation:
-    broken = None if places is None else len(places)
+    patches, impact = ours
+    places, fixes = (find(impact.couplings, patches) for find in (find_broken_places, find_fixes))
+    broken = (len(places), len(fixes)) if impact.surface else None
     inputs = policy_inputs(history.distance.behind, history.age_days, broken, dependencies.differences)
     return recommend(inputs, workspace.settings.policy)
 

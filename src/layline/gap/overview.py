@@ -5,9 +5,11 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from layline.core.evidence import Severity
 from layline.core.policy import Inputs
 from layline.coupling.drift_model import find_breaking
-from layline.coupling.model import Consequence
+from layline.coupling.model import Consequence, Touch
+from layline.coupling.roots import find_roots
 from layline.gap.dependencies import Kind, Rank
 from layline.gap.dependencies.bounds import Change as BoundChange
 from layline.gap.model import Footprint, Side
@@ -20,6 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from layline.config import Backend
+    from layline.core.evidence import Location
     from layline.coupling.drift_model import Drift
     from layline.coupling.model import Coupling
     from layline.gap.dependencies import Difference, LockedSet
@@ -67,17 +70,38 @@ def find_floor_moves(differences: Iterable[Difference]) -> Iterator[Difference]:
             yield row
 
 
-def policy_inputs(behind: int, age_days: int, broken: int | None, differences: Iterable[Difference]) -> Inputs:
-    """What the recommendation is made from."""
+def policy_inputs(
+    behind: int, age_days: int, broken: tuple[int, int] | None, differences: Iterable[Difference]
+) -> Inputs:
+    """What the recommendation is made from; `broken`: places that break, and those of them to fix."""
     floors = [f"{row.name}{row.now.spec}" for row in find_floor_moves(differences) if row.now]
     floor = ", ".join(floors) if floors else None
-    return Inputs(behind=behind, age_days=age_days, will_break=broken, dependency_floor=floor)
+    breaks, to_fix = broken or (None, None)
+    return Inputs(behind=behind, age_days=age_days, will_break=breaks, to_fix=to_fix, dependency_floor=floor)
 
 
 def find_broken_places(couplings: Iterable[Coupling], patches: Iterable[Drift]) -> frozenset[str]:
     """Places of ours (`file:line`) that an upgrade breaks, whatever stands there: the one figure for breakage."""
     used = {str(one.location) for one in couplings if one.consequence is Consequence.WILL_BREAK}
     return frozenset(used | {str(row.location) for row in find_breaking(patches)})
+
+
+def find_fixes(couplings: Iterable[Coupling], patches: Iterable[Drift]) -> frozenset[str]:
+    """The places to edit for all of them to hold: what only waits behind a line that fails is mended with that line."""
+    patches = list(patches)
+    judged = {(row.location, row.target) for row in patches}
+    used = {
+        str(one.location)
+        for one in couplings
+        if one.consequence is Consequence.WILL_BREAK
+        and not (one.touch is Touch.PATCH and (one.location, one.target) in judged)
+    }
+    return frozenset(used | {str(place) for row in find_breaking(patches) for place in _find_edits(row)})
+
+
+def _find_edits(row: Drift) -> Iterator[Location]:
+    waits = row.own.severity is not Severity.BREAKS
+    yield from (root.location for root in find_roots([row])) if waits else (row.location,)
 
 
 def slug_of(ref: str) -> str:

@@ -17,6 +17,7 @@ from layline.gap.beside import tell_beside, tell_follows, tell_unmade
 from layline.gap.breaks import find_places
 from layline.gap.cells import change_cell, join_text, listed_text
 from layline.gap.novelty import build_novelties, tell_gone
+from layline.gap.overview import find_fixes
 from layline.gap.platform import IN_CI, NUMBERS
 
 if TYPE_CHECKING:
@@ -99,8 +100,11 @@ def cost_sentence(gap: Gap, *, whole: bool = True) -> Inline:
     if not places:
         failing = statements.tell_failing(gap)
         return f"Nothing of ours breaks at the tip{failing}; the upgrade is a move of the pin and a run of the tests."
-    files = len({place.rpartition(":")[0] for place in places})
-    fix = f"Work: fix {count(len(places), 'place')} in {count(files, 'file')} ({_how(gap, places)})."
+    fixes = tuple(sorted(find_fixes(gap.couplings, gap.patches or ())))
+    files = len({place.rpartition(":")[0] for place in fixes})
+    fix = f"Work: fix {count(len(fixes), 'place')} in {count(files, 'file')} ({_how(gap, fixes)})."
+    more = len(places) - len(fixes)
+    fix += f" {count(more, 'further place')} {verb(more, 'breaks')} only because of these." if more > 0 else ""
     lines = f" {_tell_lines(gap.effort, whole)}" if gap.effort else ""
     end = tell_beside(gap, whole=whole), f" {statements.place_sentence(gap, whole=whole)}"
     return join_text(f"{fix}{lines}", _causes(gap, len(places), whole), *end, _last_move(gap))

@@ -40,6 +40,7 @@ class Made:
     places: Places
     texts: tuple[str, str]
     record: dict[str, Any]
+    advice: answers.Advice
     evidence: str
     alerts: tuple[Alert, ...]
     guessed: bool
@@ -79,6 +80,7 @@ def make_report(workspace: Workspace, key: str, wanted: Wanted, handed: Handed, 
             "record": record,
             "evidence": render_evidence(evidence),
             "relation": gap.distance.relation.value,
+            "advice": build_advice(gap),
         }
         results.store(name, found)
     alerts = find_alerts(upstream, ends, Relation(found["relation"]), wanted.today)
@@ -90,6 +92,7 @@ def make_report(workspace: Workspace, key: str, wanted: Wanted, handed: Handed, 
         places=places,
         texts=tuple(found["texts"]),
         record=found["record"],
+        advice=found["advice"],
         evidence=found["evidence"],
         alerts=(*([Alert(severity=Severity.LOOK, message=guess)] if guess else []), *alerts),
         guessed=bool(guess),
@@ -127,6 +130,16 @@ def build_texts(
     return texts, record, build_evidence(gap, places.id, day, before)
 
 
+def build_advice(gap: Gap) -> answers.Advice:
+    inputs = gap.recommendation.inputs
+    return {
+        "label": str(gap.recommendation),
+        "rule": gap.recommendation.rule,
+        "places_that_break": inputs.will_break,
+        "places_to_fix": inputs.will_break if inputs.to_fix is None else inputs.to_fix,
+    }
+
+
 def build_answer(
     workspace: Workspace,
     made: list[Made],
@@ -143,7 +156,11 @@ def build_answer(
             for path in one.places.all
         )
         summary = one.record["dashboard_summary"]
-        lines = (summary["headline"], f"Recommendation: {summary['recommendation']}.", *summary["why_it_matters"])
+        lines = (
+            summary["headline"],
+            f"Recommendation: {summary['recommendation']}. Rule: {one.advice['rule']}.",
+            *summary["why_it_matters"],
+        )
         sections.append(Section(title=one.label, blocks=(Bullets(lines), Paragraph("Files:"), Bullets(items))))
         found = [f"{_relative(workspace, path)}: {reason}" for path, reason in problems[one.places.id]]
         told = f"Checked after writing: {len(found)} problems." if found else "Checked after writing: no problem."
@@ -160,6 +177,7 @@ def build_answer(
                 "pin_guessed": one.guessed,
                 "files": files,
                 "problems": found,
+                "recommendation": one.advice,
                 "record": one.record,
             }
         )

@@ -87,8 +87,13 @@ def measure_drift(ground: ReportScope, target: Target) -> Drift | Skipped:
         return Skipped(what, error.message)
     first, last = (_clean(read_commit(target.upstream, commit)) for commit in (pin, tip))
     age_days = (date.fromisoformat(last.date) - date.fromisoformat(first.date)).days
-    will_break = effect.will_break if effect else None
-    inputs = Inputs(behind=distance.behind, age_days=age_days, will_break=will_break, pin_moved=old_pin is not None)
+    inputs = Inputs(
+        behind=distance.behind,
+        age_days=age_days,
+        will_break=effect.will_break if effect else None,
+        to_fix=effect.to_fix if effect else None,
+        pin_moved=old_pin is not None,
+    )
     drift = Drift(
         key=target.key,
         label=target.label,

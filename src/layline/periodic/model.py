@@ -95,6 +95,8 @@ class Effect:
 
     will_break: int
     """Places of ours that break at the tip."""
+    to_fix: int
+    """How many of them have to be edited; the others only wait behind these."""
     used_files: frozenset[str]
     """Upstream files that hold what we use."""
 

@@ -63,6 +63,7 @@ def build_status(drift: Drift) -> dict[str, Any]:
     }
     if drift.recommendation.inputs.will_break is not None:
         status["places_that_break"] = drift.recommendation.inputs.will_break
+        status["places_to_fix"] = drift.recommendation.inputs.to_fix
     if drift.old_pin is not None:
         status["previous_pin_commit"] = drift.old_pin
     if drift.bump is not None:

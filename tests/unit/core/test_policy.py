@@ -40,6 +40,38 @@ def test_the_rule_names_value_and_threshold() -> None:
     )
 
 
+FIXES = [
+    (123, None, "urgent sync", "123 places break; from 50 on a sync is urgent (urgent_breaks in layline.toml)"),
+    (123, 123, "urgent sync", "123 places break; from 50 on a sync is urgent (urgent_breaks in layline.toml)"),
+    (
+        123,
+        20,
+        "plan sync",
+        (
+            "20 of the 123 places that break need a fix, the others only wait behind them; from 1 on a sync is planned "
+            "(plan_breaks in layline.toml)"
+        ),
+    ),
+    (
+        60,
+        1,
+        "plan sync",
+        (
+            "1 of the 60 places that break needs a fix, the others only wait behind it; from 1 on a sync is planned "
+            "(plan_breaks in layline.toml)"
+        ),
+    ),
+]
+
+
+@pytest.mark.parametrize(("will_break", "to_fix", "label", "rule"), FIXES)
+def test_places_that_only_wait_behind_others_make_no_sync_urgent(
+    will_break: int, to_fix: int | None, label: str, rule: str
+) -> None:
+    found = recommend(Inputs(behind=10, age_days=20, will_break=will_break, to_fix=to_fix))
+    assert (str(found), found.rule) == (label, rule)
+
+
 def test_zero_switches_a_rule_off() -> None:
     inputs = Inputs(behind=610, age_days=204)
     assert str(recommend(inputs, Policy(urgent_age_days=0))) == "plan sync"

@@ -155,5 +155,5 @@ def test_a_long_plan_stands_open_where_the_work_is(steps: int, shown: list[int])
         for number in range(steps)
     ]
     plan = tuple(_read_plan(facts))
-    told = Breakage(record="r", date="d", places=(), touched=0, look=0, plan=plan)
+    told = Breakage(record="r", date="d", places=(), to_fix=0, touched=0, look=0, plan=plan)
     assert [int(step.commit) for step in told.weighty] == shown

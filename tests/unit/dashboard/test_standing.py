@@ -146,7 +146,7 @@ def test_every_figure_has_its_evidence() -> None:
 )
 def test_the_next_step_agrees_with_the_verdict(recommendation: str, said: str) -> None:
     standing = engine(weekly("2026-W19", "2026-05-04", "2026-05-08", commit_gap=9, recommendation=recommendation))
-    whole = Breakage(record="r", date="2026-05-08", places=(), touched=4, look=0)
+    whole = Breakage(record="r", date="2026-05-08", places=(), touched=4, look=0, to_fix=0)
     assert view_row(standing, whole).next_step == said
 
 
@@ -155,7 +155,7 @@ def test_one_cause_has_one_name() -> None:
         Broken(place=f"a.py:{line}", evidence=None, targets=(), reasons=(), culprit="c" * 40, patch="")
         for line in (1, 2)
     )
-    told = Breakage(record="r", date="d", places=places, touched=4, look=0, files=1, pulls={"c" * 40: "#24"})
+    told = Breakage(record="r", date="d", places=places, to_fix=2, touched=4, look=0, files=1, pulls={"c" * 40: "#24"})
     row = view_row(engine(W19), told)
     assert (row.next_step, row.cause) == ("Fix 2 places in 1 file", (2, "#24", None))
 

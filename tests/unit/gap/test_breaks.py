@@ -10,9 +10,11 @@ from drift_rows import drift_row
 from layline.change.options.fields import ConfigField
 from layline.change.options.read import Options
 from layline.change.surface import StaleKey
-from layline.core.evidence import Evidence, Location
+from layline.core.evidence import Evidence, Location, Severity
+from layline.core.finding import Finding
 from layline.core.report import Bullets, Cell
 from layline.core.revision import Commit
+from layline.core.why import Reason, Why
 from layline.coupling.model import Consequence, Coupling, State, Touch
 from layline.gap.beside import tell_beside, tell_unmade
 from layline.gap.breaks import find_rewritten, group_broken
@@ -20,6 +22,7 @@ from layline.gap.cells import plain_text
 from layline.gap.changes import Changes, UpstreamChange
 from layline.gap.follow import Follow
 from layline.gap.model import Cause, Gap
+from layline.gap.overview import find_broken_places, find_fixes
 from layline.gap.report import _representative
 from layline.gap.successors import Successor
 from layline.gap.surface.known_keys import find_defaults
@@ -138,3 +141,17 @@ def test_another_default_number_of_the_new_name_is_told() -> None:
     known = {name: one.evidence for name, one in now.classes["up.C"].items()}
     rows = [stale("size", "tokens"), stale("steps", "iterations"), stale("mode", "kind")]
     assert list(find_defaults(rows, (then, now), known)) == [("size", "8", "16384")]
+
+
+def test_what_only_waits_behind_a_failing_import_is_no_place_to_fix() -> None:
+    fails = Why(Reason.NEEDS_GONE, "up.gone", places=(Location("o.py", 1),))
+    waits = Finding(severity=Severity.BREAKS, why=Why(Reason.NOT_INSTALLED, parts=(fails,)))
+    alone = replace(drift_row("ok", "unchanged", "o.py:20", "up.a"), findings=(waits,))
+    broken = drift_row("breaks", "signature-changed", "o.py:30", "up.b")
+    both = replace(broken, findings=(*broken.findings, waits), location=Location("o.py", 40))
+    look = drift_row("look", "body-changed", "o.py:50", "up.c")
+    sleeping = replace(alone, active=False, location=Location("o.py", 60))
+    rows = [alone, broken, both, look, sleeping]
+    used = couple(1, "up.gone"), replace(couple(20, "up.a"), touch=Touch.PATCH)
+    assert find_broken_places(used, rows) == {"o.py:1", "o.py:20", "o.py:30", "o.py:40"}
+    assert find_fixes(used, rows) == {"o.py:1", "o.py:30", "o.py:40"}
