@@ -17,14 +17,23 @@ from layline.coupling.callee import find_callee, find_misplaced, find_refusal, f
 from layline.coupling.model import Consequence, Coupling, State, Touch, is_flag
 from layline.coupling.overrides import Overrides
 from layline.coupling.reading import Place
-from layline.coupling.states import Verdict, find_after, find_evidence, find_gone_state, find_state, sum_up
+from layline.coupling.states import (
+    Verdict,
+    find_after,
+    find_evidence,
+    find_gone_state,
+    find_state,
+    sum_up,
+    tell_fallback,
+)
 from layline.coupling.version_guards import Running
 from layline.source.instances import Instances
-from layline.source.names import parents
+from layline.source.names import longest_root, parents
 from layline.source.seen import Read
 
 _GONE = {State.MOVED, State.RENAMED, State.REMOVED, State.UNBOUND}
-_NAMES = {Touch.IMPORT, Touch.MODULE, Touch.SCRIPT, Touch.SUBCLASS}
+_IMPORTS = {Touch.IMPORT, Touch.MODULE, Touch.SCRIPT}
+_NAMES = {*_IMPORTS, Touch.SUBCLASS}
 """Touches that fail for the whole file when their name is gone."""
 _BREAKING = {Consequence.WILL_BREAK, Consequence.MAY_BREAK}
 _SHALLOW = {Touch.IMPORT, Touch.MODULE, Touch.ATTRIBUTE, Touch.FIELD, Touch.SCRIPT}
@@ -78,7 +87,7 @@ class Judge:
                 continue
             if verdict.state in _GONE and self._is_known_broken(judged, broken):
                 continue  # the import fails first; what follows it is the same trouble
-            if verdict.state in _GONE and place.touch in _NAMES and verdict.consequence in _BREAKING:
+            if verdict.state in _GONE and place.touch in _NAMES and (verdict.consequence in _BREAKING or place.guarded):
                 home = self._comparer.pin.resolve(target).home
                 broken |= {(place.location.path, target), (place.location.path, home or target)}
             certain = place.certain or not is_flag(target)
@@ -144,7 +153,19 @@ class Judge:
         if is_flag(place.target):
             return replace(self._limit(place, _ASKED), consequence=Consequence.OK)
         found = self._judge_name(place)
+        found = self._catch(place, found) if found is not None else None
         return self._limit(place, found) if found is not None else None
+
+    def _catch(self, place: Place, verdict: Verdict) -> Verdict:
+        """Of an import that is gone and stands in a `try` that catches it: what is left of the file then."""
+        if self._running is None or not place.guarded or place.touch not in _IMPORTS or verdict.state not in _GONE:
+            return verdict
+        packages = self._running.ground.packages
+        found = self._running.guards.find_fallback(
+            place.location,
+            lambda name: bool(longest_root(name, packages)) and not self._comparer.tip.resolve(name).exists,
+        )
+        return tell_fallback(verdict, found) if found is not None else verdict
 
     def _judge_name(self, place: Place) -> Verdict | None:
         if place.instance:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from layline.change.homes import may_replace
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from layline.change.binding import Problem
     from layline.change.compare import Comparer, Comparison
     from layline.core.evidence import Evidence
+    from layline.coupling.fallbacks import Fallback
     from layline.source.resolve import Resolver
     from layline.source.symbols import Symbol
 
@@ -58,6 +59,30 @@ def find_gone_state(found: Comparison) -> State:
     if new is not None and new.rpartition(".")[2] != found.name.rpartition(".")[2]:
         return State.RENAMED
     return find_state(found.kind)
+
+
+def _tell_unbound(name: str, lines: tuple[int, ...]) -> Why:
+    if not lines:
+        return Why(Reason.NOT_BOUND, name)
+    word = "line" if len(lines) == 1 else "lines"
+    return Why(Reason.NOT_BOUND_USED, name, text=word, names=tuple(map(str, lines)))
+
+
+def tell_fallback(verdict: Verdict, found: Fallback) -> Verdict:
+    """What a caught import does when it fails: nothing where the file has another way, else what falls back."""
+    parts = [
+        *([Why(Reason.FLAGS_FALL, names=found.flags)] if found.flags else []),
+        *([Why(Reason.ARE_NONE, names=found.nothing)] if found.nothing else []),
+        *(Why(Reason.STANDS_IN, name, text) for name, text in found.others),
+        *(_tell_unbound(name, lines) for name, lines in found.unbound if lines or not found.flags),
+        *([Why(Reason.TRY_ENDS, counts=found.skipped)] if found.skipped else []),
+        *([Why(Reason.HANDLER_LEAVES, counts=(found.handler,))] if found.leaves else []),
+    ]
+    if not parts:
+        return replace(verdict, consequence=Consequence.OK, why=(Why(Reason.OTHER_WAY, counts=(found.line,)),))
+    consequence = Consequence.WILL_BREAK if found.at_import else Consequence.MAY_BREAK
+    why = Why(Reason.CAUGHT, parts=tuple(parts), counts=(found.line,))
+    return replace(verdict, consequence=consequence, why=(why,))
 
 
 def find_after(comparer: Comparer, target: str, culprit: str | None) -> tuple[tuple[str, ...], str | None]:

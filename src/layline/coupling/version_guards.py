@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from layline.core.condition import OPAQUE, Condition, ConditionKind, asks_about, negate
 from layline.coupling.decide import Decision, RefKnowledge, decide
+from layline.coupling.fallbacks import Fallback, find_fallback
 from layline.coupling.releases import ReleaseReader, Scope
 from layline.interpreter.line_tests import LineTest, find_body, find_chain, find_line_tests
 from layline.source.walking import walk
@@ -49,6 +50,11 @@ class VersionGuards:
             for node in branches
             for one in (*node.body, *node.orelse)
         )
+
+    def find_fallback(self, location: Location, gone: Callable[[str], bool]) -> Fallback | None:
+        """What is left where the import at a line fails and a `try` catches that; None where none does."""
+        module = self.modules.find(self.modules.names_by_path.get(location.path, ""))
+        return find_fallback(module.body, location.line, gone) if module is not None else None
 
     def _read(self, module: Module, line: int, name: str) -> Condition:
         chain = find_chain(module.body, line)

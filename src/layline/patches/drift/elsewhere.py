@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from layline.core.evidence import Evidence, Location, Severity
 from layline.core.report import Annotation
+from layline.core.why import Reason, Why
 from layline.coupling.drift_model import finding_id
 from layline.coupling.model import Consequence, Coupling, State, Touch
 from layline.patches.drift.rules import RULES
@@ -53,12 +55,34 @@ class Elsewhere:
 
 
 def tells_elsewhere(item: Coupling) -> bool:
-    """Whether a place outside patches is told: what surely breaks or fails already; of overrides, calls also what may."""
+    """Whether a place outside patches is told: what surely breaks or fails already; of overrides, calls and
+    caught imports also what may.
+    """
     if item.consequence is Consequence.WILL_BREAK:
         return item.touch in TOUCHES
+    if item.consequence is Consequence.MAY_BREAK and _find_try(item) is not None:
+        return True
     if item.state is State.MISSING:
         return item.consequence is Consequence.LOOK
     return item.consequence is Consequence.MAY_BREAK and item.touch in {Touch.OVERRIDE, Touch.CALL}
+
+
+def merge_caught(items: Iterable[Coupling]) -> Iterator[Coupling]:
+    """One place for each `try` of ours whose import fails: the first line of it; the others are named there."""
+    tries: dict[tuple[str, int], list[Coupling]] = {}
+    for item in items:
+        if (line := _find_try(item)) is not None:
+            tries.setdefault((item.location.path, line), []).append(item)
+    for item in items:
+        together = tries.get((item.location.path, _find_try(item) or 0), [item])
+        first = min(together, key=lambda one: (one.location.line, one.target))
+        if item is first:
+            rest = tuple(sorted(one.target.rpartition(".")[2] for one in together if one is not first))
+            yield replace(item, why=(*item.why, Why(Reason.GONE_TOO, names=rest))) if rest else item
+
+
+def _find_try(item: Coupling) -> int | None:
+    return next((why.counts[0] for why in item.why if why.reason is Reason.CAUGHT), None)
 
 
 def annotate_elsewhere(item: Elsewhere, accepted: str | None) -> Annotation:
