@@ -110,16 +110,19 @@ class Reason(Enum):
     RESULT_LACKS = "reads {name} of the result of {other}, which is a {text} and has none"
     TAKES_OTHER = "takes {counts[0]:#value} of {name} at {places}, which returns {counts[1]} at the tip"
     CALLS_REFUSING = "calls {name} at {places}, which at the tip {parts:2;}"
+    CALLS_REFUSING_TODAY = "calls {name} at {places}, which at the pin {parts:;}"
     NEEDS_GONE = "needs {name}, imported at {places}, which is gone{other:? (% now)}"
     # the fit of our replacement as a whole
-    MISFITS = "our replacement {parts:4}"
-    MISFITS_UNSHOWN = "our replacement {parts:4}, but no upstream call shows it"
-    MISFITS_UNPASSED = "our replacement {parts:4}, but no upstream call passes that"
-    MISFITS_PASSED = "our replacement {parts:4}; upstream passes it at {places:4}"
-    MISFITS_LEFT_OUT = "our replacement {parts:4}; upstream leaves it out at {places:4}"
-    MISFITS_MAYBE = "our replacement {parts:4}; it may be passed at {places:4}"
-    MISFITS_SLOT = "our replacement {parts:4}; upstream passes it to the class that is set in a field, as at {places:2}"
-    MISFITS_TODAY = "today already our replacement {parts:4}; upstream passes it at {places:4}"
+    MISFITS = "our replacement {parts:20}"
+    MISFITS_UNSHOWN = "our replacement {parts:20}, but no upstream call shows it"
+    MISFITS_UNPASSED = "our replacement {parts:20}, but no upstream call passes that"
+    MISFITS_PASSED = "our replacement {parts:20}; upstream passes it at {places:4}"
+    MISFITS_LEFT_OUT = "our replacement {parts:20}; upstream leaves it out at {places:4}"
+    MISFITS_MAYBE = "our replacement {parts:20}; it may be passed at {places:4}"
+    MISFITS_SLOT = (
+        "our replacement {parts:20}; upstream passes it to the class that is set in a field, as at {places:2}"
+    )
+    MISFITS_TODAY = "today already our replacement {parts:20}; upstream passes it at {places:4}"
     MISREADS = "our replacement {parts:3+}"
     NOT_INSTALLED = "our code {parts:3+}"
     MISREADS_TODAY = "today already our replacement {parts:3+}"
@@ -186,10 +189,10 @@ class Reason(Enum):
     CANNOT_AWAIT = "at the tip it is no longer async: it cannot be awaited"
     RESULT_MISFITS = "our code takes {counts[0]:#value} of it, and it returns {counts[1]} now"
     OUTGROWN = "takes {other} as {text}, where it took {name}, which is gone"
-    CALL_MISFITS = "at the tip {name} {parts:4;}"
-    OVERRIDE_MISFITS = "our override {parts:4;}"
+    CALL_MISFITS = "at the tip {name} {parts:;}"
+    OVERRIDE_MISFITS = "our override {parts:;}"
     PASSED_AT = "upstream passes it at {places:3}"
-    ALREADY_SO = "already so at the pin"
+    ALREADY_SO = "already so at the pin{text:?: %}"
     MAYBE_PASSED = "upstream may pass it at {places:3}: what is called there cannot be decided without running the code"
     NOT_PASSED_ANYWHERE = "no upstream call passes that"
     BUILT_BY_US = "our own code builds the class and hands it on nowhere"
@@ -285,7 +288,7 @@ def _tell_once(parts: tuple[Why, ...]) -> Iterator[Why]:
             yield one
         elif found := alike.pop((one.reason, one.other), []):
             names, texts = ([part.name for part in found], [part.text for part in found])
-            yield replace(one, name=listed(names, most=4), text=listed(texts, most=4))
+            yield replace(one, name=listed(names, most=len(names)), text=listed(texts, most=len(texts)))
 
 
 def say_all(reasons: Iterable[Why]) -> str:

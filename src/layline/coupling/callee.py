@@ -148,14 +148,15 @@ def find_misfits(ours: Definition, theirs: Symbol) -> list[Problem]:
     return list(check_replacement(ours.parameters or (), theirs.definition.parameters or ()))
 
 
-def find_doubtful(comparer: Comparer, places: Iterable[Place]) -> Iterator[str]:
-    """Methods of the tip with parameters that an override of ours does not take: upstream's calls decide."""
+def find_doubtful(comparer: Comparer, places: Iterable[Place], side: int) -> Iterator[str]:
+    """Methods of the pin or the tip with parameters that an override of ours does not take: upstream's calls decide."""
     for place in places:
         if place.override is None or place.override.name == "__init__":
             continue
         found = comparer.compare(place.target)
-        if find_refused(place.override, found) or find_misfits(place.override, found.after):
-            yield found.after.home or place.target
+        theirs = (found.before, found.after)[side]
+        if find_misfits(place.override, theirs):
+            yield theirs.home or place.target
 
 
 def find_misplaced(

@@ -36,11 +36,15 @@ def judge_calls(question: Question) -> Iterator[Finding]:
 
 
 def judge_own_calls(question: Question) -> Iterator[Finding]:
-    """Calls of upstream's functions in our replacement that fit them at the pin and not at the tip."""
+    """Calls of upstream's functions in our replacement that do not fit them: at the tip only, or today already."""
     ours = question.ours
     if ours is None or ours.tree is None or not question.is_decided or question.kind.facts.fate is not Fate.STAYS:
         return
-    parts = tuple(dict.fromkeys(_find_unbound(question, ours, find_imports(ours.tree, ours.node))))
+    found = list(dict.fromkeys(_find_unbound(question, ours, find_imports(ours.tree, ours.node))))
+    today = tuple(why for why in found if why.reason is Reason.CALLS_REFUSING_TODAY)
+    parts = tuple(why for why in found if why not in today)
+    if today:
+        yield Finding(severity=Severity.LOOK, why=Why(Reason.MISREADS_TODAY, parts=today))
     if parts:
         yield Finding(severity=Severity.BREAKS, why=Why(Reason.MISREADS, parts=parts))
 
@@ -72,9 +76,29 @@ def _find_unbound(question: Question, ours: Replacement, imports: dict[str, Impo
             told = Why(Reason.CALLS_REFUSING, text, parts=tuple(problem.why for problem in now), places=(at,))
         elif change is not None and change.before == count_taken(user, find_tested(ours.node)):
             told = Why(Reason.TAKES_OTHER, text, counts=change, places=(at,))
-        runs = told is not None and (running is None or running.decide(at, last)[1].holds is not False)
+        elif then and _is_plain(ours.node, node) and found.before.definition is not None:
+            sure = tuple(problem.why for problem in then if problem.certain)
+            told = Why(Reason.CALLS_REFUSING_TODAY, text, parts=sure, places=(at,)) if sure else None
+        side = 0 if told is not None and told.reason is Reason.CALLS_REFUSING_TODAY else 1
+        runs = told is not None and (running is None or running.decide(at, last)[side].holds is not False)
         if told is not None and runs:
             yield told
+
+
+def _is_plain(function: ast.AST, call: ast.Call) -> bool:
+    """Whether a call of ours runs without a question that may be about it: in no `try`, and under no test that calls
+    something or names what is called.
+    """
+    names = {one.id for one in walk(call.func) if isinstance(one, ast.Name)}
+    around = (one for one in walk(function) if isinstance(one, ast.stmt | ast.IfExp) and one is not function)
+    for node in (one for one in around if one.lineno <= call.lineno <= (one.end_lineno or one.lineno)):
+        if isinstance(node, ast.Try) and node.handlers:
+            return False
+        tests = [node.test] if isinstance(node, ast.If | ast.IfExp | ast.While) else []
+        for one in (below for test in tests for below in walk(test)):
+            if isinstance(one, ast.Call) or (isinstance(one, ast.Name) and one.id in names):
+                return False
+    return True
 
 
 def _is_told(one: Refused, told: tuple[Why, ...]) -> bool:

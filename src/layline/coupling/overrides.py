@@ -9,6 +9,7 @@ from layline.change.call_sites import CallSites
 from layline.change.compare import Comparer, Comparison
 from layline.change.slots import SPECIFIED, TELLING, find_refusing, find_slot_calls
 from layline.core.evidence import Location
+from layline.core.prose import listed
 from layline.core.why import Reason, Why
 from layline.coupling.binding_kind import find_nature_problems, retypes
 from layline.coupling.callee import find_doubtful, find_misfits, find_refused, reaches
@@ -28,9 +29,9 @@ class Overrides:
 
     def __init__(self, comparer: Comparer) -> None:
         self._comparer = comparer
-        self._sites = CallSites(comparer.tip)
-        self._doubtful: frozenset[str] = frozenset()
-        """Methods that an override of ours may not fit: upstream's own calls at the tip decide."""
+        self._sites = CallSites(comparer.pin), CallSites(comparer.tip)
+        self._doubtful: tuple[frozenset[str], frozenset[str]] = (frozenset(), frozenset())
+        """Methods that an override of ours may not fit: upstream's own calls at pin and tip decide."""
         self._refused: frozenset[str] = frozenset()
         """Arguments that overrides of ours do not take, and that upstream's calls may pass to what it holds."""
         self._slots: dict[tuple[int, frozenset[str]], tuple[list[CallSite], Collection[Read]]] = {}
@@ -38,7 +39,8 @@ class Overrides:
     def ask(self, places: list[Place]) -> None:
         """Which overrides are to be judged."""
         with self._comparer.seen.within(set()):
-            self._doubtful = frozenset(find_doubtful(self._comparer, places))
+            then, now = (frozenset(find_doubtful(self._comparer, places, side)) for side in (0, 1))
+            self._doubtful = then, now
             self._refused = frozenset(self._find_refused_arguments(places))
 
     def _find_refused_arguments(self, places: Iterable[Place]) -> Iterator[str]:
@@ -60,14 +62,14 @@ class Overrides:
             return Verdict(state=State.CANNOT_ACCEPT, consequence=Consequence.WILL_BREAK, why=misfits)
         problems, today = find_refused(ours, found), find_misfits(ours, found.before)
         then = self._find_slotted(place, ours, found, 0) if today else ()
-        passed = self._find_passing(place, ours, found, today) if today and not then and ours.name != _MAKE else ()
+        passed = self._find_passing(place, ours, found, today, 0) if today and not then and ours.name != _MAKE else ()
         if then and ours.name == _RUN:
             ran = (sum_up(Reason.OVERRIDE_MISFITS, problems or today), Why(Reason.RUN_BY_US, places=then))
             return Verdict(state=State.CANNOT_ACCEPT, consequence=Consequence.OK, why=ran)
         if then or passed:
             where = Why(Reason.PASSED_SLOT, places=then) if then else Why(Reason.PASSED_AT, places=passed)
             still = find_misfits(ours, found.after) or today
-            why = (sum_up(Reason.OVERRIDE_MISFITS, still), where, Why(Reason.ALREADY_SO))
+            why = (sum_up(Reason.OVERRIDE_MISFITS, still), where, _tell_already(still, today))
             return Verdict(state=State.CANNOT_ACCEPT, consequence=Consequence.MAY_BREAK, why=why)
         if problems:
             return self._refuse(place, ours, found, problems)
@@ -83,10 +85,11 @@ class Overrides:
         """Of an override that does not take what the tip's signature has and the pin's had not."""
         # who constructs our class is mostly our own code: a constructor is certain only where upstream is seen to
         certain = any(problem.certain for problem in problems) and ours.name != _MAKE
-        passed = self._find_passing(place, ours, found, problems)
+        passed = self._find_passing(place, ours, found, problems, 1)
         built = () if passed else self._find_slotted(place, ours, found, 1)
-        maybe = () if passed or built or certain else self._find_maybe(place, ours, found, problems)
-        why = [sum_up(Reason.OVERRIDE_MISFITS, problems)]
+        maybe = () if passed or built or certain else self._find_maybe(place, ours, found, problems, 1)
+        all_ = find_misfits(ours, found.after)
+        why = [sum_up(Reason.OVERRIDE_MISFITS, all_)]
         why += [Why(Reason.PASSED_AT, places=passed)] if passed else []
         why += [Why(Reason.PASSED_SLOT, places=built)] if built else []
         why += [Why(Reason.MAYBE_PASSED, places=maybe)] if maybe else []
@@ -94,35 +97,39 @@ class Overrides:
         if not (certain or passed or built or maybe):
             nobody = Reason.BUILT_BY_US if self._is_ours_alone(place, ours) else Reason.NOT_PASSED_ANYWHERE
             why, consequence = [*why, Why(nobody)], Consequence.OK
+        today = find_misfits(ours, found.before) if maybe else []
+        if today and self._find_maybe(place, ours, found, today, 0):
+            why.append(_tell_already(all_, today))
         return Verdict(state=State.CANNOT_ACCEPT, consequence=consequence, why=tuple(why))
 
     def _find_passing(
-        self, place: Place, ours: Definition, found: Comparison, problems: list[Problem]
+        self, place: Place, ours: Definition, found: Comparison, problems: list[Problem], side: int
     ) -> tuple[Location, ...]:
-        """Upstream calls at the tip that surely reach our override and that it does not accept."""
-        return tuple(site.location for site in self._find_refusing(place, ours, found, problems) if site.certain)
+        """Upstream calls at one ref that surely reach our override and that it does not accept."""
+        return tuple(one.location for one in self._find_refusing(place, ours, found, problems, side) if one.certain)
 
     def _find_refusing(
-        self, place: Place, ours: Definition, found: Comparison, problems: list[Problem]
+        self, place: Place, ours: Definition, found: Comparison, problems: list[Problem], side: int
     ) -> Iterator[CallSite]:
-        """Upstream calls of the method by its name at the tip that ours does not accept."""
-        arguments, name = {problem.argument for problem in problems}, found.after.home or found.name
-        for site in self._sites.find(name, self._doubtful) if name in self._doubtful else ():
-            if site.exact or site.module.startswith("tests.") or not reaches(site, place, self._comparer.tip):
+        """Upstream calls of the method by its name at one ref that ours does not accept."""
+        arguments, name = {problem.argument for problem in problems}, _name_at(found, side)
+        resolver, doubtful = (self._comparer.pin, self._comparer.tip)[side], self._doubtful[side]
+        for site in self._sites[side].find(name, doubtful) if name in doubtful else ():
+            if site.exact or site.module.startswith("tests.") or not reaches(site, place, resolver):
                 continue
             failing = {one.argument for one in check_call(site.shape, ours.parameters or (), bound=True)}
             if failing & arguments or any(one.startswith("#") for one in failing):
                 yield site
 
     def _find_maybe(
-        self, place: Place, ours: Definition, found: Comparison, problems: list[Problem]
+        self, place: Place, ours: Definition, found: Comparison, problems: list[Problem], side: int
     ) -> tuple[Location, ...]:
-        """Upstream calls at the tip that ours does not accept, on values of which only a run knows what they are."""
-        theirs = found.after.definition
-        named = [site.location for site in self._find_refusing(place, ours, found, problems)]
+        """Upstream calls at one ref that ours does not accept, on values of which only a run knows what they are."""
+        theirs = (found.before, found.after)[side].definition
+        named = [site.location for site in self._find_refusing(place, ours, found, problems, side)]
         if named or theirs is None or self._is_ours_alone(place, ours):
             return tuple(named)
-        runs, tip, calls = ours.name == _RUN, self._comparer.tip, self._read_slots(1)
+        runs, at, calls = ours.name == _RUN, (self._comparer.pin, self._comparer.tip)[side], self._read_slots(side)
         if runs and place.slots - {SPECIFIED}:
             return ()  # it stands where we say
         if ours.name == _MAKE:
@@ -131,7 +138,7 @@ class Overrides:
             reaching = [one for one in calls if not check_call(one.shape, theirs.parameters or (), bound=True)]
             reaching = [one for one in reaching if not place.built or one.slot in place.fields]
         else:
-            reaching = [one for one in calls if one.slot == ours.name and reaches(one, place, tip)]
+            reaching = [one for one in calls if one.slot == ours.name and reaches(one, place, at)]
         refused = {problem.argument for problem in problems}
         sites = find_refusing(
             reaching,
@@ -167,3 +174,14 @@ class Overrides:
     def _read_slots(self, side: int) -> list[CallSite]:
         resolver, asked = (self._comparer.pin, self._comparer.tip)[side], self._refused
         return self._comparer.seen.remember(self._slots, (side, asked), lambda: find_slot_calls(resolver, asked))
+
+
+def _name_at(found: Comparison, side: int) -> str:
+    return (found.before, found.after)[side].home or found.name
+
+
+def _tell_already(problems: list[Problem], today: list[Problem]) -> Why:
+    """Which of the problems are none of the upgrade's: all, or these."""
+    known = {problem.argument for problem in today}
+    names = [problem.argument for problem in problems if problem.argument in known]
+    return Why(Reason.ALREADY_SO, text=listed(names, most=len(names)) if len(names) < len(problems) else "")

@@ -1,7 +1,7 @@
 """Names that code hands on as values: returned, set as an attribute, passed by keyword; not called or asked about.
 
-What is passed by keyword is told with it, too: `slot=Name`, also of `slot=Spec(module=Name)`. `field()=Name` is an
-object that is built and kept in a field.
+What is passed by keyword is told with it, too: `slot=Name`, also of `slot=Spec(module=Name)`, and what is set in a
+field of a field (`spec.slot.module = Name`). `field()=Name` is an object that is built and kept in a field.
 """
 
 from __future__ import annotations
@@ -20,8 +20,11 @@ def find_handed(node: ast.AST) -> Iterator[str]:
     match node:
         case ast.Return(value=ast.expr() as value):
             yield from _find_values(value)
-        case ast.Assign(targets=[ast.Attribute(attr=field)], value=value):
-            yield from _find_values(value)
+        case ast.Assign(targets=[ast.Attribute(attr=field, value=owner)], value=value):
+            names = list(_find_values(value))
+            yield from names
+            if isinstance(owner, ast.Attribute):  # `spec.submodules.attention.module = Name`
+                yield from (f"{slot}={name}" for slot in (owner.attr, field) for name in names)
             yield from (f"{field}{BUILT}={name}" for name in _find_built(value))
         case ast.keyword(arg=str() as slot, value=value):
             names = list(_find_values(value))

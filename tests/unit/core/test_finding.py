@@ -53,7 +53,7 @@ SAID = [
     (Why(Reason.USES_GONE, "a.b"), "uses a.b, which is gone"),
     (
         Why(Reason.MISREADS, parts=(PART,) * 5),
-        "our replacement needs keep, keep, keep, keep and 1 more, which upstream does not pass",
+        "our replacement needs keep, keep, keep, keep and keep, which upstream does not pass",
     ),
     (
         Why(Reason.MISFITS_PASSED, parts=(PART,), places=(Location("k.py", 3), Location("k.py", 9))),

@@ -464,7 +464,7 @@ def test_what_upstream_passes_to_our_class_today_already_is_no_news(tmp_path: Pa
     (row,) = [one for one in found if one.touch.value == "overrides"]
     assert (row.consequence.value, row.culprit) == ("may break", None)
     assert row.detail.startswith("our override does not take name=None and group=None; upstream passes it to")
-    assert row.detail.endswith("already so at the pin")
+    assert row.detail.endswith("already so at the pin: name")
 
 
 ATTENTION = "class Attention:\n    def forward(self, x, mask, heads):\n        return x\n"
@@ -485,6 +485,9 @@ RUN_IN_SLOTS = [
         True,
     ),
     ("another slot", NAMES_IT.replace("attention=", "other="), (ATTENTION, RUNS), CACHED, "ok", False),
+    ("set in a spec", "\nspec.parts.attention.module = Ours\n", (ATTENTION, RUNS), CACHED, "will break", True),
+    ("set in its slot", "\nspec.parts.attention = Ours\n", (ATTENTION, RUNS), CACHED, "will break", True),
+    ("set in another spec", "\nspec.parts.other.module = Ours\n", (ATTENTION, RUNS), CACHED, "ok", False),
     ("nothing of ours", "", (ATTENTION, RUNS), CACHED, "may break", True),
     ("our own code builds it", "\nOurs().go()\n", (ATTENTION, RUNS), CACHED, "ok", False),
     ("and keeps it where upstream runs it", "\nx.attention = [Ours()]\n", (ATTENTION, RUNS), CACHED, "may break", True),
@@ -514,6 +517,23 @@ def test_an_override_breaks_where_upstream_runs_what_stands_in_a_slot(
     (row,) = [one for one in found if one.touch.value == "overrides"]
     assert (row.consequence.value, "keel/block.py:3" in row.detail) == (consequence, named)
     assert ("our own code runs it" in row.detail) is (pin is CACHED)
+
+
+def test_of_what_never_fitted_all_is_named_and_what_is_no_news_is_said(tmp_path: Path) -> None:
+    init = "class Layer:\n    def __init__(self, config, number, width, group=None{}):\n        pass\n"
+    made = "def build(spec):\n    return build_module(spec, config=1, number=2, width=3, group=4{})\n"
+    ours = "from keel.layer import Layer\n\nclass Ours(Layer):\n    def __init__(self, config, number, width):\n        pass\n"
+    sides = [
+        {"keel/layer.py": init.format(more), "keel/block.py": made.format(passed)}
+        for more, passed in (("", ""), (", name=None, kind=0, a=1, b=2, c=3", ", name='a'"))
+    ]
+    found = couple(tmp_path, ours, sides[0], {**sides[1]})
+    (row,) = [one for one in found if one.touch.value == "overrides"]
+    assert row.consequence.value == "may break"
+    assert row.detail.startswith(
+        "our override does not take group=None, name=None, kind=0, a=1, b=2 and c=3; upstream may"
+    )
+    assert row.detail.endswith("; already so at the pin: group")
 
 
 def test_the_slot_that_we_name_is_told(tmp_path: Path) -> None:

@@ -695,7 +695,6 @@ OWN_CALLS = [
     ("passes what is gone", "from keel.help import dive\n\n\ndef fast(x):\n    return dive(x, deep=1)\n", "breaks"),
     ("through a module", "import keel.help\n\n\ndef fast(x):\n    return keel.help.dive(x, deep=1)\n", "breaks"),
     ("passes what stays", "from keel.help import dive\n\n\ndef fast(x):\n    return dive(x)\n", "ok"),
-    ("never fitted", "from keel.help import dive\n\n\ndef fast(x):\n    return dive(x, far=1)\n", "ok"),
     (
         "for other versions",
         (
@@ -731,6 +730,35 @@ def test_a_call_in_ours_must_fit_upstream(tmp_path: Path, ours: str, severity: s
     after: dict[str, str | None] = {"keel/help.py": f"{haul}\n\ndef dive(x):\n    return x\n\n\n{pair}"}
     row = judge(tmp_path, before, after, ours=ours, at=line)
     assert row.severity == severity
+
+
+DIVE = "from keel.help import dive\n\n\ndef fast(x):\n"
+NEVER_FITTED = [
+    # (what it shows, the body of our replacement, what it does today, what is said; the tip gives dive a parameter `far`)
+    ("written for the tip", "    return dive(x, far=1)\n", "does-not-fit", "does not take the keyword far"),
+    ("fits neither", "    return dive(x, 1, 2)\n", "does-not-fit", "takes at most 1 by position, 3 are passed"),
+    ("in a branch of ours", "    if x:\n        return dive(x, far=1)\n    return 0\n", "does-not-fit", "at the pin"),
+    ("after a question", "    if takes(dive):\n        return dive(x, far=1)\n    return dive(x)\n", "fits", ""),
+    ("caught", "    try:\n        return dive(x, far=1)\n    except TypeError:\n        return dive(x)\n", "fits", ""),
+    (
+        "for other versions",
+        "    if Version(keel.__version__) < Version('1.5'):\n        return dive(x)\n    return dive(x, far=1)\n",
+        "fits",
+        "",
+    ),
+]
+
+
+@pytest.mark.parametrize(
+    ("body", "today", "said"), [row[1:] for row in NEVER_FITTED], ids=[row[0] for row in NEVER_FITTED]
+)
+def test_a_call_in_ours_that_never_fitted_is_told(tmp_path: Path, body: str, today: str, said: str) -> None:
+    ours = f"import keel\nfrom packaging.version import Version\n{DIVE}{body}"
+    before = {"keel/run.py": RUN, "keel/help.py": "def dive(x):\n    return x\n"}
+    row = judge(tmp_path, before, {"keel/help.py": "def dive(x, far=0):\n    return x\n"}, ours=ours, at=6)
+    assert (row.today, row.severity) == (today, "look" if said else "ok")
+    assert said in row.detail
+    assert ("today already our replacement calls dive at harbour/patch.py:" in row.detail) is bool(said)
 
 
 FEWER = [

@@ -47,6 +47,7 @@ class Elsewhere:
     culprit: str | None = None
     fails_already: bool = False
     """Neither the pin nor the tip has the name."""
+    fits_today: bool = True
 
     @property
     def id(self) -> str:
@@ -105,7 +106,7 @@ def encode_elsewhere(item: Elsewhere, accepted: Accepted | None) -> answers.Else
         "target": item.target,
         "location": str(item.location),
         "severity": item.severity.value,
-        "today": "does-not-fit" if item.fails_already else "fits",
+        "today": "fits" if item.fits_today and not item.fails_already else "does-not-fit",
         "detail": item.detail,
         "new_target": item.new_target,
         "tip_evidence": encode_evidence(item.tip_evidence),

@@ -354,6 +354,7 @@ def _find_elsewhere(pair: Pair) -> Iterator[Elsewhere]:
             culprit=item.culprit,
             severity=Severity.BREAKS if already or item.consequence is Consequence.WILL_BREAK else Severity.LOOK,
             fails_already=already,
+            fits_today=not any(why.reason is Reason.ALREADY_SO for why in item.why),
             detail=item.detail or item.state.value,
             new_target=item.new_target,
             tip_evidence=item.tip_evidence,
