@@ -103,10 +103,8 @@ def _find_removal(timeline: Timeline, places: Places, upstream: Repository) -> s
     for path, qualname in places:
         for number, change in reversed(timeline.by_path.get(path, ())):
             text = upstream.read_blob(change.before).decode("utf-8", "replace") if change.before else ""
-            bound = slice_definition(text, qualname) is not None or (
-                "." not in qualname and _binds_import(text, qualname)
-            )
-            if bound:
+            # a class that became an import is still there, with its members
+            if slice_definition(text, qualname) is not None or _binds_import(text, qualname.partition(".")[0]):
                 found.append(number)
                 break
     return timeline.steps[max(found)].commit if found else None

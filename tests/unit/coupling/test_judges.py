@@ -16,12 +16,13 @@ from layline.coupling.culprit import find_culprits
 from layline.coupling.decide import RefKnowledge
 from layline.coupling.drift import find_drifts, find_target
 from layline.coupling.drift_model import Drift, Sides
-from layline.coupling.last_seen import find_last_seen
+from layline.coupling.last_seen import _find_removal, find_last_seen
 from layline.coupling.reads import Reader
 from layline.coupling.replacements import Replacements
 from layline.coupling.roots import explain
 from layline.coupling.version_guards import Running, VersionGuards
 from layline.git import open_repository
+from layline.history.timeline import read_timeline
 from layline.interpreter.modules import Modules
 from layline.patches.drift.imports import find_failing_imports
 from layline.source import Part, Tree, build_index
@@ -500,6 +501,24 @@ def test_a_probe_is_no_typo(tmp_path: Path) -> None:
     asked = Condition(kind=ConditionKind.NAME, text="keel.run.dash")
     row = judge(tmp_path, {"keel/run.py": RUN}, {}, target="keel.run.dash", condition=asked)
     assert {"never-had-asked"} == {"never-had", "never-had-asked", "typo"} & set(codes(row))
+
+
+NORM = "class Norm:\n    def forward(self, x):\n        return x\n"
+BOUND_BEFORE = [
+    # (what it shows, what the file was before the name went, step by step, the step that took it away)
+    ("a class that became an import", [NORM, "from keel.norm import Norm\n", "x = 1\n"], 2),
+    ("a class alone", [NORM, "x = 1\n", "x = 2\n"], 1),
+    ("a member alone", [NORM, "class Norm:\n    pass\n", "x = 2\n"], 1),
+]
+
+
+@pytest.mark.parametrize(("texts", "step"), [row[1:] for row in BOUND_BEFORE], ids=[row[0] for row in BOUND_BEFORE])
+def test_a_name_is_there_as_long_as_something_binds_it(tmp_path: Path, texts: list[str], step: int) -> None:
+    upstream = History.start(tmp_path / "up")
+    commits = [upstream.commit(str(number), {"keel/run.py": text}) for number, text in enumerate(texts)]
+    repository = open_repository(upstream.path)
+    timeline = read_timeline(repository, None, commits[-1], ("keel/run.py",))
+    assert _find_removal(timeline, (("keel/run.py", "Norm.forward"),), repository) == commits[step]
 
 
 BODIES = [
