@@ -104,6 +104,7 @@ class Reason(Enum):
     MAKES_OLD = "returns a result of its own on some paths, written for {counts[0]:#value}"
     # what our replacement reads
     READS_LOST = "reads {name}, which {other} does not have at the tip"
+    READS_VANISHED = "reads {name}, which no code of {other} has at the tip"
     USES_GONE = "uses {name}, which is gone{other:? (% now)}"
     NOT_REACHED = "is not reached: the import of {name} at line {counts[0]} fails{other:? (% now)}"
     LINE_FAILS = "is not reached: line {counts[0]} fails, where {name} is gone{other:? (% now)}"

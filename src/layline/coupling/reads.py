@@ -30,6 +30,7 @@ from layline.coupling.surroundings import (
     find_set,
     find_steps,
 )
+from layline.coupling.vanished import Vanished
 from layline.source import DefinitionKind, Symbol, SymbolKind
 from layline.source.instances import Instances, bare_annotation
 from layline.source.names import is_within, longest_root
@@ -52,6 +53,7 @@ class Reader:
         self._replacements = replacements
         self._packages = packages
         self._instances = Instances(comparer.pin), Instances(comparer.tip)
+        self._vanished = Vanished(comparer)
 
     def find_lost(self, comparison: Comparison, ours: Replacement | None, at: Location) -> tuple[LostRead, ...]:
         """Each lost thing once, in the order of our lines; `at` is the line that puts the replacement in place."""
@@ -59,6 +61,7 @@ class Reader:
         if ours is not None:
             found += self._find_attributes(comparison, ours)
             found += self._find_names(comparison, ours)
+            found += self._vanished.find(comparison, ours, {item.attribute for item in found})
             found += self._find_failing(comparison, ours)
         listed = sorted(found, key=lambda item: (item.line, say(item.why)))
         return tuple({(item.name, item.attribute): item for item in reversed(listed)}.values())[::-1]

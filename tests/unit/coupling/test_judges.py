@@ -751,6 +751,35 @@ def test_a_call_in_ours_must_fit_upstream(tmp_path: Path, ours: str, severity: s
     assert row.severity == severity
 
 
+SCALED = "class Layer:\n    def __init__(self):\n        self.scales = 1\n"
+COPY = "def run(x):\n    if x.scales:\n        return 0\n    return x.size\n"
+SHORT = "def run(x):\n    return x.size\n"
+BARE_LAYER = "class Layer:\n    name = 'scales'  # no scales\n"
+VANISHED = [
+    # (what it shows, our replacement, the pin's class, the tip's, severity)
+    ("gone everywhere", "def fast(x):\n    return x.scales\n", SCALED, BARE_LAYER, "breaks"),
+    ("inside a chain", "def fast(x):\n    return x.layer.scales.sum()\n", SCALED, BARE_LAYER, "breaks"),
+    ("asks first", "def fast(x):\n    return hasattr(x, 'scales') and x.scales\n", SCALED, BARE_LAYER, "look"),
+    ("sets it", "def fast(x):\n    x.scales = 1\n    return x.scales\n", SCALED, BARE_LAYER, "look"),
+    ("still named", "def fast(x):\n    return x.scales\n", SCALED, "def go(x):\n    return x.scales\n", "look"),
+    ("another package's", "def fast(x):\n    return x.scales\n", "class Layer:\n    pass\n", BARE_LAYER, "look"),
+    ("of no interest to upstream's own", "def fast(x):\n    return x.name\n", SCALED, BARE_LAYER, "look"),
+]
+
+
+@pytest.mark.parametrize(
+    ("ours", "then", "now", "severity"), [row[1:] for row in VANISHED], ids=[row[0] for row in VANISHED]
+)
+def test_a_word_that_upstream_no_longer_has_breaks_our_copy(
+    tmp_path: Path, ours: str, then: str, now: str, severity: str
+) -> None:
+    after: dict[str, str | None] = {"keel/run.py": SHORT, "keel/layer.py": now}
+    row = judge(tmp_path, {"keel/run.py": COPY, "keel/layer.py": then}, after, ours=ours)
+    assert row.severity == severity
+    assert ("scales, which no code of keel has at the tip" in row.detail) is (severity == "breaks")
+    assert severity != "breaks" or (row.culprit is not None and row.culprit.subject == "tip")
+
+
 DIVE = "from keel.help import dive\n\n\ndef fast(x):\n"
 NEVER_FITTED = [
     # (what it shows, the body of our replacement, what it does today, what is said; the tip gives dive a parameter `far`)

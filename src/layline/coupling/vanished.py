@@ -1,0 +1,115 @@
+"""Attributes that our copy of an upstream function still reads and that no code of upstream names any more.
+
+Whose attribute it is need not be known: upstream's own body read it at the pin, code of upstream set it there, and at
+the tip the word is gone from the whole package.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Container, Iterator
+from typing import TYPE_CHECKING
+
+from layline.core.ours import is_test_module
+from layline.core.why import Reason, Why
+from layline.coupling.row_parts import LostRead
+from layline.coupling.surroundings import find_chains, find_imports
+from layline.git import Blob
+from layline.source.parsing import parse_tree
+from layline.source.seen import Asked
+from layline.source.usage import mentions
+from layline.source.walking import walk
+
+if TYPE_CHECKING:
+    from layline.change.compare import Comparer, Comparison
+    from layline.coupling.replacements import Replacement
+    from layline.source import Symbol
+    from layline.source.resolve import Resolver
+
+
+class Vanished:
+    """Answers for one pair of refs; upstream's files are read once, when the first word is asked for."""
+
+    def __init__(self, comparer: Comparer) -> None:
+        self._sides = comparer.pin, comparer.tip
+        self._texts: dict[int, list[tuple[str, bytes]]] = {}
+        self._owners: dict[str, str | None] = {}
+
+    def find(self, comparison: Comparison, ours: Replacement, known: Container[str | None]) -> Iterator[LostRead]:
+        """Each such attribute once, by the first line of ours that reads it without asking; not those `known`."""
+        if ours.tree is None or not comparison.body_changed:
+            return
+        then, now = (
+            _find_words(*pair) for pair in zip(self._sides, (comparison.before, comparison.after), strict=True)
+        )
+        dropped = then - now
+        imports, told = find_imports(ours.tree, ours.node), set[str]()
+        own = {one.attr for one in walk(ours.tree) if isinstance(one, ast.Attribute) and _is_set(one)}
+        for chain in find_chains(ours.node) if dropped else ():
+            for number, word in enumerate(chain.words[1:], 1):
+                if (
+                    word not in dropped
+                    or word in own
+                    or word in told
+                    or word in known
+                    or chain.words[0] in imports
+                    or chain.guarded
+                ):
+                    continue
+                owner = self._find_owner(word)
+                if owner is not None:
+                    told.add(word)
+                    why = Why(Reason.READS_VANISHED, ".".join(chain.words[: number + 1]), owner.partition(".")[0])
+                    yield LostRead(line=chain.line, why=why, certain=True, name=owner, attribute=word)
+
+    def _find_owner(self, word: str) -> str | None:
+        """The class of the pin that has the attribute, of a word that is gone from all code of the tip."""
+        self._sides[1].index.seen.add(Asked.WORD, word)
+        if word not in self._owners:
+            gone = not any(mentions(data, word) for _, data in self._read(1) if word.encode() in data)
+            holding = (f"{name}.{owner}" for name, data in self._read(0) for owner in _find_setting(data, word))
+            self._owners[word] = next(holding, None) if gone else None
+        return self._owners[word]
+
+    def _read(self, side: int) -> list[tuple[str, bytes]]:
+        """The modules of the upstream itself, without its tests."""
+        if side not in self._texts:
+            index = self._sides[side].index
+            names = {
+                one.blob: one.name for one in index.every.values() if one.part == 0 and not is_test_module(one.name)
+            }
+            streamed = index.parts[0].tree.repository.stream_blobs(names)
+            found = [(names[blob.oid], blob.data) for blob in streamed if isinstance(blob, Blob)]
+            self._texts[side] = sorted(found)
+        return self._texts[side]
+
+
+def _find_words(side: Resolver, symbol: Symbol) -> frozenset[str]:
+    """Attributes that the body of a function names."""
+    if symbol.definition is None or symbol.module is None:
+        return frozenset()
+    node = side.index.read_node(symbol.module, symbol.definition)
+    return (
+        frozenset(one.attr for one in walk(node) if isinstance(one, ast.Attribute)) if node is not None else frozenset()
+    )
+
+
+def _find_setting(data: bytes, word: str) -> Iterator[str]:
+    """Classes of a file that define the attribute or set it on their objects."""
+    tree = parse_tree("", data) if word.encode() in data else None
+    for node in walk(tree) if isinstance(tree, ast.Module) else ():
+        if isinstance(node, ast.ClassDef) and any(_defines(one, word) for one in walk(node)):
+            yield node.name
+
+
+def _defines(node: ast.AST, word: str) -> bool:
+    match node:
+        case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name) | ast.AnnAssign(target=ast.Name(id=name)):
+            return name == word
+        case ast.Attribute(value=ast.Name(id="self"), attr=name, ctx=ast.Store()):
+            return name == word
+    return False
+
+
+def _is_set(node: ast.Attribute) -> bool:
+    return isinstance(node.ctx, ast.Store)
