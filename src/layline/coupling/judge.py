@@ -14,7 +14,7 @@ from layline.core.progress import Progress, count, silent
 from layline.core.why import Reason, Why
 from layline.coupling.binding_kind import compare_returns
 from layline.coupling.callee import find_callee, find_misplaced, find_refusal, follow_apply, is_taken
-from layline.coupling.model import Consequence, Coupling, State, Touch, is_flag
+from layline.coupling.model import FAILING, Consequence, Coupling, State, Touch, is_flag
 from layline.coupling.overrides import Overrides
 from layline.coupling.reading import Place
 from layline.coupling.states import (
@@ -101,9 +101,12 @@ class Judge:
 
     def _limit(self, place: Place, verdict: Verdict) -> Verdict:
         """What does not run at the tip's version cannot break there."""
-        if self._running is None or not (verdict.consequence in _BREAKING or verdict.state is State.MISSING):
+        fails = verdict.state in {*FAILING, State.TOO_NEW}
+        if self._running is None or not (verdict.consequence in _BREAKING or fails):
             return verdict
         then, now = self._running.decide(place.location, place.target.rpartition(".")[2])
+        if then.holds is False and verdict.state is State.TOO_NEW:
+            return replace(verdict, consequence=Consequence.OK)
         if now.holds is None and verdict.state is State.MISSING and self._running.guards.is_chosen(place.location):
             return _ABSENT  # the author chooses by a test that cannot be decided here
         if now.holds is not False:
@@ -253,8 +256,14 @@ class Judge:
             return self._judge_present(place, found)
         bound = (place.bound or before[1], place.bound or after[1])
         old, new = before[0].parameters or (), after[0].parameters or ()
-        if check_call(call, old, bound=bound[0]):
+        misfits = check_call(call, old, bound=bound[0])
+        if misfits and not (any(one.certain for one in misfits) and place.certain and not place.guarded):
             return Verdict(state=State.UNDECIDED, consequence=Consequence.OK, why=(Why(Reason.NEVER_BOUND),))
+        if misfits:
+            late = not check_call(call, new, bound=bound[1])
+            told = sum_up(Reason.CALL_TOO_NEW if late else Reason.CALL_NEVER, misfits, found.name.rpartition(".")[2])
+            state = State.TOO_NEW if late else State.NEVER_FITTED
+            return Verdict(state=state, consequence=Consequence.LOOK, why=(told,))
         if before[0].is_async != after[0].is_async:
             why = Why(Reason.MUST_AWAIT if after[0].is_async else Reason.CANNOT_AWAIT)
             consequence = Consequence.MAY_BREAK if place.guarded else Consequence.WILL_BREAK

@@ -43,8 +43,16 @@ class State(StrEnum):
     """The name we patch stays; what our replacement reads, returns or is reached through does not."""
     MISSING = "missing already"
     """Neither the pin nor the tip has it: our line fails today."""
+    NEVER_FITTED = "never fitted"
+    """Our call fits neither the pin's signature nor the tip's: it fails today."""
+    TOO_NEW = "too new"
+    """Our call fits the tip and not the pin: it fails today."""
     UNDECIDED = "undecided"
     """Not readable from the source: made at run time, or absent at the pin where it may not matter."""
+
+
+FAILING = frozenset({State.MISSING, State.NEVER_FITTED})
+"""What fails at the pin as at the tip."""
 
 
 class Consequence(StrEnum):

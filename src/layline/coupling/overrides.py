@@ -98,7 +98,11 @@ class Overrides:
             nobody = Reason.BUILT_BY_US if self._is_ours_alone(place, ours) else Reason.NOT_PASSED_ANYWHERE
             why, consequence = [*why, Why(nobody)], Consequence.OK
         today = find_misfits(ours, found.before) if maybe else []
-        if today and self._find_maybe(place, ours, found, today, 0):
+        then = self._find_maybe(place, ours, found, today, 0) if today else ()
+        if then and ours.name == _RUN and (place.built or place.fields or place.slots):
+            # what upstream passes there would fail today, so it is our own code that runs what it puts there
+            why, consequence = [why[0], Why(Reason.RUN_BY_US, places=then)], Consequence.OK
+        elif then:
             why.append(_tell_already(all_, today))
         return Verdict(state=State.CANNOT_ACCEPT, consequence=consequence, why=tuple(why))
 

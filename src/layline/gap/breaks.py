@@ -13,7 +13,7 @@ from layline.core.drift import DriftKind
 from layline.core.evidence import Severity
 from layline.core.why import PROBLEMS, Reason, Why, say
 from layline.coupling.drift_model import find_breaking
-from layline.coupling.model import Consequence, State
+from layline.coupling.model import FAILING, Consequence, State
 from layline.gap.causes import find_culprit
 from layline.gap.overview import find_broken_places
 from layline.gap.successors import say_instead
@@ -60,7 +60,7 @@ def find_standings(gap: Gap) -> dict[str, Standing]:
     patches = [row for row in gap.patches or () if _is_theirs(row)]
     look = {str(one.location) for one in gap.couplings if one.consequence in unsure}
     look |= {str(row.location) for row in patches if row.severity is Severity.LOOK}
-    fails = {str(one.location) for one in gap.couplings if one.state is State.MISSING and one.consequence in unsure}
+    fails = {str(one.location) for one in gap.couplings if one.state in FAILING and one.consequence in unsure}
     broken, stops = set(find_places(gap)), {str(row.location) for row in find_silent(gap)}
     places = {str(one.location) for one in gap.couplings} | {str(row.location) for row in patches} | broken | stops
     return {
@@ -106,7 +106,7 @@ def find_doubtful_rows(gap: Gap) -> list[Coupling | Drift]:
     told = {str(one.location) for one in found}
     rows = {str(row.location): row for row in reversed(gap.patches or ()) if row.severity is Severity.LOOK}
     patches = [row for place, row in reversed(rows.items()) if place in doubtful - told]
-    found.sort(key=lambda one: (one.state is not State.MISSING, order.index(one.consequence)))
+    found.sort(key=lambda one: (one.state not in FAILING, order.index(one.consequence)))
     return [*found, *patches]
 
 

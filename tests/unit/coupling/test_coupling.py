@@ -344,6 +344,30 @@ CASES = [
         "from keel.run import run\nrun(1, wrong=2)\n",
         {"keel/run.py": RUN},
         {"keel/run.py": RUN.replace("y=1", "z=1")},
+        [("calls", "keel.run.run", "never fitted", "look at")],
+    ),
+    (
+        "never bound, and caught",
+        "from keel.run import run\ntry:\n    run(1, wrong=2)\nexcept TypeError:\n    pass\n",
+        {"keel/run.py": RUN},
+        {"keel/run.py": RUN.replace("y=1", "z=1")},
+        [],
+    ),
+    (
+        "bound at the tip alone",
+        "from keel.run import run\nrun(1, z=2)\n",
+        {"keel/run.py": RUN},
+        {"keel/run.py": RUN.replace("y=1", "y=1, z=1")},
+        [("calls", "keel.run.run", "too new", "look at")],
+    ),
+    (
+        "bound at the tip alone, where the version is asked for",
+        (
+            "import keel\nfrom packaging.version import Version\nfrom keel.run import run\n"
+            "if Version(keel.__version__) >= Version('1.5'):\n    run(1, z=2)\n"
+        ),
+        {"keel/run.py": RUN},
+        {"keel/run.py": RUN.replace("y=1", "y=1, z=1")},
         [],
     ),
     (
@@ -493,6 +517,14 @@ RUN_IN_SLOTS = [
     ("and keeps it where upstream runs it", "\nx.attention = [Ours()]\n", (ATTENTION, RUNS), CACHED, "may break", True),
     ("and keeps it elsewhere", "\nx.other = Ours()\n", (ATTENTION, RUNS), CACHED, "ok", False),
     ("a call that does not pass it", NAMES_IT, (ATTENTION, RUNS), (CACHED[0], RUNS), "ok", False),
+    (
+        "kept where upstream passed more already",
+        "\nx.attention = [Ours()]\n",
+        CACHED,
+        (CACHED[0].replace("cache=None", "cache=None, fast=False"), CACHED[1].replace("cache=3", "cache=3, fast=True")),
+        "ok",
+        True,
+    ),
     (
         "passed at the pin already",
         NAMES_IT,

@@ -10,7 +10,7 @@ from layline.core.evidence import Evidence, Location, Severity
 from layline.core.report import Annotation
 from layline.core.why import Reason, Why
 from layline.coupling.drift_model import finding_id
-from layline.coupling.model import Consequence, Coupling, State, Touch
+from layline.coupling.model import FAILING, Consequence, Coupling, State, Touch
 from layline.patches.drift.rules import RULES
 
 if TYPE_CHECKING:
@@ -63,7 +63,7 @@ def tells_elsewhere(item: Coupling) -> bool:
         return item.touch in TOUCHES
     if item.consequence is Consequence.MAY_BREAK and _find_try(item) is not None:
         return True
-    if item.state is State.MISSING:
+    if item.state in {*FAILING, State.TOO_NEW}:
         return item.consequence is Consequence.LOOK
     return item.consequence is Consequence.MAY_BREAK and item.touch in {Touch.OVERRIDE, Touch.CALL}
 

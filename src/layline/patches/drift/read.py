@@ -27,7 +27,7 @@ from layline.coupling.decide import RefKnowledge
 from layline.coupling.drift import find_target, judge_subjects
 from layline.coupling.drift_model import Drift, Sides
 from layline.coupling.last_seen import find_last_seen
-from layline.coupling.model import Consequence, State
+from layline.coupling.model import FAILING, Consequence, State
 from layline.coupling.pair import Pair
 from layline.coupling.reads import Reader
 from layline.coupling.replacements import Replacements
@@ -346,7 +346,7 @@ def _find_places(rows: list[Drift], pair: Pair) -> Iterator[Elsewhere]:
 def _find_elsewhere(pair: Pair) -> Iterator[Elsewhere]:
     """Every other place of ours that breaks or fails already; overrides and calls also where they only may."""
     for item in merge_caught([item for item in pair.settled if tells_elsewhere(item)]):
-        already = item.state is State.MISSING
+        already = item.state in FAILING
         yield Elsewhere(
             touch=TOUCHES[item.touch],
             target=item.target,
@@ -354,7 +354,7 @@ def _find_elsewhere(pair: Pair) -> Iterator[Elsewhere]:
             culprit=item.culprit,
             severity=Severity.BREAKS if already or item.consequence is Consequence.WILL_BREAK else Severity.LOOK,
             fails_already=already,
-            fits_today=not any(why.reason is Reason.ALREADY_SO for why in item.why),
+            fits_today=item.state is not State.TOO_NEW and not any(why.reason is Reason.ALREADY_SO for why in item.why),
             detail=item.detail or item.state.value,
             new_target=item.new_target,
             tip_evidence=item.tip_evidence,
