@@ -6,6 +6,7 @@ function to `JUDGES`: it is asked one question and yields findings. What they ma
 
 from __future__ import annotations
 
+import ast
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
@@ -36,6 +37,7 @@ from layline.source import ParameterKind, Symbol
 from layline.source.definitions import DefinitionKind
 from layline.source.names import longest_root, parents
 from layline.source.resolve import Resolver
+from layline.source.walking import walk
 
 COPIED = 0.5
 """A replacement this alike to the upstream body at the pin is an edited copy of it."""
@@ -241,8 +243,18 @@ def _only_loses(question: Question) -> bool:
     if ours is None or question.comparison.body_changed:
         return False
     removed = [item.name for item in changes if item.change is ParameterChange.REMOVED]
-    named = set(re.findall(r"\w+", ours.text))
+    named = set(_find_words(ours.node))
     return bool(removed) and len(removed) == len(changes) and named.isdisjoint(removed)
+
+
+def _find_words(node: ast.AST) -> Iterator[str]:
+    """What code names, or asks for by its text; comments and docstrings do not count."""
+    for item in walk(node):
+        match item:
+            case ast.Name(id=word) | ast.Attribute(attr=word) | ast.arg(arg=word) | ast.keyword(arg=str(word)):
+                yield word
+            case ast.Constant(value=str(word)):
+                yield word
 
 
 def judge_reads(question: Question) -> Iterator[Finding]:

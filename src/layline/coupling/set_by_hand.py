@@ -14,7 +14,21 @@ def find_assigned(statement: ast.stmt) -> Iterator[tuple[str, ast.expr]]:
 
 def asks_for(test: ast.expr, value: ast.expr) -> bool:
     """True if a test asks whether this very value is there: `x.y is not None` for `x.y`, `"K" in d` for `d["K"]`."""
+    if isinstance(value, ast.Constant):
+        return False
     if ast.dump(value) in {ast.dump(part) for part in ast.walk(test)}:
         return True
-    words = [{part.value for part in ast.walk(one) if isinstance(part, ast.Constant)} for one in (value, test)]
-    return bool(words[0]) and words[0] <= words[1] and not isinstance(value, ast.Constant)
+    wanted, asked = (set(_find_keys(one)) for one in (value, test))
+    return bool(wanted) and wanted <= asked
+
+
+def _find_keys(node: ast.expr) -> Iterator[str]:
+    """Words by which an expression takes something out of a table, or asks whether it is in one."""
+    for part in ast.walk(node):
+        match part:
+            case (
+                ast.Subscript(slice=ast.Constant(value=str(word))) | ast.Call(args=[ast.Constant(value=str(word)), *_])
+            ):
+                yield word
+            case ast.Compare(left=ast.Constant(value=str(word)), ops=[ast.In() | ast.NotIn()]):
+                yield word

@@ -812,6 +812,7 @@ def test_a_call_in_ours_that_never_fitted_is_told(tmp_path: Path, body: str, tod
 FEWER = [
     # (what it shows, our replacement of `run(x, deep=0, wide=0)`, the tip, severity)
     ("does not name what is gone", "def fast(x, **more):\n    return x\n", "x, wide=0):", "ok"),
+    ("speaks of what is gone", "def fast(x, **more):\n    # not deep\n    return x\n", "x, wide=0):", "ok"),
     ("names what is gone", "def fast(x, deep=0, **more):\n    return x\n", "x, wide=0):", "look"),
     ("reads what is gone", "def fast(x, **more):\n    return more.get('deep')\n", "x, wide=0):", "look"),
     ("another parameter came", "def fast(x, **more):\n    return x\n", "x, wide=0, far=0):", "look"),
