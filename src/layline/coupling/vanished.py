@@ -42,25 +42,13 @@ class Vanished:
         then, now = (
             _find_words(*pair) for pair in zip(self._sides, (comparison.before, comparison.after), strict=True)
         )
-        dropped = then - now
-        imports, told = find_imports(ours.tree, ours.node), set[str]()
-        own = {one.attr for one in walk(ours.tree) if isinstance(one, ast.Attribute) and _is_set(one)}
-        for chain in find_chains(ours.node) if dropped else ():
-            for number, word in enumerate(chain.words[1:], 1):
-                if (
-                    word not in dropped
-                    or word in own
-                    or word in told
-                    or word in known
-                    or chain.words[0] in imports
-                    or chain.guarded
-                ):
-                    continue
-                owner = self._find_owner(word)
-                if owner is not None:
-                    told.add(word)
-                    why = Why(Reason.READS_VANISHED, ".".join(chain.words[: number + 1]), owner.partition(".")[0])
-                    yield LostRead(line=chain.line, why=why, certain=True, name=owner, attribute=word)
+        told = set[str]()
+        for line, text, word in _find_reads(ours, then - now) if then - now else ():
+            owner = self._find_owner(word) if word not in told and word not in known else None
+            if owner is not None:
+                told.add(word)
+                why = Why(Reason.READS_VANISHED, text, owner.partition(".")[0])
+                yield LostRead(line=line, why=why, certain=True, name=owner, attribute=word)
 
     def _find_owner(self, word: str) -> str | None:
         """The class of the pin that has the attribute, of a word that is gone from all code of the tip."""
@@ -82,6 +70,23 @@ class Vanished:
             found = [(names[blob.oid], blob.data) for blob in streamed if isinstance(blob, Blob)]
             self._texts[side] = sorted(found)
         return self._texts[side]
+
+
+def _find_reads(ours: Replacement, words: frozenset[str]) -> Iterator[tuple[int, str, str]]:
+    """Lines of our replacement that read such an attribute without asking, with the spelling and the word; not of
+    modules, nor what code of ours has set by then.
+    """
+    tree = ours.tree or ast.Module([], [])
+    imports, last = find_imports(tree, ours.node), ours.node.end_lineno or ours.node.lineno
+    set_ = {(one.attr, one.lineno) for one in walk(tree) if isinstance(one, ast.Attribute) and _is_set(one)}
+    for chain in sorted(find_chains(ours.node), key=lambda one: one.line):
+        if chain.guarded or chain.words[0] in imports:
+            continue
+        for number, word in enumerate(chain.words[1:], 1):
+            # what the same function sets later is not there yet
+            given = any(name == word and not chain.line < line <= last for name, line in set_)
+            if word in words and not given:
+                yield chain.line, ".".join(chain.words[: number + 1]), word
 
 
 def _find_words(side: Resolver, symbol: Symbol) -> frozenset[str]:
