@@ -79,7 +79,9 @@ class Question:
         """What our replacement reads and the tip does not have."""
         if not self.is_decided:
             return ()
-        return self.sides.reader.find_lost(self.comparison, self.ours, self.effect.location)
+        reader, ours = self.sides.reader, self.ours
+        found = reader.find_lost(self.comparison, ours, self.effect.location)
+        return (*found, *reader.find_outlived(ours, self.sides.running))
 
     @cached_property
     def outlook(self) -> Outlook | None:

@@ -31,6 +31,7 @@ from layline.coupling.surroundings import (
     find_steps,
 )
 from layline.coupling.vanished import Vanished
+from layline.coupling.version_guards import Running
 from layline.source import DefinitionKind, Symbol, SymbolKind
 from layline.source.instances import Instances, bare_annotation
 from layline.source.names import is_within, longest_root
@@ -65,6 +66,11 @@ class Reader:
             found += self._find_failing(comparison, ours)
         listed = sorted(found, key=lambda item: (item.line, say(item.why)))
         return tuple({(item.name, item.attribute): item for item in reversed(listed)}.values())[::-1]
+
+    def find_outlived(self, ours: Replacement | None, running: Running | None) -> tuple[LostRead, ...]:
+        """Methods that our replacement calls at the tip's version alone, and that upstream had in between only."""
+        found = self._vanished.find_outlived(ours, running) if ours is not None and running is not None else ()
+        return tuple(found)
 
     def find_lacking(self, comparison: Comparison, ours: Replacement) -> tuple[tuple[Why, ...], tuple[Why, ...]]:
         """What our method reads of the results of upstream's functions and they do not have, at pin and tip."""
@@ -300,6 +306,8 @@ class Reader:
 
     def find_culprit(self, lost: LostRead) -> str | None:
         """The first commit since which the tip does not have it."""
+        if lost.since is not None:
+            return lost.since
         if lost.attribute is None:
             found = self._comparer.compare(lost.name)
             return self._comparer.find_loss(found)

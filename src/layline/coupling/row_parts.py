@@ -31,3 +31,5 @@ class LostRead:
     """Our code asks before it reads."""
     attribute: str | None = None
     """Of an attribute that the methods of a class set: `name` is that class."""
+    since: str | None = None
+    """The commit that took it away, where whoever found it knows."""

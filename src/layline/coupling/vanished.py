@@ -10,10 +10,12 @@ import ast
 from collections.abc import Container, Iterator
 from typing import TYPE_CHECKING
 
+from layline.core.evidence import Location
 from layline.core.ours import is_test_module
 from layline.core.why import Reason, Why
 from layline.coupling.row_parts import LostRead
 from layline.coupling.surroundings import find_chains, find_imports
+from layline.errors import GitError
 from layline.git import Blob
 from layline.source.parsing import parse_tree
 from layline.source.seen import Asked
@@ -23,6 +25,7 @@ from layline.source.walking import walk
 if TYPE_CHECKING:
     from layline.change.compare import Comparer, Comparison
     from layline.coupling.replacements import Replacement
+    from layline.coupling.version_guards import Running
     from layline.source import Symbol
     from layline.source.resolve import Resolver
 
@@ -34,6 +37,7 @@ class Vanished:
         self._sides = comparer.pin, comparer.tip
         self._texts: dict[int, list[tuple[str, bytes]]] = {}
         self._owners: dict[str, str | None] = {}
+        self._removals: dict[str, str | None] = {}
 
     def find(self, comparison: Comparison, ours: Replacement, known: Container[str | None]) -> Iterator[LostRead]:
         """Each such attribute once, by the first line of ours that reads it without asking; not those `known`."""
@@ -50,11 +54,44 @@ class Vanished:
                 why = Why(Reason.READS_VANISHED, text, owner.partition(".")[0])
                 yield LostRead(line=line, why=why, certain=True, name=owner, attribute=word)
 
+    def find_outlived(self, ours: Replacement, running: Running) -> Iterator[LostRead]:
+        """Methods that our replacement calls where the version is the tip's and not the pin's, and that neither has:
+        upstream had them in between.
+        """
+        for call, word in _find_branched(ours):
+            then, now = running.decide(Location(ours.location.path, call.lineno), word)
+            if then.holds is not False or now.holds is not True or any(self._names(side, word) for side in (0, 1)):
+                continue
+            since = self._find_removal(word)
+            if since is not None:
+                why = Why(Reason.READS_VANISHED, ast.unparse(call.func), self._package)
+                yield LostRead(line=call.lineno, why=why, certain=True, name=why.other, attribute=word, since=since)
+
+    @property
+    def _package(self) -> str:
+        return next(iter(self._sides[1].index.parts[0].packages), "upstream")
+
+    def _names(self, side: int, word: str) -> bool:
+        self._sides[side].index.seen.add(Asked.WORD, word)
+        return any(mentions(data, word) for _, data in self._read(side) if word.encode() in data)
+
+    def _find_removal(self, word: str) -> str | None:
+        """The last commit between pin and tip that took away a function of this name; None where there was none."""
+        if word not in self._removals:
+            then, now = (side.index.parts[0].tree for side in self._sides)
+            how = ("log", "-1", "--first-parent", "-m", "--format=%H", f"-Sdef {word}(")
+            try:
+                out = now.repository.git(*how, f"{then.commit}..{now.commit}", "--", "*.py").decode().split()
+            except GitError:  # a clone that lacks objects in between
+                out = []
+            self._removals[word] = next(iter(out), None)
+        return self._removals[word]
+
     def _find_owner(self, word: str) -> str | None:
         """The class of the pin that has the attribute, of a word that is gone from all code of the tip."""
         self._sides[1].index.seen.add(Asked.WORD, word)
         if word not in self._owners:
-            gone = not any(mentions(data, word) for _, data in self._read(1) if word.encode() in data)
+            gone = not self._names(1, word)
             holding = (f"{name}.{owner}" for name, data in self._read(0) for owner in _find_setting(data, word))
             self._owners[word] = next(holding, None) if gone else None
         return self._owners[word]
@@ -87,6 +124,20 @@ def _find_reads(ours: Replacement, words: frozenset[str]) -> Iterator[tuple[int,
             given = any(name == word and not chain.line < line <= last for name, line in set_)
             if word in words and not given:
                 yield chain.line, ".".join(chain.words[: number + 1]), word
+
+
+def _find_branched(ours: Replacement) -> Iterator[tuple[ast.Call, str]]:
+    """Methods of values that our replacement calls in a branch, with their names; not those that our file defines."""
+    tree = ours.tree or ast.Module([], [])
+    imports = find_imports(tree, ours.node)
+    own = {one.name for one in walk(tree) if isinstance(one, ast.FunctionDef | ast.AsyncFunctionDef)}
+    for branch in (one for one in walk(ours.node) if isinstance(one, ast.If)):
+        for one in (below for statement in (*branch.body, *branch.orelse) for below in walk(statement)):
+            match one:
+                case ast.Call(func=ast.Attribute(attr=word) as func) if word not in own:
+                    root = next((item.id for item in walk(func) if isinstance(item, ast.Name)), "")
+                    if root not in imports:
+                        yield one, word
 
 
 def _find_words(side: Resolver, symbol: Symbol) -> frozenset[str]:

@@ -794,6 +794,28 @@ def test_a_word_that_upstream_no_longer_has_breaks_our_copy(
     assert severity != "breaks" or (row.culprit is not None and row.culprit.subject == "tip")
 
 
+NEWER = "import keel\nfrom packaging.version import Version\n\n\ndef fast(x):\n"
+SINCE = "    if Version(keel.__version__) {}:\n        x = x.{}()\n    return x\n"
+OUTLIVED = [
+    # (what it shows, our replacement; upstream has `unstack` between pin (1.0) and tip (2.0) alone, and `sum` never)
+    ("for versions that had it", SINCE.format(">= Version('1.5')", "unstack"), "breaks"),
+    ("for older versions", SINCE.format("< Version('0.5')", "unstack"), "ok"),
+    ("for all", "    return x.unstack()\n", "ok"),
+    ("another package's", SINCE.format(">= Version('1.5')", "sum"), "ok"),
+]
+
+
+@pytest.mark.parametrize(("body", "severity"), [row[1:] for row in OUTLIVED], ids=[row[0] for row in OUTLIVED])
+def test_what_upstream_had_in_between_alone_breaks_what_is_written_for_it(
+    tmp_path: Path, body: str, severity: str
+) -> None:
+    had = {"keel/layer.py": "class Layer:\n    def unstack(self):\n        return self\n"}
+    after: dict[str, str | None] = {"keel/layer.py": "class Layer:\n    pass\n"}
+    row = judge(tmp_path, {"keel/run.py": RUN}, after, ours=NEWER + body, at=5, between=had)
+    assert row.severity == severity
+    assert severity == "ok" or (row.culprit is not None and row.culprit.subject == "tip")
+
+
 DIVE = "from keel.help import dive\n\n\ndef fast(x):\n"
 NEVER_FITTED = [
     # (what it shows, the body of our replacement, what it does today, what is said; the tip gives dive a parameter `far`)
