@@ -158,7 +158,8 @@ def build_answer(
         summary = one.record["dashboard_summary"]
         lines = (
             summary["headline"],
-            f"Recommendation: {summary['recommendation']}. Rule: {one.advice['rule']}.",
+            f"Recommendation: {summary['recommendation']}.",
+            f"Rule: {one.advice['rule']}.",
             *summary["why_it_matters"],
         )
         sections.append(Section(title=one.label, blocks=(Bullets(lines), Paragraph("Files:"), Bullets(items))))
