@@ -27,6 +27,7 @@ from layline.coupling.states import (
     tell_fallback,
 )
 from layline.coupling.version_guards import Running
+from layline.source import Definition
 from layline.source.instances import Instances
 from layline.source.names import longest_root, parents
 from layline.source.seen import Read
@@ -64,6 +65,7 @@ class Judge:
         Other lines of the file that write the same name (they mostly put the original back) go with the first."""
         for location, target in sorted(owned, key=lambda one: (one[0].path, one[0].line)):
             self._owners[location.path, target].append(location)
+        self._patched = frozenset(target for _, target in owned)
         self._instances = Instances(comparer.pin), Instances(comparer.tip)
         self._overrides = Overrides(comparer)
         self.reads: dict[str, set[Read]] = defaultdict(set)
@@ -254,10 +256,11 @@ class Judge:
             return self._refuse(place, found, problems) if sure else self._judge_present(place, found)
         if call is None or before is None or after is None:
             return self._judge_present(place, found)
-        bound = (place.bound or before[1], place.bound or after[1])
+        bound = (_is_bound(place, before), _is_bound(place, after))
         old, new = before[0].parameters or (), after[0].parameters or ()
         misfits = check_call(call, old, bound=bound[0])
-        if misfits and not (any(one.certain for one in misfits) and place.certain and not place.guarded):
+        sure = any(one.certain for one in misfits) and place.certain and not place.guarded
+        if misfits and (not sure or place.target in self._patched):  # what we put there may take it
             return Verdict(state=State.UNDECIDED, consequence=Consequence.OK, why=(Why(Reason.NEVER_BOUND),))
         if misfits:
             late = not check_call(call, new, bound=bound[1])
@@ -351,3 +354,9 @@ class Judge:
         home = self._comparer.compare(place.imported).after.home
         now = self._instances[1].find(home).get(name) if home is not None else None
         return then.evidence if then else None, now.evidence if now else None
+
+
+def _is_bound(place: Place, callee: tuple[Definition, bool]) -> bool:
+    """Whether the first parameter of what a call runs is given by Python."""
+    definition, supplied = callee
+    return supplied or (place.bound and "staticmethod" not in definition.decorators)

@@ -116,13 +116,14 @@ def _find_reads(ours: Replacement, words: frozenset[str]) -> Iterator[tuple[int,
     tree = ours.tree or ast.Module([], [])
     imports, last = find_imports(tree, ours.node), ours.node.end_lineno or ours.node.lineno
     set_ = {(one.attr, one.lineno) for one in walk(tree) if isinstance(one, ast.Attribute) and _is_set(one)}
+    defined = {one.name for one in walk(tree) if isinstance(one, ast.FunctionDef | ast.AsyncFunctionDef)}
     for chain in sorted(find_chains(ours.node), key=lambda one: one.line):
         if chain.guarded or chain.words[0] in imports:
             continue
         for number, word in enumerate(chain.words[1:], 1):
             # what the same function sets later is not there yet
             given = any(name == word and not chain.line < line <= last for name, line in set_)
-            if word in words and not given:
+            if word in words - defined and not given:
                 yield chain.line, ".".join(chain.words[: number + 1]), word
 
 

@@ -597,6 +597,23 @@ def test_subclasses(tmp_path: Path, change: tuple[str, str], expected: tuple[str
     assert expected in rows
 
 
+STATIC = "class Layer:\n    @staticmethod\n    def twist(x, y):\n        return x\n"
+TWISTS = "from keel.layer import Layer\n\nclass Ours(Layer):\n    def go(self):\n        return self.twist({})\n"
+
+
+@pytest.mark.parametrize(("given", "states"), [("1, 2", []), ("1, 2, 3", ["never fitted"])])
+def test_a_static_method_gets_no_object(tmp_path: Path, given: str, states: list[str]) -> None:
+    found = couple(tmp_path, TWISTS.format(given), {"keel/layer.py": STATIC}, {"keel/x.py": ""})
+    assert [one.state.value for one in found if one.consequence.value != "ok"] == states
+
+
+def test_a_call_of_what_we_patch_is_held_against_no_signature_of_upstreams(tmp_path: Path) -> None:
+    ours = "from keel.run import run\nrun(1, wrong=2)\n"
+    owned = frozenset({(Location("harbour/patch.py", 3), "keel.run.run")})
+    found = couple(tmp_path, ours, {"keel/run.py": RUN}, {"keel/x.py": ""}, owned)
+    assert [one.state.value for one in found if one.touch.value == "calls"] == ["undecided"]
+
+
 def test_inherited_members_used_through_self(tmp_path: Path) -> None:
     ours = (
         "from keel.layer import Layer\n\nclass Ours(Layer):\n    def go(self):\n        self.own()\n        "

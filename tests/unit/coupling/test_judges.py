@@ -775,6 +775,13 @@ VANISHED = [
         BARE_LAYER,
         "look",
     ),
+    (
+        "ours defines it",
+        "def fast(x):\n    return x.scales()\nclass A:\n    def scales(self): ...\n",
+        SCALED,
+        BARE_LAYER,
+        "look",
+    ),
     ("still named", "def fast(x):\n    return x.scales\n", SCALED, "def go(x):\n    return x.scales\n", "look"),
     ("another package's", "def fast(x):\n    return x.scales\n", "class Layer:\n    pass\n", BARE_LAYER, "look"),
     ("of no interest to upstream's own", "def fast(x):\n    return x.name\n", SCALED, BARE_LAYER, "look"),
