@@ -132,13 +132,14 @@ def _find_branched(ours: Replacement) -> Iterator[tuple[ast.Call, str]]:
     tree = ours.tree or ast.Module([], [])
     imports = find_imports(tree, ours.node)
     own = {one.name for one in walk(tree) if isinstance(one, ast.FunctionDef | ast.AsyncFunctionDef)}
-    for branch in (one for one in walk(ours.node) if isinstance(one, ast.If)):
-        for one in (below for statement in (*branch.body, *branch.orelse) for below in walk(statement)):
-            match one:
-                case ast.Call(func=ast.Attribute(attr=word) as func) if word not in own:
-                    root = next((item.id for item in walk(func) if isinstance(item, ast.Name)), "")
-                    if root not in imports:
-                        yield one, word
+    branches = [one for one in walk(ours.node) if isinstance(one, ast.If)]
+    inside = [one for branch in branches for statement in (*branch.body, *branch.orelse) for one in walk(statement)]
+    for one in {id(one): one for one in inside}.values():  # branches stand in branches
+        match one:
+            case ast.Call(func=ast.Attribute(attr=word) as func) if word not in own:
+                root = next((item.id for item in walk(func) if isinstance(item, ast.Name)), "")
+                if root not in imports:
+                    yield one, word
 
 
 def _find_words(side: Resolver, symbol: Symbol) -> frozenset[str]:

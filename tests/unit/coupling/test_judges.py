@@ -807,6 +807,11 @@ OUTLIVED = [
     # (what it shows, our replacement; upstream has `unstack` between pin (1.0) and tip (2.0) alone, and `sum` never)
     ("for versions that had it", SINCE.format(">= Version('1.5')", "unstack"), "breaks"),
     ("for older versions", SINCE.format("< Version('0.5')", "unstack"), "ok"),
+    (
+        "in a branch of a branch",
+        "    if x:\n        if Version(keel.__version__) >= Version('1.5'):\n            x.unstack()\n    return x\n",
+        "breaks",
+    ),
     ("for all", "    return x.unstack()\n", "ok"),
     ("another package's", SINCE.format(">= Version('1.5')", "sum"), "ok"),
 ]
@@ -820,6 +825,7 @@ def test_what_upstream_had_in_between_alone_breaks_what_is_written_for_it(
     after: dict[str, str | None] = {"keel/layer.py": "class Layer:\n    pass\n"}
     row = judge(tmp_path, {"keel/run.py": RUN}, after, ours=NEWER + body, at=5, between=had)
     assert row.severity == severity
+    assert row.detail.count("x.unstack, which no code of keel has at the tip") == (severity == "breaks")
     assert severity == "ok" or (row.culprit is not None and row.culprit.subject == "tip")
 
 
