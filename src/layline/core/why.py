@@ -186,7 +186,7 @@ class Reason(Enum):
     NEVER_CALLED = "assigning to it raises nothing: what we install is never called"
     TYPES_ONLY = "imported for type checking only"
     CALL_NEVER = "at the pin {name} {parts:;}; at the tip our call does not fit either"
-    CALL_TOO_NEW = "at the pin {name} {parts:;}; our call is written for the tip"
+    CALL_TOO_NEW = "at the pin {name} {parts:;}; at the tip it takes our call"
     NEVER_BOUND = "the call does not fit the signature at the pin either"
     MUST_AWAIT = "at the tip it is async: its caller must await it"
     CANNOT_AWAIT = "at the tip it is no longer async: it cannot be awaited"

@@ -15,6 +15,7 @@ from layline.coupling.reading import Place
 from layline.source import Definition, DefinitionKind, Symbol
 from layline.source.definitions import ROW_FIRST, ROW_KIND, ROW_LAST, ROW_QUALNAME
 from layline.source.instances import bare_annotation
+from layline.source.names import is_within
 from layline.source.resolve import Resolver
 from layline.source.slices import read_signature
 from layline.source.walking import walk
@@ -104,6 +105,19 @@ def is_taken(callee: Symbol, call: CallShape, *, bound: bool) -> bool:
     words = {word for text in written[0].decorators for word in _QUOTED.findall(text)}
     passes = words.intersection(call.keywords).difference(one.name for one in written[0].parameters or ())
     return not problems or (bool(passes) and words.issuperset(one.argument for one in problems))
+
+
+def is_told_by_name(symbol: Symbol) -> bool:
+    """Whether a dotted name says what a call of it runs: a function of a module, or a class. A method may be reached
+    through an object that a module keeps, or be another one in a class below.
+    """
+    definition = symbol.definition
+    return definition is not None and (definition.kind is DefinitionKind.CLASS or not definition.owner)
+
+
+def is_rebound(name: str, patched: Iterable[str]) -> bool:
+    """Whether code of ours replaces it, or a part of it: then upstream's signature says nothing."""
+    return any(is_within(target, name) for target in patched)
 
 
 def _is_remade(resolver: Resolver, constructor: Symbol) -> bool:

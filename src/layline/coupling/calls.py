@@ -8,12 +8,13 @@ import ast
 from collections.abc import Iterator
 
 from layline.change.binding import check_call, count_taken, find_tested, read_call
+from layline.change.comparison import Comparison
 from layline.core.drift import Fate
 from layline.core.evidence import Location, Severity
 from layline.core.finding import Finding
 from layline.core.why import Reason, Why
 from layline.coupling.binding_kind import compare_returns
-from layline.coupling.callee import find_callee, is_taken
+from layline.coupling.callee import find_callee, is_rebound, is_taken, is_told_by_name
 from layline.coupling.fit import Refused
 from layline.coupling.question import Question
 from layline.coupling.replacements import Replacement
@@ -76,13 +77,18 @@ def _find_unbound(question: Question, ours: Replacement, imports: dict[str, Impo
             told = Why(Reason.CALLS_REFUSING, text, parts=tuple(problem.why for problem in now), places=(at,))
         elif change is not None and change.before == count_taken(user, find_tested(ours.node)):
             told = Why(Reason.TAKES_OTHER, text, counts=change, places=(at,))
-        elif then and _is_plain(ours.node, node) and found.before.definition is not None:
+        elif then and _is_plain(ours.node, node) and _says_all(question, found):
             sure = tuple(problem.why for problem in then if problem.certain)
             told = Why(Reason.CALLS_REFUSING_TODAY, text, parts=sure, places=(at,)) if sure else None
         side = 0 if told is not None and told.reason is Reason.CALLS_REFUSING_TODAY else 1
         runs = told is not None and (running is None or running.decide(at, last)[side].holds is not False)
         if told is not None and runs:
             yield told
+
+
+def _says_all(question: Question, found: Comparison) -> bool:
+    """Whether upstream's signature decides a call by this name."""
+    return is_told_by_name(found.before) and not is_rebound(found.name, question.sides.targets)
 
 
 def _is_plain(function: ast.AST, call: ast.Call) -> bool:

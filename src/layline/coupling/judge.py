@@ -13,7 +13,15 @@ from layline.core.evidence import Evidence, Location
 from layline.core.progress import Progress, count, silent
 from layline.core.why import Reason, Why
 from layline.coupling.binding_kind import compare_returns
-from layline.coupling.callee import find_callee, find_misplaced, find_refusal, follow_apply, is_taken
+from layline.coupling.callee import (
+    find_callee,
+    find_misplaced,
+    find_refusal,
+    follow_apply,
+    is_rebound,
+    is_taken,
+    is_told_by_name,
+)
 from layline.coupling.model import FAILING, Consequence, Coupling, State, Touch, is_flag
 from layline.coupling.overrides import Overrides
 from layline.coupling.reading import Place
@@ -259,8 +267,8 @@ class Judge:
         bound = (_is_bound(place, before), _is_bound(place, after))
         old, new = before[0].parameters or (), after[0].parameters or ()
         misfits = check_call(call, old, bound=bound[0])
-        sure = any(one.certain for one in misfits) and place.certain and not place.guarded
-        if misfits and (not sure or place.target in self._patched):  # what we put there may take it
+        sure = any(one.certain for one in misfits) and place.certain and not place.guarded and not place.bound
+        if misfits and not (sure and is_told_by_name(found.before) and not is_rebound(place.target, self._patched)):
             return Verdict(state=State.UNDECIDED, consequence=Consequence.OK, why=(Why(Reason.NEVER_BOUND),))
         if misfits:
             late = not check_call(call, new, bound=bound[1])

@@ -601,17 +601,25 @@ STATIC = "class Layer:\n    @staticmethod\n    def twist(x, y):\n        return 
 TWISTS = "from keel.layer import Layer\n\nclass Ours(Layer):\n    def go(self):\n        return self.twist({})\n"
 
 
-@pytest.mark.parametrize(("given", "states"), [("1, 2", []), ("1, 2, 3", ["never fitted"])])
+@pytest.mark.parametrize(("given", "states"), [("1, 2", ["ok"]), ("1, 2, 3", ["undecided"])])
 def test_a_static_method_gets_no_object(tmp_path: Path, given: str, states: list[str]) -> None:
     found = couple(tmp_path, TWISTS.format(given), {"keel/layer.py": STATIC}, {"keel/x.py": ""})
-    assert [one.state.value for one in found if one.consequence.value != "ok"] == states
+    assert [one.state.value for one in found if one.touch.value == "calls"] == states
+
+
+def test_a_method_of_an_object_that_a_module_keeps_gets_the_object(tmp_path: Path) -> None:
+    keeps = "class Registry:\n    def add(self, name, what):\n        return name\n\n\nREGISTRY = Registry()\n"
+    ours = "from keel.registry import REGISTRY\nREGISTRY.add('a', 1)\n"
+    found = couple(tmp_path, ours, {"keel/registry.py": keeps}, {"keel/x.py": ""})
+    assert [one for one in found if one.consequence.value != "ok"] == []
 
 
 def test_a_call_of_what_we_patch_is_held_against_no_signature_of_upstreams(tmp_path: Path) -> None:
     ours = "from keel.run import run\nrun(1, wrong=2)\n"
-    owned = frozenset({(Location("harbour/patch.py", 3), "keel.run.run")})
-    found = couple(tmp_path, ours, {"keel/run.py": RUN}, {"keel/x.py": ""}, owned)
-    assert [one.state.value for one in found if one.touch.value == "calls"] == ["undecided"]
+    for target in ("keel.run.run", "keel.run.run.__init__"):
+        owned = frozenset({(Location("harbour/patch.py", 3), target)})
+        found = couple(tmp_path / target, ours, {"keel/run.py": RUN}, {"keel/x.py": ""}, owned)
+        assert [one.state.value for one in found if one.touch.value == "calls"] == ["undecided"]
 
 
 def test_inherited_members_used_through_self(tmp_path: Path) -> None:
