@@ -568,6 +568,17 @@ def test_of_what_never_fitted_all_is_named_and_what_is_no_news_is_said(tmp_path:
     assert row.detail.endswith("; already so at the pin: group")
 
 
+def test_what_known_calls_do_not_pass_is_not_named(tmp_path: Path) -> None:
+    wide = LINEAR.replace("bias)", "bias, mode=0)"), NAMED.replace("bias,", "bias, mode=0,")
+    after = {"keel/layer.py": wide[1], "keel/block.py": SLOT}
+    found = couple(tmp_path, OUR_LINEAR + "\nspec = Parts(proj=Ours)\n", {"keel/layer.py": wide[0]}, {**after})
+    (row,) = [one for one in found if one.touch.value == "overrides"]
+    assert (row.consequence.value, row.detail.partition(";")[0]) == (
+        "will break",
+        "our override does not take name=None",
+    )
+
+
 def test_the_slot_that_we_name_is_told(tmp_path: Path) -> None:
     more = SLOT.replace("self.proj = submodules.proj(4,", "self.other = submodules.other(4,").replace("Block", "First")
     ours = OUR_LINEAR + "\nspec = Parts(proj=Ours)\n"
