@@ -21,9 +21,10 @@ from layline.campaign.values.operator_file import (
 
 Array = np.ndarray[Any, Any]
 STRUCTURES = {
-    "skewed": ("uneven", "outliers", "offset"),
+    "skewed": ("uneven", "outliers"),
     "clustered": ("sparse", "spike", "scaled"),
     "ordered": ("coarse",),
+    "packed": ("offset",),
 }
 """Which structure goes with which distribution of the numbers beside it; balanced with all others."""
 
@@ -78,9 +79,9 @@ def _draw_index(extent: tuple[int, ...], n: int, rng: np.random.Generator, struc
     if structure == "clustered":  # neighbours point to the same few, and to both ends
         few = rng.choice((0, n - 1, int(rng.integers(0, n))), size=3)
         return rng.choice(few, size=extent).astype(np.int64)
-    if structure == "ordered":  # positions as every model has them, of one sequence or of several in a row
+    if structure in ("ordered", "packed"):  # positions as every model has them, of one sequence or of several in a row
         wide = extent[-1] if extent else 1
-        every = max(1, wide // (int(rng.integers(2, 17)) if rng.random() < 0.5 else 1))
+        every = max(1, wide // (int(rng.integers(2, 17)) if structure == "packed" else 1))
         return (np.arange(math.prod(extent)) % max(1, wide) % every % n).reshape(extent)
     if structure == "skewed":  # most point to the first ones
         return np.minimum((n * rng.random(extent) ** 4).astype(np.int64), n - 1)
