@@ -31,6 +31,8 @@ SURVEYED = (
     "what localtime had told it",
 )
 """What of a process or thread the program looks at before and after a call; each that differs is a bit, in this order."""
+LASTING = SURVEYED.index("an alarm that it had set")
+"""Those before it last until somebody changes them again."""
 ARRAYS = ("its access rights", "what happens to it in children", "that it may be thrown away when memory runs out")
 THREAD_STACK = 2 << 20
 """A stack that must do for a thread, with the variables of its own that the kernel has in each."""
@@ -52,7 +54,13 @@ def write_caller(operator: Operator) -> str:
 
 
 def _write_numbers() -> Iterator[str]:
-    named = {"OFTEN": OFTEN, "SURVEY": len(SURVEYED), "THREAD_STACK": THREAD_STACK, "ENDING": ENDING}
+    named = {
+        "OFTEN": OFTEN,
+        "SURVEY": len(SURVEYED),
+        "LASTING": LASTING,
+        "THREAD_STACK": THREAD_STACK,
+        "ENDING": ENDING,
+    }
     yield from (f"#define {name} {value}" for name, value in named.items())
 
 
@@ -141,6 +149,7 @@ static int64_t mix(int64_t all, const char *text) {
     while (text && *text) all = all * 31 + (unsigned char)*text++;
     return all;
 }
+static int64_t at_start[SURVEY]; /* an earlier call may have changed for good what is looked at */
 static pid_t ended;
 static struct tm *day;
 static void begin_survey(void) { /* what a caller may have under way */
@@ -238,7 +247,10 @@ static int64_t told(void) { /* what this program set, and the kernel has no busi
 #endif
     survey(after_it);
     end_survey();
-    for (int i = 0; i < SURVEY; i++) changed |= (int64_t)(before_it[i] != after_it[i]) << i;
+    for (int i = 0; i < SURVEY; i++) {
+        int differs = before_it[i] != after_it[i] || (i < LASTING && at_start[i] != after_it[i]);
+        changed |= (int64_t)differs << i;
+    }
     if (!lost && changed) lost = 1024, said[2] = changed;
     if (!lost && (changed = look_at_arrays())) lost = 2048, said[2] = changed;
     return lost;
@@ -325,6 +337,8 @@ static void ask(void) {
 int main(void) {
     FILE *f = fopen("calls", "rb"), *to = fopen("answers", "wb");
     if (!getcwd(here, sizeof here)) here[0] = 0;
+    survey(at_start);
+    alarm(0);
 #if defined(__GLIBC__)
     stack = read_stack();
 #endif
