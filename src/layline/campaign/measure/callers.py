@@ -90,7 +90,11 @@ LEFT = {
         f"takes {{count}} thread-specific keys in {OFTEN} calls and gives none back: a process has about a thousand of them.",
         f"counted after {OFTEN} calls that came before",
     ),
-    1024: ("global-state", "changes {surveyed} for its caller.", "looked at before and after the call"),
+    1024: (
+        "global-state",
+        "comes back with something of its caller's changed: {surveyed}.",
+        "looked at before and after the call",
+    ),
     2048: (
         "input-modified",
         "changes how the system treats an array of its caller: {arrays}.",
