@@ -250,7 +250,7 @@ def _find_rewriting(row: Drift, tracer: Tracer, path: str, qualname: str) -> str
 
 def _find_passing(tracer: Tracer, passed: Passed) -> str | None:
     """Since when upstream's calls pass what our replacement refuses."""
-    names = "|".join(re.escape(name) for name in sorted(passed.arguments))
+    names = "|".join(re.escape(name) for name in passed.arguments)
     given = re.compile(rf"\b(?:{names})\s*=(?!=)")
 
     def passes(text: str) -> bool:

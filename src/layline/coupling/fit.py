@@ -103,7 +103,8 @@ class Fitter:
             return Fit(why=(_sum_up(problems, Reason.MISFITS if uncalled else unseen), *uncalled))
         word = (Reason.MISFITS_LEFT_OUT if needs else Reason.MISFITS_PASSED) if sure else Reason.MISFITS_MAYBE
         name = called_name(comparison).removesuffix(".__init__").rpartition(".")[2]
-        told = Passed(name=name, arguments=arguments, paths=tuple(dict.fromkeys(site.location.path for site in sure)))
+        paths = tuple(dict.fromkeys(site.location.path for site in sure))
+        told = Passed(name=name, arguments=tuple(sorted(arguments)), paths=paths)
         return Fit(
             why=(_sum_up(problems, word, sure or passed),),
             breaks=bool(sure),

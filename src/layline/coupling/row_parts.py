@@ -13,7 +13,8 @@ class Passed:
 
     name: str
     """The last word of what they call."""
-    arguments: frozenset[str]
+    arguments: tuple[str, ...]
+    """Sorted: what is kept must be the same in every process."""
     paths: tuple[str, ...]
 
 
