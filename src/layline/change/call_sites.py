@@ -14,9 +14,8 @@ from layline.source.definitions import ROW_FIRST, ROW_KIND, ROW_LAST, ROW_QUALNA
 from layline.source.excerpts import parse_around
 from layline.source.fingerprint import dotted_text
 from layline.source.instances import Instances
-from layline.source.named import say_name
 from layline.source.resolve import Resolver
-from layline.source.seen import Asked, Read
+from layline.source.seen import Asked, Read, say_name
 from layline.source.shift import SHARED
 from layline.source.symbols import Symbol
 from layline.source.walking import walk

@@ -111,6 +111,10 @@ class Alert:
     evidence: tuple[Evidence, ...] = field(default=())
 
 
+REWRITTEN = "edits source of upstream as text at run time: neither what it edits nor its texts are judged"
+"""Why a function that edits upstream's source as text is no row."""
+
+
 @dataclass(frozen=True, slots=True)
 class Skipped:
     """Something that could not be read, and why; it is part of the answer."""

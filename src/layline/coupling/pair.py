@@ -29,11 +29,10 @@ from layline.errors import Error
 from layline.history.timeline import read_touched
 from layline.interpreter.modules import Modules, find_project_roots
 from layline.source import Index, Part, Tree, open_cache
-from layline.source.answers import Answers
 from layline.source.at_tips import AtTips
 from layline.source.facts import ANALYSER as FACTS
 from layline.source.index import find_entries
-from layline.source.memos import Memos
+from layline.source.memos import Answers, Memos
 from layline.source.names import longest_root, module_name
 from layline.source.parsing import ANALYSER
 from layline.source.seen import Asked, Read

@@ -11,9 +11,8 @@ from layline.core.listing import Diagnostic, Group, Listing
 from layline.core.patch import AS_IT_WAS, Holder, Style, TargetKind
 from layline.core.prose import count, verb
 from layline.patches.guards.show import show_both
-from layline.patches.inventory.rewriters import say_rewriters
 from layline.patches.report import describe_change, describe_closing, find_shared_targets, is_on_object
-from layline.patches.wanted import DEAD, NEVER_ACTIVE, find_warnings, is_dead
+from layline.patches.wanted import DEAD, NEVER_ACTIVE, find_warnings, is_dead, say_rewriters
 
 if TYPE_CHECKING:
     from layline.core.patch import Effect, Inventory, Patch

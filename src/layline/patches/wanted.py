@@ -8,8 +8,9 @@ from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING
 
 from layline.core.condition import NEVER, ConditionKind, asks_about, find_told
-from layline.core.evidence import Severity
+from layline.core.evidence import REWRITTEN, Severity, Skipped
 from layline.core.patch import Style, TargetKind
+from layline.core.prose import count
 
 if TYPE_CHECKING:
     from layline.core.patch import Effect, Inventory, Patch
@@ -140,3 +141,11 @@ def _narrow_patches(patches: Iterable[Patch], wanted: Wanted) -> Iterator[Patch]
 
 def _fits(text: str, pattern: str) -> bool:
     return fnmatchcase(text, pattern) if any(sign in pattern for sign in "*?[") else pattern in text
+
+
+def say_rewriters(skipped: Iterable[Skipped]) -> Iterator[str]:
+    """That more is changed than rows tell."""
+    number = sum(one.why == REWRITTEN for one in skipped)
+    if number:
+        edit = f"{count(number, 'function')} of ours {'edits' if number == 1 else 'edit'} upstream's source as text"
+        yield f"Beside these, {edit} at run time, which is not judged: see Skipped."

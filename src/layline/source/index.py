@@ -16,15 +16,13 @@ from layline.core.progress import Progress, count, silent
 from layline.core.weak import weakly
 from layline.errors import MissingObject
 from layline.git import Blob
-from layline.source.answers import Answers
 from layline.source.cache import Cache, cache_directory
 from layline.source.definitions import Definition, Module
-from layline.source.named import SeenModule, say_name
+from layline.source.memos import Answers
 from layline.source.names import is_package, is_within, longest_root, module_name, parents
 from layline.source.parsing import ANALYSER, decode_module, parse_tree
-from layline.source.seen import Asked, Noting, Seen, SeenEntries, SeenNames
+from layline.source.seen import Asked, Noting, Seen, SeenEntries, SeenNames, say_name
 from layline.source.tree import Tree
-from layline.source.usage import find_words
 from layline.source.workers import encode_blobs
 
 T = TypeVar("T")
@@ -80,7 +78,7 @@ class Index:
         self.every: Mapping[str, ModuleEntry] = self.entries
         """The same entries, for searches that note themselves what they look for."""
         self.seen = Seen()
-        self._watched: dict[str, SeenModule] | None = None
+        self._watched: dict[str, Module] | None = None
         self.packed: dict[str, bytes] = {}
         """Texts of modules that were searched, by blob; indexes that share files may share them."""
         self.answers = Answers()
@@ -142,6 +140,8 @@ class Index:
             return found
         self.seen.add(Asked.READABLE, name)
         if name not in self._watched:
+            from layline.source.named import SeenModule  # a kept answer does not pay for it
+
             self._watched[name] = SeenModule(name, found, self.seen)
         return self._watched[name]
 
@@ -170,6 +170,8 @@ class Index:
 
     def uses(self, module: str, name: str) -> bool:
         """Whether code of a module, its imports apart, names something."""
+        from layline.source.usage import find_words  # as above
+
         told = name in self.ask(module, USES, lambda: find_words(self._blobs(module)))
         self.seen.add(Asked.USED, f"{say_name(module, name)}={told}")
         return told

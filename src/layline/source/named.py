@@ -11,17 +11,12 @@ from functools import cached_property
 from typing import TYPE_CHECKING, TypeAlias
 
 from layline.source.definitions import Definition, Import, Module
-from layline.source.seen import Asked, Seen
+from layline.source.seen import Asked, Seen, say_name
 
 if TYPE_CHECKING:
     from typing import Any
 
 Lines: TypeAlias = tuple[int, int]
-
-
-def say_name(module: str, qualname: str) -> str:
-    """How a read of one name of a module is noted."""
-    return f"{module} {qualname}"
 
 
 class SeenImports(dict[str, tuple[Import, ...]]):

@@ -16,6 +16,11 @@ V = TypeVar("V")
 Read: TypeAlias = tuple["Asked", str]
 
 
+def say_name(module: str, qualname: str) -> str:
+    """How a read of one name of a module is noted."""
+    return f"{module} {qualname}"
+
+
 class Asked(StrEnum):
     """What can be asked of an index, or of the history up to its commit."""
 

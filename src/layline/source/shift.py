@@ -22,10 +22,9 @@ from layline.source.named import (
     describe_taken,
     find_places,
     is_taken,
-    say_name,
 )
 from layline.source.replaced import REPLACING
-from layline.source.seen import Asked, Read
+from layline.source.seen import Asked, Read, say_name
 from layline.source.stars import has_star, is_starred, split_words
 from layline.source.usage import find_words
 from layline.source.versions import Versions

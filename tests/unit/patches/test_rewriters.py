@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from layline.patches.inventory.rewriters import REWRITTEN
+from layline.core.evidence import REWRITTEN
 from layline.patches.list_lines import build_listing
 from snippets import read_files
 

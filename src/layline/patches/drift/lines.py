@@ -15,7 +15,7 @@ from layline.core.why import Reason, Why, say
 from layline.coupling.drift_model import Drift
 from layline.coupling.roots import Root, explain
 from layline.patches.drift.report import UNCOMPARED
-from layline.patches.inventory.rewriters import say_rewriters
+from layline.patches.wanted import say_rewriters
 
 if TYPE_CHECKING:
     from layline.patches.drift.elsewhere import Elsewhere

@@ -10,13 +10,11 @@ import ast
 from collections.abc import Iterable, Iterator, Mapping
 from typing import TypeAlias
 
-from layline.core.evidence import Skipped
+from layline.core.evidence import REWRITTEN, Skipped
 from layline.core.patch import Effect, Style
-from layline.core.prose import count
 from layline.interpreter.modules import Modules
 from layline.source.names import absolute_name
 
-REWRITTEN = "edits source of upstream as text at run time: neither what it edits nor its texts are judged"
 _TAKES = "getsource"
 _EDITS = frozenset({"replace", "sub", "subn"})
 _Function: TypeAlias = ast.FunctionDef | ast.AsyncFunctionDef
@@ -43,14 +41,6 @@ def find_rewriters(
             every = (one for one in _find_functions(module.body) if one.name in kept and _returns_edited(one))
             found = [one for one in every if not _takes_source(one)]  # which are told already
             yield from _tell(path, found, [place.line for place in told if place.path == path])
-
-
-def say_rewriters(skipped: Iterable[Skipped]) -> Iterator[str]:
-    """That more is changed than rows tell."""
-    number = sum(one.why == REWRITTEN for one in skipped)
-    if number:
-        edit = f"{count(number, 'function')} of ours {'edits' if number == 1 else 'edit'} upstream's source as text"
-        yield f"Beside these, {edit} at run time, which is not judged: see Skipped."
 
 
 def _tell(path: str, functions: Iterable[_Function], told: list[int]) -> Iterator[Skipped]:
