@@ -78,10 +78,10 @@ def find_callee(resolver: Resolver, symbol: Symbol) -> tuple[Definition, bool] |
         return None
     if definition.kind is not DefinitionKind.FUNCTION or definition.parameters is None:
         return None
-    return None if _is_reshaped(definition) else find_written(symbol)
+    return None if is_reshaped(definition) else find_written(symbol)
 
 
-def _is_reshaped(definition: Definition) -> bool:
+def is_reshaped(definition: Definition) -> bool:
     """Whether a decorator that we do not know may change the signature."""
     return not _HARMLESS.issuperset(word.partition("(")[0].rpartition(".")[2] for word in definition.decorators)
 
@@ -102,9 +102,14 @@ def is_taken(callee: Symbol, call: CallShape, *, bound: bool) -> bool:
     if written is None:
         return False
     problems = check_call(call, written[0].parameters or (), bound=bound or written[1])
-    words = {word for text in written[0].decorators for word in _QUOTED.findall(text)}
-    passes = words.intersection(call.keywords).difference(one.name for one in written[0].parameters or ())
-    return not problems or (bool(passes) and words.issuperset(one.argument for one in problems))
+    return not problems or is_named_by_decorator(written[0], call, problems)
+
+
+def is_named_by_decorator(definition: Definition, call: CallShape, problems: Iterable[Problem]) -> bool:
+    """Whether what a call passes beyond the written parameters is what a decorator names."""
+    words = {word for text in definition.decorators for word in _QUOTED.findall(text)}
+    passes = words.intersection(call.keywords).difference(one.name for one in definition.parameters or ())
+    return bool(passes) and words.issuperset(one.argument for one in problems)
 
 
 def is_told_by_name(symbol: Symbol) -> bool:
@@ -240,7 +245,7 @@ def find_refusal(comparer: Comparer, place: Place, found: Comparison) -> str | N
 
     def refuses(text: str, name: str) -> bool:
         now = read_signature(text, name)
-        if now is not None and _is_reshaped(pin) and _is_reshaped(now):
+        if now is not None and is_reshaped(pin) and is_reshaped(now):
             return False  # a decorator takes what it always took
         return now is None or _refuses(place, pin, now, bound=bound)
 

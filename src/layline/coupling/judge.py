@@ -18,7 +18,9 @@ from layline.coupling.callee import (
     find_misplaced,
     find_refusal,
     follow_apply,
+    is_named_by_decorator,
     is_rebound,
+    is_reshaped,
     is_taken,
     is_told_by_name,
 )
@@ -267,7 +269,10 @@ class Judge:
         bound = (_is_bound(place, before), _is_bound(place, after))
         old, new = before[0].parameters or (), after[0].parameters or ()
         misfits = check_call(call, old, bound=bound[0])
+        if misfits and is_named_by_decorator(before[0], call, misfits):
+            misfits = ()
         sure = any(one.certain for one in misfits) and place.certain and not place.guarded and not place.bound
+        sure = sure and not is_reshaped(before[0])
         if misfits and not (sure and is_told_by_name(found.before) and not is_rebound(place.target, self._patched)):
             return Verdict(state=State.UNDECIDED, consequence=Consequence.OK, why=(Why(Reason.NEVER_BOUND),))
         if misfits:

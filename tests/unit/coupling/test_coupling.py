@@ -27,6 +27,7 @@ from layline.source.resolve import Resolver
 
 START = "class Job:\n    def name(self):\n        return [1, 2, 3]\n\n\ndef start(job: Job):\n    return job.name\n"
 OLDER = "        if Version(keel.__version__) < Version('0.5'):\n            from keel.run import run\n"
+SHIP = "from hub import lenient, renames\n\n\nclass Ship:\n    def __init__(self, x=1):\n        self.x = x\n"
 CASES = [
     # (what it shows, our code, pin, tip, [(touch, target, state, consequence)] beyond "ok")
     ("unchanged", "from keel.run import run\nrun(1)\n", {"keel/run.py": RUN}, {"x.py": ""}, []),
@@ -345,6 +346,20 @@ CASES = [
         {"keel/run.py": RUN},
         {"keel/run.py": RUN.replace("y=1", "z=1")},
         [("calls", "keel.run.run", "never fitted", "look at")],
+    ),
+    (
+        "a constructor's decorator took the name at the pin",
+        "from keel.run import Ship\nShip(old=2)\n",
+        {"keel/run.py": SHIP.replace("    def", "    @renames('old', new='x')\n    def")},
+        {"keel/run.py": SHIP},
+        [("calls", "keel.run.Ship", "no longer binds", "will break")],
+    ),
+    (
+        "a constructor's decorator may have taken the name",
+        "from keel.run import Ship\nShip(old=2)\n",
+        {"keel/run.py": SHIP.replace("    def", "    @lenient\n    def")},
+        {"keel/run.py": SHIP},
+        [],
     ),
     (
         "never bound, and caught",
