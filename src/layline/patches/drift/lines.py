@@ -14,6 +14,7 @@ from layline.core.revision import Commit
 from layline.core.why import Reason, Why, say
 from layline.coupling.drift_model import Drift
 from layline.coupling.roots import Root, explain
+from layline.patches.drift.elsewhere import IMPORTS
 from layline.patches.drift.report import UNCOMPARED
 from layline.patches.wanted import say_rewriters
 
@@ -109,8 +110,11 @@ def _title(drift: DriftReport, rows: Iterable[Drift]) -> str:
     other = len({item.location for item in broken} - counted)
     if other or not places.total:
         more.append(f"{count(other, 'place')} outside patches {verb(other, 'breaks')}")
-    failing = sum(item.fails_already for item in drift.elsewhere)
-    more += [f"{count(failing, 'import')} {verb(failing, 'fails')} already"] if failing else []
+    failing = [item for item in drift.elsewhere if item.fails_already]
+    calls = any(item.touch != IMPORTS for item in failing)
+    told = f"{len(failing)} {'imports and calls' if calls else 'imports'}" if len(failing) > 1 else "1 import"
+    told = "1 call" if calls and len(failing) == 1 else told
+    more += [f"{told} {verb(len(failing), 'fails')} already"] if failing else []
     return f"{drift.label}: {say_broken(places)} at {drift.tip.hash[:8]}" + "".join(f"; {part}" for part in more) + "."
 
 
