@@ -8,7 +8,18 @@ from typing import TYPE_CHECKING
 
 from layline.interpreter.modules import Scope
 from layline.interpreter.objects import class_of
-from layline.interpreter.values import Argument, Called, Class, Element, Instance, Member, Outside, Value, find_order
+from layline.interpreter.values import (
+    Argument,
+    Called,
+    Class,
+    Copied,
+    Element,
+    Instance,
+    Member,
+    Outside,
+    Value,
+    find_order,
+)
 from layline.source.parsing import PARSING
 
 if TYPE_CHECKING:
@@ -30,6 +41,8 @@ def find_said(value: Value, machine: Machine, depth: int = 0) -> list[Value]:
             owners = [owner.of] if isinstance(owner, Instance) else find_said(owner, machine, depth + 1)
             kinds = (kind for one in owners if isinstance(one, Class) for kind in _find_filled(one, name, machine))
             return list(dict.fromkeys(kinds))
+        case Copied(of=original):
+            return find_said(original, machine, depth + 1)
     made = class_of(value)
     return [] if made is None else [made]
 
@@ -44,7 +57,7 @@ def find_foreign_root(value: Value, machine: Machine) -> Outside | None:
         if said:
             return next((kind for kind in said if isinstance(kind, Outside)), None)
         match inner:
-            case Member(owner=owner) | Element(owner=owner):
+            case Member(owner=owner) | Element(owner=owner) | Copied(of=owner):
                 inner = owner
             case Called(callee=Member(owner=owner)):
                 inner = owner

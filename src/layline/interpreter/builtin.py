@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from layline.interpreter.containers import call_dict_method, call_list_method
 from layline.interpreter.libraries import LIBRARIES
-from layline.interpreter.objects import class_of
+from layline.interpreter.objects import class_of, copy_value
 from layline.interpreter.state import Machine, name_module, text_of
 from layline.interpreter.strings import call_text_method, edit_source, read_pattern, rewrite_source
 from layline.interpreter.values import (
@@ -110,15 +110,7 @@ def _same(_: Machine, arguments: Arguments, __: Keywords, ___: ast.AST) -> Value
 
 
 def _copy(_: Machine, arguments: Arguments, __: Keywords, ___: ast.AST) -> Value | None:
-    """A copy of an upstream object is another object: what is set on it changes nothing upstream."""
-    match arguments:
-        case [Outside() as original, *_]:
-            return Called(Outside("copy.copy"), (original,))
-        case [Items(values=values, whole=whole), *_]:
-            return Items(list(values), whole)
-        case [Table(entries=entries, whole=whole), *_]:
-            return Table(list(entries), whole)
-    return arguments[0] if arguments else None
+    return copy_value(arguments[0]) if arguments else None
 
 
 def _items(machine: Machine, arguments: Arguments, _: Keywords, __: ast.AST) -> Value | None:
@@ -362,6 +354,14 @@ KNOWN: dict[str, Known] = {
 }
 
 
+def find_known(path: str | None) -> Known | None:
+    """What is known about a function of another package, or about a method that a container of its has."""
+    if path is not None and path.endswith(".copy") and path not in KNOWN:
+        original = Outside(path.removesuffix(".copy"))
+        return lambda _, arguments, keywords, __: None if arguments or keywords else copy_value(original)
+    return None if path is None else KNOWN.get(path)
+
+
 def call_method(
     machine: Machine, callee: Member, arguments: Arguments, keywords: Keywords, node: ast.AST
 ) -> Value | None:
@@ -379,6 +379,8 @@ def call_method(
         return _regex(machine, [callee.owner.arguments[0], *arguments], keywords, node)  # a compiled pattern
     if callee.name == "__get__" and isinstance(callee.owner, Function) and arguments:
         return bind(callee.owner, arguments[0])
+    if callee.name == "copy" and not arguments and not keywords:
+        return copy_value(callee.owner)
     if callee.name == "get" and 1 <= len(arguments) <= 2:
         return Element(callee.owner, arguments[0], arguments[1] if len(arguments) > 1 else None)
     if callee.name in {"lower", "upper", "strip", "casefold"} and not arguments:

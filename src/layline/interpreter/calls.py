@@ -6,7 +6,7 @@ import ast
 import re
 from typing import TYPE_CHECKING, cast
 
-from layline.interpreter.builtin import KNOWN, call_method
+from layline.interpreter.builtin import call_method, find_known
 from layline.interpreter.events import Call, Registration
 from layline.interpreter.libraries import call_made
 from layline.interpreter.modules import Scope
@@ -126,8 +126,8 @@ class Interpreter(Namings, Writes):
 
     def _call_outside(self, callee: Value, arguments: list[Value], keywords: dict[str, Value], node: ast.AST) -> Value:
         path = callee.path if isinstance(callee, Outside) else None
-        if path is not None and path in KNOWN:
-            found = KNOWN[path](self, arguments, keywords, node)
+        if (known := find_known(path)) is not None:
+            found = known(self, arguments, keywords, node)
             if found is not None:
                 return found
         if isinstance(callee, Member | Called):

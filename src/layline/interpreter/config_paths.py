@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from layline.interpreter.values import Argument, Called, Element, Instance, Literal, Member, Outside, Value
+from layline.interpreter.values import Argument, Called, Copied, Element, Instance, Literal, Member, Outside, Value
 
 CONTAINERS = frozenset(
     ["extra", "module_config", "params", "config", "cfg", "conf", "args", "settings", "options", "hparams", "opts"]
@@ -78,6 +78,8 @@ def find_root(value: Value) -> tuple[Value, tuple[str, ...]] | None:
             case Member(owner=owner, name=name):
                 parts.append(name)
                 value = owner
+            case Copied(of=original):
+                value = original
             case Element(owner=owner, key=Literal(value=str(name))):
                 parts.append(name)
                 value = owner

@@ -4,7 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from layline.interpreter.values import Called, Choice, Element, Instance, Items, Member, Partial, Table, Test, Value
+from layline.interpreter.values import (
+    Called,
+    Choice,
+    Copied,
+    Element,
+    Instance,
+    Items,
+    Member,
+    Partial,
+    Table,
+    Test,
+    Value,
+)
 
 
 def walk(value: Value, stops: Callable[[Value], bool]) -> Iterator[Value]:
@@ -34,7 +46,7 @@ def find_parts(value: Value) -> tuple[Value, ...]:
             | Partial(function=callee, arguments=arguments, keywords=keywords)
         ):
             return (callee, *arguments, *(item for _, item in keywords))
-        case Member(owner=owner):
+        case Member(owner=owner) | Copied(of=owner):
             return (owner,)
         case Element(owner=owner, key=key):
             return (owner, key)

@@ -13,6 +13,7 @@ from layline.interpreter.values import (
     Called,
     Choice,
     Class,
+    Copied,
     Element,
     Function,
     Instance,
@@ -20,6 +21,7 @@ from layline.interpreter.values import (
     Literal,
     Member,
     Outside,
+    Table,
     Test,
     Unknown,
     Value,
@@ -43,6 +45,8 @@ def spell_object(value: Value) -> str | None:
             return "self"
         case Outside(path=path):
             return path.removeprefix("builtins.")
+        case Copied(of=original):
+            return _join(spell_object(original), ")", "copy(")
         case Member(owner=owner, name=name):
             return _join(spell_object(owner), f".{name}")
         case Element(owner=owner, key=Literal(value=key)):
@@ -56,8 +60,8 @@ def spell_object(value: Value) -> str | None:
     return None
 
 
-def _join(owner: str | None, rest: str) -> str | None:
-    text = None if owner is None else owner + rest
+def _join(owner: str | None, rest: str, before: str = "") -> str | None:
+    text = None if owner is None else before + owner + rest
     return text if text is None or len(text) <= _LONGEST else None
 
 
@@ -125,7 +129,27 @@ def class_of(value: Value) -> Value | None:
             return Outside(path)
         case Instance(of=of):
             return of
+        case Copied(of=original):
+            return class_of(original)
     return None
+
+
+def copy_value(value: Value) -> Value:
+    """A copy is another object: what is set on it changes nothing that it was made of."""
+    match value:
+        case Outside() | Member() | Element() | Argument() | Called() | Test():
+            return Copied(value)
+        case Choice(test=test, yes=yes, no=no):
+            return Choice(test, copy_value(yes), copy_value(no))
+        case Instance(of=kind, attributes=attributes):
+            return Instance(kind, dict(attributes))
+        case Copied(of=original, attributes=attributes):
+            return Copied(original, dict(attributes))
+        case Items(values=values, whole=whole):
+            return Items(list(values), whole)
+        case Table(entries=entries, whole=whole):
+            return Table(list(entries), whole)
+    return value
 
 
 def asks_class(test: Value) -> bool:

@@ -12,6 +12,9 @@ if TYPE_CHECKING:
 
     from layline.interpreter.modules import Module
 
+UNWRAPPED = ".__wrapped__"
+"""Where a decorated function keeps the one it stands for: to call it is to call the original."""
+
 
 def find_stashed(module: Module) -> frozenset[tuple[str, str]]:
     """(name it is stashed under, name of the original), wherever in the file the two stand; read when first asked."""

@@ -15,6 +15,7 @@ from layline.core.evidence import Location
 from layline.interpreter.events import Log
 from layline.interpreter.events import Write as WriteEvent
 from layline.interpreter.line_words import read_words
+from layline.interpreter.stashed import UNWRAPPED
 from layline.interpreter.undo import Journal
 from layline.interpreter.values import UNREACHED, Function, Instance, Literal, Member, Outside, Test, Value, negate
 from layline.source.fingerprint import text_of as text_of_node
@@ -246,7 +247,7 @@ class Machine(ABC):
     def mark_used(self, value: Value) -> None:
         match value:
             case Outside(path=path):
-                self.log.used.add(path)
+                self.log.used.add(path.removesuffix(UNWRAPPED))
             case Member(owner=Member() as inner, name="__func__" | "__wrapped__"):
                 self.mark_used(inner)
             case Member(owner=owner, name=name):
@@ -269,8 +270,12 @@ def find_restores(events: list[Event], restored: Write) -> None:
     """Mark what one run wrote and puts back as transient, unless it does either the one or the other."""
     for event in reversed(events):
         if isinstance(event, WriteEvent) and same_place(event, restored) and event.deferred == restored.deferred:
-            is_either = any(negate(test) in restored.when for test in event.when)
-            event.transient = not is_either or UNREACHED in event.when
+            event.transient = not is_either(event, restored) or UNREACHED in event.when
+
+
+def is_either(left: Write, right: Write) -> bool:
+    """One run makes the one or the other."""
+    return any(negate(test) in right.when for test in left.when)
 
 
 def same_place(left: Write, right: Write) -> bool:

@@ -278,6 +278,14 @@ class Made(Value):
 
 
 @dataclass(slots=True, eq=False)
+class Copied(Value):
+    """What `copy` or `deepcopy` made of an object: another one, with what was set on it since."""
+
+    of: Value
+    attributes: dict[str, Value] = field(default_factory=dict)
+
+
+@dataclass(slots=True, eq=False)
 class Source(Value):
     """Text that began as the source of an upstream object, with the anchors looked for in it."""
 

@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING
 from layline.interpreter.branches import assume, find_pairs, restrict
 from layline.interpreter.events import Log, Write
 from layline.interpreter.objects import class_of
-from layline.interpreter.state import Machine, find_restores, module_around, text_of
+from layline.interpreter.state import Machine, find_restores, is_either, module_around, same_place, text_of
 from layline.interpreter.undo import Journal, find_changed_others
 from layline.interpreter.values import (
     Called,
     Choice,
     Class,
+    Copied,
     Element,
     Function,
     Inside,
@@ -100,7 +101,7 @@ class Writes(Machine):
                 return self._read_from_instance(owner, name) or Member(owner, name, default)
             case Function():
                 return self._read_from_function(owner, name, default)
-            case Made():
+            case Made() | Copied():
                 return owner.attributes.get(name, Member(owner, name, default))
             case Choice(test=test, yes=yes, no=no):
                 left, right = self.read_attribute(yes, name, default), self.read_attribute(no, name, default)
@@ -116,7 +117,7 @@ class Writes(Machine):
         return Member(owner, name, default)
 
     def _read_from_outside(self, owner: Outside, name: str) -> Value:
-        if name in {"__func__", "__wrapped__"}:
+        if name == "__func__":
             return owner
         if name == "__name__":
             return Literal(owner.path.rpartition(".")[2])
@@ -241,7 +242,7 @@ class Writes(Machine):
             own=tuple(test for test, _ in self.frame.conditions),
             node=node,
         )
-        if value is not None and self._puts_back(event):
+        if self._puts_back(event) if value is not None else self._takes_back(event):
             event.transient = event.restores = True
             find_restores(self.log.events, event)
         self._remember(event)
@@ -266,13 +267,25 @@ class Writes(Machine):
             case Outside(path=path), Outside(path=original) if not event.is_item:
                 return original == f"{path}.{text_of(event.name)}"
             case _, Element(owner=owner, key=key) if event.is_item:
-                return owner == event.owner and key == event.name
+                kept = owner.of if isinstance(owner, Copied) else owner  # `saved = table.copy()`
+                return kept == event.owner and key == event.name
             case _, Member(owner=owner, name=name) if not event.is_item and owner == event.owner:
                 return name == text_of(event.name) or (name, text_of(event.name)) in self.aside
             case Outside(path=path), Choice() if not event.is_item and event.value is not None:
                 pairs = list(find_pairs(event.name, event.value))
                 return all(isinstance(v, Outside) and v.path == f"{path}.{text_of(name)}" for name, v in pairs)
         return False
+
+    def _takes_back(self, event: Write) -> bool:
+        """True if the same run put there what it deletes now."""
+        return any(
+            isinstance(one, Write)
+            and one.activation == event.activation
+            and one.value is not None
+            and same_place(one, event)
+            and not is_either(one, event)
+            for one in self.log.events
+        )
 
     def _remember(self, event: Write) -> None:
         name = text_of(event.name)
@@ -299,6 +312,7 @@ class Writes(Machine):
                 event.owner.attributes[name] = event.value
                 if self.frame.loops:
                     self.frame.loops[-1].written.append((event.owner, name))
-            case Made(attributes=attributes) | Function(attributes=attributes) if name and event.value is not None:
+            case Made() | Function() | Copied() if name and event.value is not None and not event.is_item:
+                attributes = event.owner.attributes
                 self.journal.note(attributes, name)
                 attributes[name] = event.value

@@ -16,12 +16,11 @@ from layline.interpreter.config_paths import Roots
 from layline.interpreter.events import Call, Log, Naming, Write
 from layline.interpreter.objects import spell_object
 from layline.interpreter.references import find_references
-from layline.interpreter.stashed import find_stashed
+from layline.interpreter.stashed import UNWRAPPED, find_stashed
 from layline.interpreter.values import (
-    Argument,
     Called,
     Class,
-    Element,
+    Copied,
     Function,
     Inside,
     Instance,
@@ -199,7 +198,7 @@ class Installer:
         return (other, name) in self.find_pairs()
 
     def is_original(self, value: Value, target: str) -> bool:
-        return isinstance(value, Outside) and self.same_object(value.path, target)
+        return isinstance(value, Outside) and self.same_object(value.path.removesuffix(UNWRAPPED), target)
 
     def same_object(self, path: str, target: str) -> bool:
         """True if both names mean one object: equal, or one an alias of the other."""
@@ -288,6 +287,9 @@ class Installer:
                 return module.name, Location(module.path or module.name, 1)
             case Made(name=name):
                 return f"module {name}", None
+            case Copied(of=of, attributes=held):
+                places = (place for one in held.values() if (place := self.describe(one)[1]) is not None)
+                return f"a copy of {spell_object(of) or _COMPUTED}", next(places, None)
             case Source(of=of):
                 return f"rewritten source of {self.describe(of)[0]}", None
             case Items(values=values) if not all(isinstance(item, Literal) for item in values):
@@ -358,9 +360,6 @@ def _find_held(attributes: dict[str, Value]) -> Function | Partial | None:
     return next((v for v in values if isinstance(v, Function | Partial)), None)
 
 
-_AT_RUN_TIME = "an object that only exists at run time"
-
-
 def find_nested(body: list[ast.stmt], names: list[str]) -> ast.stmt | None:
     """The definition that a dotted name leads to inside a module."""
     found: ast.stmt | None = None
@@ -374,24 +373,6 @@ def find_nested(body: list[ast.stmt], names: list[str]) -> ast.stmt | None:
 
 
 _DEFINES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
-_GENERIC = frozenset("self cls args kwargs ctx".split())
-
-
-def name_owner(owner: Value) -> str:
-    """An owner that only exists at run time, as far as the code tells."""
-    match owner:
-        case Argument(name=name) if name not in _GENERIC:
-            return f"`{name}`, a parameter; no caller was found that says what it is"
-        case Element(owner=Called(callee=Outside(path=path))) if path.endswith(".__subclasses__"):
-            return f"every subclass of {path.removesuffix('.__subclasses__')}"
-        case Member(owner=inner, name="__class__") | Called(callee=Outside(path="builtins.type"), arguments=(inner,)):
-            spelled = None if isinstance(inner, Called) else spell_object(inner)
-            return f"the class of `{spelled}`, {_AT_RUN_TIME}" if spelled else f"the class of {name_owner(inner)}"
-        case Called(callee=Outside(path=path), arguments=arguments) if not path.startswith("builtins."):
-            texts = [repr(v.value) for v in arguments if isinstance(v, Literal) and isinstance(v.value, str)]
-            return f"what {path}({', '.join(texts[:2]) or '…'}) returns"
-    spelled = spell_object(owner)
-    return f"`{spelled}`, {_AT_RUN_TIME}" if spelled else _AT_RUN_TIME
 
 
 def moment_of(event: Event) -> Moment:

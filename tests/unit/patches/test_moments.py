@@ -275,6 +275,80 @@ class P:
 """,
         [(5, "transient")],
     ),
+    (
+        "a copy of the original kept on the object, put back on its class by another method",
+        """
+from types import FunctionType
+class P:
+    def setup(self):
+        for part in self:
+            old = FunctionType(part.__getattr__.__code__, part.__getattr__.__globals__)
+            part.first = old
+            part.__class__.__getattr__ = mine
+    def teardown(self):
+        for part in self:
+            part.__class__.__getattr__ = part.first
+""",
+        [(7, "transient")],
+    ),
+    (
+        "modules put back from a copy of the table after the yield",
+        """
+import contextlib, importlib, sys, types
+class Dummy(types.ModuleType):
+    def __getattr__(self, name):
+        return None
+@contextlib.contextmanager
+def stand_in(module):
+    try:
+        importlib.import_module(module)
+    except ModuleNotFoundError:
+        saved = sys.modules.copy()
+        name, *rest = module.split(".")
+        sys.modules[name] = Dummy("dummy")
+        put = [name]
+        for part in rest:
+            name += f".{part}"
+            sys.modules[name] = Dummy("dummy")
+            put.append(name)
+        yield
+        for name in put:
+            if name in saved:
+                sys.modules[name] = saved[name]
+            else:
+                del sys.modules[name]
+    else:
+        yield
+""",
+        [(12, "transient"), (16, "transient")],
+    ),
+    (
+        "a new name deleted in the same run",
+        """
+import contextlib
+import up.a
+@contextlib.contextmanager
+def for_a_time():
+    up.a.extra = mine
+    try:
+        yield
+    finally:
+        del up.a.extra
+""",
+        [(5, "transient")],
+    ),
+    (
+        "either set or deleted",
+        """
+import up.a
+def switch(on):
+    if on:
+        up.a.extra = mine
+    else:
+        del up.a.extra
+""",
+        [(4, "install"), (6, "install")],
+    ),
 ]
 
 

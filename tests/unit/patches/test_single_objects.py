@@ -429,3 +429,23 @@ def test_a_field_of_upstream_that_holds_code_is_filled(tmp_path: Path, value: st
         holds_code=lambda name: name == "sync_func",
     )
     assert [item.effect.location.line for item in inventory.unregistered] == lines
+
+
+def test_what_is_set_on_a_copy_is_told_of_the_copy_and_of_where_it_goes(tmp_path: Path) -> None:
+    source = """
+from copy import deepcopy
+import up.a
+class Model(up.a.Model):
+    def __init__(self):
+        config = deepcopy(self.layers[1].mlp.config)
+        config.activation = lambda x: x
+        for layer in self.layers:
+            layer.mlp.activation = config.activation
+            layer.mlp.config = config
+"""
+    found = [item.effect for item in read_files(tmp_path, {"own/boot.py": source}).unregistered]
+    assert [(one.location.line, one.reached, one.replacement) for one in found] == [
+        (7, "copy(self.layers[1].mlp.config)", "own.boot.Model.__init__.<lambda>"),
+        (9, "self.layers[…].mlp", "own.boot.Model.__init__.<lambda>"),
+        (10, "self.layers[…].mlp", "a copy of self.layers[1].mlp.config"),
+    ]

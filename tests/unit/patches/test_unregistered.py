@@ -83,6 +83,24 @@ FINDS: list[tuple[str, str, list[tuple[str, str]]]] = [
         [("binding-replacement", "up.a.g")],
     ),
     (
+        "a decorator of another package taken off",
+        "import torch\ntorch.nested.f = torch.nested.f.__wrapped__\n",
+        [("binding-replacement", "torch.nested.f")],
+    ),
+    (
+        "a decorator of ours taken off again",
+        (
+            "import functools\nimport up.a as m\ndef on():\n    old = m.f\n    @functools.wraps(old)\n"
+            "    def new():\n        return old()\n    m.f = new\ndef off():\n    m.f = m.f.__wrapped__\n"
+        ),
+        [("function-wrapping", "up.a.f")],
+    ),
+    (
+        "what a decorated name of upstream stands for is called",
+        "import up.a as m\nold = m.f.__wrapped__\ndef new():\n    return old()\nm.f = new\n",
+        [("function-wrapping", "up.a.f")],
+    ),
+    (
         "the original kept in a default",
         (
             "import up.a as m\ndef go():\n    old = m.f\n    def new(*a, _old=old):\n        return _old(*a)\n"

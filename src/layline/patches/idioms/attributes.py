@@ -10,6 +10,7 @@ from layline.core.patch import Effect, Holder, Style, TargetKind
 from layline.interpreter.events import Event, Write
 from layline.interpreter.inner import walk
 from layline.interpreter.objects import spell_object
+from layline.interpreter.stashed import UNWRAPPED
 from layline.interpreter.state import text_of
 from layline.interpreter.values import (
     EACH,
@@ -228,7 +229,8 @@ def _is_restore(event: Write) -> bool:
     values = find_alternatives(event.value)
     if any(isinstance(v, Function | Class | Partial) for v in values):
         return False
-    back = any(isinstance(v, Outside) and (v.path == place or v.path.startswith(f"{place}._")) for v in values)
+    kept = (v.path for v in values if isinstance(v, Outside) and v.path != place + UNWRAPPED)
+    back = any(path == place or path.startswith(f"{place}._") for path in kept)
     return back or any(is_kept_original(v, name or "") for v in values)  # `m.f = m.f._original`
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import re
 import sys
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -20,6 +19,7 @@ from layline.interpreter.values import (
     Argument,
     Called,
     Class,
+    Copied,
     Element,
     Function,
     Instance,
@@ -34,7 +34,8 @@ from layline.interpreter.values import (
 )
 from layline.patches.idioms.attributes import is_kept_original, is_loaded_module
 from layline.patches.idioms.kept import find_kept
-from layline.patches.installer import Installer, Known, MemberKind, moment_of, name_owner
+from layline.patches.idioms.owners import MODULE_LIKE, find_holder, name_owner
+from layline.patches.installer import Installer, Known, MemberKind, moment_of
 from layline.source.names import longest_root
 
 if TYPE_CHECKING:
@@ -46,7 +47,6 @@ _BASES = (".Module", ".PreTrainedModel", ".ModelMixin", "builtins.object")
 _LONGEST = 60
 _BEHAVES = frozenset("forward __call__ generate __class__".split())
 """Attributes that hold behaviour, whatever is put there."""
-_MODULE_LIKE = re.compile(r"(?:^|_)(?:module|mod|cls|klass|class|package)(?:_|$)|_cls$|_module$")
 
 
 def find_instance_bindings(event: Event, installer: Installer) -> Iterator[Effect]:
@@ -58,7 +58,7 @@ def find_instance_bindings(event: Event, installer: Installer) -> Iterator[Effec
     if (
         is_loaded_module(event.owner)
         or _is_new_of_ours(event.owner)
-        or not isinstance(event.owner, Argument | Member | Element | Called | Unknown)
+        or not isinstance(event.owner, Argument | Member | Element | Called | Copied | Unknown)
     ):
         return
     event = replace(event, value=find_kept(event.value, installer.machine))
@@ -173,20 +173,6 @@ def _is_class(value: Value) -> bool:
     )
 
 
-def find_holder(owner: Value) -> Holder:
-    """What kind of thing a write goes to that only a run knows."""
-    match owner:
-        case Member(name="__class__") | Called(callee=Outside(path="builtins.type"), arguments=(_,)):
-            return Holder.CLASS
-        case Element(owner=Called(callee=Outside(path=path))) if path.endswith(".__subclasses__"):
-            return Holder.SUBCLASSES
-        case Called(callee=Outside(path=path)) if not path.startswith("builtins.") and class_of(owner) is None:
-            return Holder.RESULT
-        case Argument(name=name) if _MODULE_LIKE.search(name):
-            return Holder.PARAMETER
-    return Holder.OBJECT
-
-
 def _find_holder(owner: Value) -> Value:
     """`x.__dict__["forward"] = …` is written onto x."""
     return owner.owner if isinstance(owner, Member) and owner.name == "__dict__" else owner
@@ -276,7 +262,7 @@ def _whose(owner: Value, event: Write) -> str:
     """Parameters that stand for modules and classes are named; others are some object."""
     if spell_object(owner) is None and find_holder(owner) is Holder.OBJECT and (written := _spell(owner, event)):
         return f"`{written}`, an object that only exists at run time"
-    if isinstance(owner, Argument) and not _MODULE_LIKE.search(owner.name):
+    if isinstance(owner, Argument) and not MODULE_LIKE.search(owner.name):
         return f"`{owner.name}`, an object that only exists at run time"
     return name_owner(owner)
 
@@ -317,12 +303,18 @@ def _is_behaviour(event: Write, name: str, installer: Installer) -> bool:
         return not is_kept  # `model.forward = model.encode`
     return any(
         isinstance(found, Function | Class | Partial)
+        or _is_changed_copy(found)
         or _is_component(found, event.owner, installer)
         or _holds_ours(found, installer)
         or (installer.holds_code(name) and _is_method(found, installer))
         or (isinstance(found, Called) and (_binds_new(found, name) or _is_made_by_us(found, installer)))
         for found in find_alternatives(value)
     )
+
+
+def _is_changed_copy(value: Value) -> bool:
+    """A copy of an object that code of ours was put on: it brings that along."""
+    return isinstance(value, Copied) and any(map(_is_function, value.attributes.values()))
 
 
 def _is_component(value: Value, owner: Value, installer: Installer) -> bool:

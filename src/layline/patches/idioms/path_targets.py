@@ -22,9 +22,9 @@ from layline.interpreter.values import (
     Value,
     find_alternatives,
 )
-from layline.patches.idioms.instances import find_holder
 from layline.patches.idioms.mocks import is_mock
-from layline.patches.installer import Installer, moment_of, name_owner
+from layline.patches.idioms.owners import find_holder, name_owner
+from layline.patches.installer import Installer, moment_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -8,6 +8,7 @@ from dataclasses import replace
 
 from layline.core.evidence import Location
 from layline.core.patch import Effect, Holder, Moment, Unregistered
+from layline.interpreter.stashed import UNWRAPPED
 from layline.patches.guards.show import show_condition
 
 _MARK = re.compile(r"_+(?:self_+)?([a-z0-9]+)_\w+(?<!__)$")
@@ -131,7 +132,9 @@ def _drop_restores(items: list[Unregistered]) -> Iterator[Unregistered]:
     for item in items:
         target, source = item.effect.target or "", item.effect.replacement or ""
         same = target.rpartition(".")[2] == source.rpartition(".")[2]
-        if item.effect.replacement_at is not None or not same or not put.get(target, set()) & put.get(source, set()):
+        wraps = source == target + UNWRAPPED and target in put  # what we wrapped is unwrapped again
+        back = same and put.get(target, set()) & put.get(source, set())
+        if item.effect.replacement_at is not None or not (back or wraps):
             yield item
 
 

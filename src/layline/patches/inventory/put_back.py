@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 _ENDS = frozenset({"__exit__", "__aexit__"})
 """What leaving a context manager undoes is found by running it (`context_managers`)."""
+_COPIES = frozenset({"FunctionType", "copy", "deepcopy"})
+"""Functions of the standard library that make the same once more."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +29,8 @@ class _Assignment:
     target: str
     value: str
     line: int
+    reads: frozenset[str] = frozenset()
+    """Attributes that the value is, or is made of."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,9 +59,9 @@ def mark_put_back(events: list[Event], function: Function, known: dict[ast.AST, 
 
 def find_put_back(owner: ast.ClassDef) -> PutBack:
     found = list(_find_assignments(owner))
-    kept = {(one.target, one.value): one.method for one in found}
-    back = [one for one in found if kept.get((one.value, one.target), one.method) != one.method]
-    restored = {(kept[(one.value, one.target)], one.target) for one in back if one.method not in _ENDS}
+    kept = {(one.target, read): one.method for one in found for read in one.reads}
+    back = [one for one in found if kept.get((one.value, _unclass(one.target)), one.method) != one.method]
+    restored = {(kept[(one.value, _unclass(one.target))], one.target) for one in back if one.method not in _ENDS}
     ends = {(one.method, one.target): one.line for one in back}
     restores = frozenset(one.line for one in back)
     swaps = (
@@ -71,12 +75,35 @@ def find_put_back(owner: ast.ClassDef) -> PutBack:
 
 def _find_assignments(owner: ast.ClassDef) -> Iterator[_Assignment]:
     for method in (item for item in owner.body if isinstance(item, ast.FunctionDef | ast.AsyncFunctionDef)):
+        made = {
+            node.targets[0].id: node.value
+            for node in walk(method)
+            if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name)
+        }
         for node in walk(method):
             match node:
                 case ast.Assign(targets=[ast.Attribute() as target], value=value):
-                    yield _Assignment(method.name, ast.unparse(target), _read(value), node.lineno)
+                    yield _build(method.name, ast.unparse(target), value, made, node.lineno)
                 case ast.Call(func=ast.Name(id="setattr"), args=[holder, ast.Constant(value=str(name)), value]):
-                    yield _Assignment(method.name, f"{ast.unparse(holder)}.{name}", _read(value), node.lineno)
+                    yield _build(method.name, f"{ast.unparse(holder)}.{name}", value, made, node.lineno)
+
+
+def _build(method: str, target: str, value: ast.expr, made: dict[str, ast.expr], line: int) -> _Assignment:
+    return _Assignment(method, target, _read(value), line, frozenset(map(_unclass, _find_read(value, made))))
+
+
+def _find_read(value: ast.expr, made: dict[str, ast.expr]) -> Iterator[str]:
+    """The attribute that a value is, or those that a copy is made of: `FunctionType(x.f.__code__, …)`."""
+    spelled = made.get(value.id, value) if isinstance(value, ast.Name) else value
+    if direct := _read(spelled):
+        yield direct
+    elif isinstance(spelled, ast.Call) and ast.unparse(spelled.func).rpartition(".")[2] in _COPIES:
+        yield from (text for node in ast.walk(spelled) if isinstance(node, ast.expr) and (text := _read(node)))
+
+
+def _unclass(text: str) -> str:
+    """What is read from an object is what its class has."""
+    return text.replace(".__class__.", ".")
 
 
 def _read(value: ast.expr) -> str:
