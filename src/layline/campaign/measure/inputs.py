@@ -28,21 +28,23 @@ def draw(stage: Stage, shape: Shape, kind: str | None = None, *, count: int = 1,
     return _with_answers(operator, asked, Given(shape=shape, kind=kind, inputs=inputs, right=()))
 
 
-def draw_bare(stage: Stage, shape: Shape, *, count: int = 1) -> Given:
-    """Fresh inputs of the timed distribution without the right answers, for calls whose outputs nobody looks at."""
+def draw_bare(stage: Stage, shape: Shape, kind: str | None = None, *, count: int = 1) -> Given:
+    """Fresh inputs, of the timed distribution by default, without the right answers: for calls whose outputs nobody looks
+    at.
+    """
     operator = stage.operator
-    kind = operator.distributions[0]
+    kind = kind or operator.distributions[0]
     inputs = tuple(operator.draw(shape, stage.rng, kind) for _ in range(count))
     return Given(shape=shape, kind=kind, inputs=inputs, right=())
 
 
-def draw_by_chance(stage: Stage, shape: Shape, *, count: int = 1) -> Given:
-    """Fresh inputs of the timed distribution for calls that are made for their time alone: of some, nobody knows which, the
-    outputs are looked at as well.
+def draw_by_chance(stage: Stage, shape: Shape, kind: str | None = None, *, count: int = 1) -> Given:
+    """Fresh inputs for calls that are made for their time alone: of some, nobody knows which, the outputs are looked at as
+    well.
     """
     if stage.rng.random() < LOOKED_AT:
-        return draw(stage, shape, count=count)
-    return draw_bare(stage, shape, count=count)
+        return draw(stage, shape, kind, count=count)
+    return draw_bare(stage, shape, kind, count=count)
 
 
 def repeat(given: Given) -> Given:

@@ -8,7 +8,7 @@ import time
 from layline.campaign.devices.faults import Fault
 from layline.campaign.measure.arm import LiveArm
 from layline.campaign.measure.final_checks import CARRY_SHARE
-from layline.campaign.measure.inputs import draw, draw_by_chance
+from layline.campaign.measure.inputs import draw_by_chance
 from layline.campaign.measure.pair import time_calls
 from layline.campaign.measure.probes.probe import Trial
 from layline.campaign.measure.probes.shown import Shown
@@ -23,13 +23,13 @@ request, by the room there is: what one of them costs more is in the mean whatev
 """
 SERIES = 3
 """How often what a busy machine could do as well must be seen before it is held against a kernel."""
-VALUE_CALLS = 4
+VALUE_REQUESTS = 4
 VALUE_GAIN, VALUE_LOSS = 1.1, 1.3
 """A gain on the timed values from which, and a loss on others from which, it is looked at."""
 ORDINARY = ("coarse",)
 """Values that real callers hand over, on which a quarter of the gain must be left."""
 VALUE_S = 2.0
-"""Seconds after which no further distribution is timed on the second shape."""
+"""Seconds after which no further distribution is timed on the other shapes."""
 
 
 def show_stalls(on: Trial) -> Shown:
@@ -92,20 +92,21 @@ def show_values(on: Trial) -> Shown:
     middle = stage.by_work[len(stage.by_work) // 2]
     others = [shape for shape in stage.by_work if shape is not middle]
     _refuse_values(on, middle, math.inf)
-    if others:  # what values cost may grow with the size; which other one nobody can foresee
-        _refuse_values(on, others[int(stage.rng.integers(0, len(others)))], VALUE_S)
+    until = time.monotonic() + VALUE_S
+    for at in stage.rng.permutation(len(others)):  # what values cost may grow with the size
+        _refuse_values(on, others[int(at)], until)
 
 
-def _refuse_values(on: Trial, shape: Shape, limit_s: float) -> None:
+def _refuse_values(on: Trial, shape: Shape, until: float) -> None:
     stage, kinds = on.stage, on.stage.operator.distributions
     assert on.best is not None  # noqa: S101  the probe needs a candidate
     arms = (on.trial, on.best)
     claimed = math.exp(on.claimed.get(shape.label, 0.0))  # the process pairs know it better than any series here
     if claimed < VALUE_GAIN:
         return
-    until = time.monotonic() + limit_s
-    # where there is no time for all, nobody can foresee for which
-    for kind in stage.rng.permutation(kinds[1:]) if limit_s < math.inf else kinds[1:]:
+    for kind in stage.rng.permutation(kinds[1:]):  # where there is no time for all, nobody can foresee for which
+        if time.monotonic() > until:
+            return
         least = claimed**CARRY_SHARE if kind in ORDINARY else 1 / VALUE_LOSS
         for _series in range(SERIES):
             found = _compare(stage, arms, shape, str(kind))
@@ -116,17 +117,18 @@ def _refuse_values(on: Trial, shape: Shape, limit_s: float) -> None:
                 "gain-carries-over",
                 f"On {describe_shape(shape)} the kernel is {claimed:.1f} times as fast as the kernel to beat on the timed "
                 f"values, but on others it is only {found:.2g} times as fast: {describe_inputs(str(kind))}.",
-                f"so it was in {SERIES} series of {VALUE_CALLS} calls, one after the other",
+                f"so it was in {SERIES} series of {VALUE_REQUESTS} requests of both kernels in turns, one after the other",
             )
-        if time.monotonic() > until:
-            return
 
 
 def _compare(stage: Stage, arms: tuple[LiveArm, LiveArm], shape: Shape, kind: str) -> float:
-    """Time of the best over the candidate's, all passes together, calls in turns on the same inputs."""
+    """Time of the best over the candidate's, all passes together, on the same inputs in turns: several calls to a
+    request, as in the process pairs, because what comes before a single call hides what it costs.
+    """
     costs: dict[bool, list[float]] = {True: [], False: []}
-    for _call in range(VALUE_CALLS):
-        given = draw(stage, shape, kind)
+    together = max(1, min(FEW, stage.device.count_room(stage, shape)))
+    for _request in range(VALUE_REQUESTS):
+        given = draw_by_chance(stage, shape, kind, count=together)
         for one in arms:
-            costs[one is arms[0]].append(sum(one.run(step, given).cost_ns for step in stage.operator.passes))
+            costs[one is arms[0]].append(time_calls(stage, one, given))
     return quantile(costs[False], 0.25) / quantile(costs[True], 0.25)
