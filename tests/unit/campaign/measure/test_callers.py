@@ -73,28 +73,50 @@ LEFT_BEHIND = [
 ]
 
 
+INCLUDES = "#define _GNU_SOURCE\n" + "".join(
+    f"#include <{name}.h>\n"
+    for name in (
+        "fcntl",
+        "fenv",
+        "malloc",
+        "pthread",
+        "signal",
+        "stdio",
+        "stdlib",
+        "sys/prctl",
+        "sys/wait",
+        "time",
+        "unistd",
+        "wchar",
+    )
+)
+
+
 @pytest.mark.parametrize(("text", "left"), LEFT_BEHIND)
 def test_what_belongs_to_the_caller_is_as_it_was(tmp_path: Path, text: str, left: int) -> None:
-    includes = "#define _GNU_SOURCE\n" + "".join(
-        f"#include <{name}.h>\n"
-        for name in (
-            "fcntl",
-            "fenv",
-            "malloc",
-            "pthread",
-            "signal",
-            "stdio",
-            "stdlib",
-            "sys/prctl",
-            "sys/wait",
-            "time",
-            "unistd",
-            "wchar",
-        )
-    )
     kernel = "".join(f"int {one.symbol}() {{ {text} return 0; }}\n" for one in load_operator("softmax").passes)
-    assert _call(tmp_path, includes + kernel, "line")[:2] == (0, left)
+    assert _call(tmp_path, INCLUDES + kernel, "line")[:2] == (0, left)
     assert left == 0 or left in LEFT
+
+
+AT_LOAD = [
+    ("", 0),
+    ("free(malloc(1 << 20));", 0),
+    ("srand(1);", 16),
+    ("mallopt(M_MMAP_MAX, 0);", 32),
+    ('chdir("/");', 64),
+    ("prctl(PR_SET_TIMERSLACK, 1000000);", 1024),
+    ("prctl(PR_SET_THP_DISABLE, 1, 0, 0, 0);", 1024),
+    ('setenv("LAYLINE_TRIED", "1", 1);', 1024),
+    ("fwide(stdout, 1);", 1024),
+]
+
+
+@pytest.mark.parametrize(("text", "left"), AT_LOAD)
+def test_what_a_kernel_does_while_it_is_loaded_is_seen(tmp_path: Path, text: str, left: int) -> None:
+    kernel = "".join(f"int {one.symbol}() {{ return 0; }}\n" for one in load_operator("softmax").passes)
+    loaded = f"__attribute__((constructor)) static void begin(void) {{ {text} }}\n"
+    assert _call(tmp_path, INCLUDES + loaded + kernel, "line")[:2] == (0, left)
 
 
 @pytest.mark.parametrize("lost", REGISTERS.get(os.uname().machine, ()))
