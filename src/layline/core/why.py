@@ -112,6 +112,7 @@ class Reason(Enum):
     TAKES_OTHER = "takes {counts[0]:#value} of {name} at {places}, which returns {counts[1]} at the tip"
     CALLS_REFUSING = "calls {name} at {places}, which at the tip {parts:2;}"
     CALLS_REFUSING_TODAY = "calls {name} at {places}, which at the pin {parts:;}"
+    IMPORTS_MISSING = "imports {name} at {places}, which the pin does not have"
     NEEDS_GONE = "needs {name}, imported at {places}, which is gone{other:? (% now)}"
     # the fit of our replacement as a whole
     MISFITS = "our replacement {parts:20}"

@@ -14,8 +14,9 @@ from layline.core.evidence import Location, Severity
 from layline.core.finding import Finding
 from layline.core.why import Reason, Why
 from layline.coupling.binding_kind import compare_returns
-from layline.coupling.callee import find_callee, is_rebound, is_taken, is_told_by_name
+from layline.coupling.callee import is_rebound, is_taken, is_told_by_name
 from layline.coupling.fit import Refused
+from layline.coupling.forwards import find_accepting
 from layline.coupling.question import Question
 from layline.coupling.replacements import Replacement
 from layline.coupling.surroundings import Imported, find_imports
@@ -50,6 +51,15 @@ def judge_own_calls(question: Question) -> Iterator[Finding]:
         yield Finding(severity=Severity.BREAKS, why=Why(Reason.MISREADS, parts=parts))
 
 
+def judge_own_imports(question: Question) -> Iterator[Finding]:
+    """A replacement that imports what the pin does not have fails today, wherever it is put."""
+    if question.ours is None or not question.is_decided:
+        return
+    missing = tuple(dict.fromkeys(question.sides.reader.find_missing(question.ours)))
+    if missing:
+        yield Finding(severity=Severity.LOOK, why=Why(Reason.MISREADS_TODAY, parts=missing))
+
+
 def _find_unbound(question: Question, ours: Replacement, imports: dict[str, Imported]) -> Iterator[Why]:
     comparer, running = question.sides.comparer, question.sides.running
     for user, node in ((one, below) for one in walk(ours.node) for below in find_children(one)):
@@ -61,7 +71,7 @@ def _find_unbound(question: Question, ours: Replacement, imports: dict[str, Impo
         if found.kind.facts.fate is not Fate.STAYS:
             continue
         sides = (comparer.pin, found.before), (comparer.tip, found.after)
-        callees, call = [find_callee(side, symbol) for side, symbol in sides], read_call(node)
+        callees, call = [find_accepting(side, symbol) for side, symbol in sides], read_call(node)
         if callees[1] is None or (callees[0] is None and not is_taken(found.before, call, bound=False)):
             continue
         # what a decorator of the pin took, fitted there

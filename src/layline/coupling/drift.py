@@ -21,7 +21,7 @@ from layline.core.why import FAILS_FIRST, Reason, Why
 from layline.coupling.anchors import quote
 from layline.coupling.bodies import judge_body
 from layline.coupling.bypass import judge_bypass, judge_source, judge_uncalled
-from layline.coupling.calls import judge_calls, judge_own_calls
+from layline.coupling.calls import judge_calls, judge_own_calls, judge_own_imports
 from layline.coupling.calls_original import calls_sometimes
 from layline.coupling.drift_model import Drift, Sides
 from layline.coupling.effectiveness import find_holders, find_risks
@@ -306,6 +306,7 @@ JUDGES: tuple[Callable[[Question], Iterator[Finding]], ...] = (
     judge_fit,
     judge_calls,
     judge_own_calls,
+    judge_own_imports,
     judge_returns,
     judge_reads,
     judge_results,

@@ -47,11 +47,19 @@ class InstalledFunctions:
         return self._known[key]
 
     def _find(self, module: Module, function: Function, path: str) -> Condition | None:
-        uses = list(_find_uses(module, function))
-        guarded = [(use, around) for use in uses if (around := _find_function(module, use.lineno)) is not None]
-        if not uses or len(guarded) != len(uses) or self._is_named_elsewhere(function.name, path):
+        uses: list[tuple[Module, ast.expr]] = [(module, use) for use in _find_uses(module, function)]
+        for other in (one for one in self._find_files(function.name) if one != path):
+            home = self.modules.find(self.modules.names_by_path.get(other, ""))
+            calls = list(_find_calls_of(home, function.name)) if home is not None else []
+            if home is None or not calls:
+                return None  # it is handed on by another name, or to whoever imports that file
+            uses += [(home, use) for use in calls]
+        guarded = [
+            (home, use, around) for home, use in uses if (around := _find_function(home, use.lineno)) is not None
+        ]
+        if not uses or len(guarded) != len(uses):
             return None
-        found = [self._read(module, around, use.lineno) for use, around in guarded]
+        found = [self._read(home, around, use.lineno) for home, use, around in guarded]
         asks = all(asks_about(one, ConditionKind.VERSION) for one in found)
         return combine(ConditionKind.ANY, found) if asks else None
 
@@ -96,9 +104,6 @@ class InstalledFunctions:
                     case ast.Call(func=ast.Name(id=name) | ast.Attribute(attr=name)) if name == function.name:
                         yield home or module, node
 
-    def _is_named_elsewhere(self, name: str, path: str) -> bool:
-        return any(other != path for other in self._find_files(name))
-
     def _find_files(self, name: str) -> list[str]:
         word = re.compile(rb"\b" + re.escape(name.encode()) + rb"\b")
         return [path for path, text in self._texts.items() if name.encode() in text and word.search(text)]
@@ -123,6 +128,22 @@ def _find_uses(module: Module, function: Function) -> Iterator[ast.Name]:
                 for node in walk(statement)
                 if isinstance(node, ast.Name) and node.id == function.name and isinstance(node.ctx, ast.Load)
             )
+
+
+def _find_calls_of(module: Module, name: str) -> list[ast.expr]:
+    """Where another module calls a function by its name; nothing where it does anything else with the name."""
+    nodes = [node for statement in module.body for node in walk(statement)]
+    calls = [node.func for node in nodes if isinstance(node, ast.Call)]
+    named = [one for one in calls if isinstance(one, ast.Name) and one.id == name]
+    known = {id(one) for one in named}
+    for node in nodes:
+        match node:
+            case ast.Name(id=word) | ast.Attribute(attr=word) | ast.Constant(value=str(word)) if word == name:
+                if id(node) not in known:
+                    return []
+            case ast.alias(name=word, asname=str()) if word == name:
+                return []
+    return list(named)
 
 
 def _find_names(test: LineTest) -> Iterator[ast.Name]:

@@ -24,6 +24,7 @@ from layline.coupling.callee import (
     is_taken,
     is_told_by_name,
 )
+from layline.coupling.forwards import find_accepting
 from layline.coupling.model import FAILING, Consequence, Coupling, State, Touch, is_flag
 from layline.coupling.overrides import Overrides
 from layline.coupling.reading import Place
@@ -258,8 +259,8 @@ class Judge:
 
     def _judge_call(self, place: Place, found: Comparison) -> Verdict:
         call = place.call
-        before = find_callee(self._comparer.pin, found.before)
-        after = find_callee(self._comparer.tip, found.after)
+        before = find_accepting(self._comparer.pin, found.before)
+        after = find_accepting(self._comparer.tip, found.after)
         if call is not None and before is None and after is not None:
             problems = check_call(call, after[0].parameters or (), bound=place.bound or after[1])
             sure = any(one.certain for one in problems) and is_taken(found.before, call, bound=place.bound)
@@ -272,7 +273,8 @@ class Judge:
         if misfits and is_named_by_decorator(before[0], call, misfits):
             misfits = ()
         sure = any(one.certain for one in misfits) and place.certain and not place.guarded and not place.bound
-        sure = sure and not is_reshaped(before[0])
+        written = find_callee(self._comparer.pin, found.before)
+        sure = sure and not is_reshaped(before[0]) and written is not None and written[0] == before[0]
         if misfits and not (sure and is_told_by_name(found.before) and not is_rebound(place.target, self._patched)):
             return Verdict(state=State.UNDECIDED, consequence=Consequence.OK, why=(Why(Reason.NEVER_BOUND),))
         if misfits:

@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
+from typing import TypeAlias
 
-from layline.core.condition import ConditionKind, asks_about, lacks
-from layline.core.evidence import Severity
+from layline.core.condition import Condition, ConditionKind, asks_about, lacks
+from layline.core.drift import DriftKind
+from layline.core.evidence import Location, Severity
 from layline.core.finding import Finding
 from layline.core.why import Reason, Why
-from layline.coupling.drift_model import LOST
+from layline.coupling.decide import Decision, RefKnowledge, decide
+from layline.coupling.drift_model import LOST, Drift
 from layline.coupling.question import Question
+
+FindCondition: TypeAlias = Callable[[Location], Condition | None]
+"""What must be true of versions for the function around a line to be called; None: nothing, or not known."""
+_NOT_RUN = (Reason.GUARD_NEVER, Reason.NOT_RUN_AT_ALL, Reason.NOT_RUN_NOW, Reason.NOT_RUN_ANY_MORE)
 
 
 def limit_by_guard(question: Question, severity: Severity) -> Iterator[Finding]:
@@ -43,7 +51,27 @@ def limit_by_version(question: Question, severity: Severity) -> Iterator[Finding
     running, own = question.sides.running, question.effect.when
     if running is None or asks_about(own, ConditionKind.VERSION):
         return
-    then, now = running.decide(question.effect.location)
+    yield from _tell_not_run(running.decide(question.effect.location), severity, is_lost=question.kind in LOST)
+
+
+def limit_by_callers(
+    rows: Iterable[Drift], find_condition: FindCondition, ground: Callable[[], RefKnowledge]
+) -> Iterator[Drift]:
+    """The same of a write in a function that is called behind tests of versions alone, wherever these stand: of rows
+    that are judged, because whose calls they are only all our files tell.
+    """
+    for row in rows:
+        condition = find_condition(row.location) if row.effect is not None and not row.has(*_NOT_RUN) else None
+        if condition is None or row.kind is DriftKind.EXTERNAL:
+            yield row
+            continue
+        decided = decide(condition, ground(), 0), decide(condition, ground(), 1)
+        more = tuple(_tell_not_run(decided, row.severity, is_lost=row.kind in LOST))
+        yield replace(row, findings=(*row.findings, *more))
+
+
+def _tell_not_run(decided: tuple[Decision, Decision], severity: Severity, *, is_lost: bool) -> Iterator[Finding]:
+    then, now = decided
     breaks = severity is Severity.BREAKS
     if now.holds is False and then.holds is False:
         why = Why(Reason.NOT_RUN_AT_ALL, parts=now.why)
@@ -53,7 +81,7 @@ def limit_by_version(question: Question, severity: Severity) -> Iterator[Finding
         yield Finding(severity=Severity.LOOK if breaks else Severity.OK, why=why, is_limit=breaks, retires=True)
         if breaks:
             yield Finding(severity=Severity.LOOK, why=Why(Reason.STOPS_APPLYING), is_limit=True)
-    elif then.holds is False and question.kind in LOST and breaks:
+    elif then.holds is False and is_lost and breaks:
         yield Finding(severity=Severity.OK, why=Why(Reason.ADDED_THERE, parts=then.why), is_limit=True)
 
 

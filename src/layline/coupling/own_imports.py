@@ -135,12 +135,12 @@ class OwnImports:
     def _find_steps(self, module: str) -> Iterator[FailingImport | str]:
         for line, name in self._ours.find_imported(module):
             if longest_root(name, self._packages):
-                if self._is_missing(name):
+                if self.is_missing(name):
                     yield FailingImport(name, Location(self.paths[module], line))
             elif name in self.paths:
                 yield name
 
-    def _is_missing(self, name: str) -> bool:
+    def is_missing(self, name: str) -> bool:
         """True if upstream's code does not bind it; a whole module that is not there may be compiled or generated."""
         if self._side.resolve(name).kind is not SymbolKind.ABSENT:
             return False

@@ -220,11 +220,12 @@ class Pair:
         """Whether what breaks stands in a function that is handed on below another version only."""
         if place.consequence is not Consequence.WILL_BREAK:
             return False
-        condition = self._installed.find(place.location)
+        condition = self.installed.find(place.location)
         return condition is not None and decide(condition, self.running.ground, 1).holds is False
 
     @cached_property
-    def _installed(self) -> InstalledFunctions:
+    def installed(self) -> InstalledFunctions:
+        """Which functions of ours only other versions call."""
         return InstalledFunctions(Modules(self.workspace.tree, self.workspace.settings.project.source_roots))
 
     @cached_property

@@ -27,6 +27,7 @@ from layline.coupling.surroundings import (
     find_chains,
     find_imports,
     find_needed,
+    find_own_steps,
     find_set,
     find_steps,
 )
@@ -213,6 +214,13 @@ class Reader:
             if found is not None:
                 return Why(Reason.CANNOT_LOAD, module, found.name, places=(found.location,))
         return None
+
+    def find_missing(self, ours: Replacement) -> Iterator[Why]:
+        """What the body of our replacement imports whenever it runs, and the pin does not have."""
+        for imported in find_own_steps(ours.node):
+            if longest_root(imported.name, self._packages) and self.imports[0].is_missing(imported.name):
+                at = Location(ours.location.path, min(imported.own_lines))
+                yield Why(Reason.IMPORTS_MISSING, imported.name, places=(at,))
 
     def _find_own_steps(self, at: Location) -> Iterator[str]:
         """Modules of ours that are imported on the way to a line."""

@@ -79,6 +79,12 @@ def find_steps(tree: ast.Module, line: int) -> Iterator[Imported]:
                     yield from (imported for _, imported in _read_import(item, guarded=False))
 
 
+def find_own_steps(node: ast.AST) -> Iterator[Imported]:
+    """What a function imports whenever it runs: statements of its own, in no branch and no `try`."""
+    for item in node.body if isinstance(node, _FUNCTIONS) else ():
+        yield from (imported for _, imported in _read_import(item, guarded=False))
+
+
 def find_needed(tree: ast.Module, line: int) -> Iterator[tuple[ast.stmt, tuple[str, ...]]]:
     """The dotted chains that statements before a line read, come what may: of its functions and of the file itself, in
     no branch and no `try`.

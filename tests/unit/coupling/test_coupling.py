@@ -408,6 +408,62 @@ CASES = [
 ]
 
 
+BOAT = "class Boat:\n    def __init__(self, x, y=1):\n        self.x = x\n"
+SLIM = "class Hull:\n    def __init__(self, x):\n        self.x = x\n\n\n"
+HANDS_ON = [
+    # (what it shows, the tip's file, what of ours breaks)
+    (
+        "a constructor that hands on to the class above",
+        SLIM
+        + "class Boat(Hull):\n    def __init__(self, *args, **kwargs):\n        super().__init__(*args, **kwargs)\n",
+        ["no longer binds"],
+    ),
+    (
+        "a keyword that it takes out before",
+        SLIM
+        + "class Boat(Hull):\n    def __init__(self, **kw):\n        kw.pop('y', 1)\n        super().__init__(**kw)\n",
+        [],
+    ),
+    (
+        "a keyword that it takes itself and fills another with",
+        SLIM.replace("x)", "z)").replace("= x", "= z")
+        + "class Boat(Hull):\n    def __init__(self, x, y=1, **kw):\n        kw['z'] = x\n        super().__init__(**kw)\n",
+        [],
+    ),
+    (
+        "a way through that does not hand on",
+        SLIM
+        + "class Boat(Hull):\n    def __init__(self, **kw):\n        if 'y' in kw:\n            return\n        super().__init__(**kw)\n",
+        [],
+    ),
+    (
+        "keywords that go elsewhere as well",
+        SLIM
+        + "class Boat(Hull):\n    def __init__(self, **kw):\n        kw = filter(kw)\n        super().__init__(**kw)\n",
+        [],
+    ),
+    (
+        "a class above that takes anything",
+        SLIM.replace("x)", "x, **more)")
+        + "class Boat(Hull):\n    def __init__(self, *args, **kwargs):\n        super().__init__(*args, **kwargs)\n",
+        [],
+    ),
+    (
+        "a plain function",
+        "def make(x):\n    return x\n\n\ndef Boat(*a, **k):\n    return make(*a, **k)\n",
+        ["no longer binds"],
+    ),
+    ("a function that nobody can read", "from hub import make\n\n\ndef Boat(*a, **k):\n    return make(*a, **k)\n", []),
+]
+
+
+@pytest.mark.parametrize(("tip", "states"), [case[1:] for case in HANDS_ON], ids=[case[0] for case in HANDS_ON])
+def test_what_hands_its_stars_on_takes_what_the_other_takes(tmp_path: Path, tip: str, states: list[str]) -> None:
+    ours = "from keel.boat import Boat\n\n\nBoat(x=1, y=2)\n"
+    found = couple(tmp_path, ours, {"keel/boat.py": BOAT}, {"keel/boat.py": tip})
+    assert [one.state.value for one in found if one.consequence.value == "will break"] == states
+
+
 @pytest.mark.parametrize(
     ("ours", "before", "after", "expected"), [case[1:] for case in CASES], ids=[case[0] for case in CASES]
 )

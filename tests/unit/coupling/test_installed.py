@@ -29,6 +29,24 @@ CASES = [
     ("one call without the argument", HEAD + OLD + BUILD, f"{CALL}build()\n", None),
     ("named in another file", HEAD + OLD + BUILD, f"{CALL}from sail.ways import old\n", None),
     (
+        "called in a function of another file behind a test",
+        HEAD + OLD,
+        f"{HEAD}from sail.ways import old\ndef go():\n    if parse(keel.__version__) < parse('3'):\n        old(1)\n",
+        "keel.__version__ < 3",
+    ),
+    (
+        "handed on in another file behind a test",
+        HEAD + OLD,
+        f"{HEAD}from sail.ways import old\ndef go():\n    if parse(keel.__version__) < parse('3'):\n        put(old)\n",
+        None,
+    ),
+    (
+        "called in another file without a test as well",
+        HEAD + OLD,
+        f"{HEAD}from sail.ways import old\ndef go():\n    old(2)\n    if parse(keel.__version__) < parse('3'):\n        old(1)\n",
+        None,
+    ),
+    (
         "one use without a test",
         f"{HEAD}{OLD}{BUILD}def more():\n    return [old]\n",
         CALL,

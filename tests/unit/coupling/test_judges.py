@@ -156,6 +156,26 @@ def test_a_write_breaks_only_where_it_runs(
     assert {"not-run-now", "not-run-at-all", "added-there"} & set(codes(row)) == ({code} if code else set())
 
 
+IMPORTING = "def fast(x):\n    {}from keel.run import {}\n    return x\n"
+IMPORTS = [
+    # (what it shows, our replacement, what it does today)
+    ("a name that the pin has", IMPORTING.format("", "run"), "fits"),
+    ("a name that the pin does not have", IMPORTING.format("", "gone"), "does-not-fit"),
+    ("in a branch", IMPORTING.format("if x:\n        ", "gone"), "fits"),
+    (
+        "caught",
+        "def fast(x):\n    try:\n        from keel.run import gone\n    except ImportError:\n        gone = 1\n    return x\n",
+        "fits",
+    ),
+    ("a module that may be compiled", "def fast(x):\n    import keel.kernels\n    return x\n", "fits"),
+]
+
+
+@pytest.mark.parametrize(("ours", "today"), [row[1:] for row in IMPORTS], ids=[row[0] for row in IMPORTS])
+def test_a_replacement_that_imports_what_is_missing_does_not_fit_today(tmp_path: Path, ours: str, today: str) -> None:
+    assert judge(tmp_path, {"keel/run.py": RUN}, {}, ours=ours).today == today
+
+
 CAN_GO = [
     # (what it shows, our file, whether it is said that the patch can go; pin 1.0, tip 2.0, the target stays as it is)
     ("runs at both", guard(">=", "0.5"), False),

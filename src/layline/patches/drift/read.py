@@ -27,6 +27,7 @@ from layline.coupling.decide import RefKnowledge
 from layline.coupling.drift import find_target, judge_subjects
 from layline.coupling.drift_model import Drift, Sides
 from layline.coupling.last_seen import find_last_seen
+from layline.coupling.limits import limit_by_callers
 from layline.coupling.model import FAILING, Consequence, State
 from layline.coupling.pair import Pair
 from layline.coupling.reads import Reader
@@ -78,7 +79,7 @@ def judge_drift(asked: Asked, options: DriftOptions, progress: Progress, pair: P
     workspace = know_packages(asked.workspace)
     opening = Opening(pair or Pair(workspace, asked.backend, asked.pin, asked.tip, progress), progress)
     judged = judge_rows(opening, culprits=options.culprits, since=options.since is not None)
-    rows = _accept_ours([row for one in judged for row in one.rows], workspace)
+    rows = _accept_ours([row for one in judged for row in one.rows], opening.pair)
     opening.pair.owned = find_owned(rows)
     if options.dead:
         rows = [row for row in rows if row.kind is DriftKind.DEAD_AT_PIN]
@@ -126,7 +127,7 @@ def find_rows(
     what they say. Of the wanted ones alone where only these are asked for: no row depends on another.
     """
     judged = judge_rows(opening, culprits=culprits, wanted=wanted)
-    rows = _accept_ours([row for one in judged for row in one.rows], opening.pair.workspace)
+    rows = _accept_ours([row for one in judged for row in one.rows], opening.pair)
     opening.pair.owned = find_owned(rows)
     sides = opening.opened.sides
     return [_compare_again(row, sides) for row in rows]
@@ -195,9 +196,14 @@ def open_keeper(opening: Opening, memos: Memos) -> RowKeeper:
     return RowKeeper(tips, pair.sight, targets, opening.describe_key, lambda: opening.opened.sides.reader)
 
 
-def _accept_ours(rows: list[Drift], workspace: Workspace) -> list[Drift]:
-    """Rows about names that upstream never had and our own code reads are additions of ours."""
-    return list(accept_additions(rows, find_unheard(rows), workspace.tree))
+def _accept_ours(rows: list[Drift], pair: Pair) -> list[Drift]:
+    """Rows about names that upstream never had and our own code reads are additions of ours; what our code calls for
+    other versions alone does nothing.
+    """
+    ours = accept_additions(rows, find_unheard(rows), pair.workspace.tree)
+    return list(
+        limit_by_callers(ours, pair.installed.find, lambda: pair.running.ground) if any(pair.versions) else ours
+    )
 
 
 def _accept_new(row: Drift) -> Drift:

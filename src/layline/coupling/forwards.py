@@ -1,0 +1,191 @@
+"""What a function that hands its stars on takes: what the one takes that it hands them to.
+
+`def f(self, *args, **kwargs): … super().f(*args, **kwargs)` refuses what the function above it refuses.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+from layline.change.binding import CallShape, read_call
+from layline.coupling.callee import find_callee
+from layline.source import Definition, DefinitionKind, Parameter, ParameterKind, Symbol
+from layline.source.fingerprint import dotted_text
+from layline.source.resolve import Resolver
+from layline.source.walking import walk
+
+_DEEPEST = 4
+_BY_POSITION = frozenset({ParameterKind.POSITIONAL_ONLY, ParameterKind.POSITIONAL})
+_STARS = frozenset({ParameterKind.VARIADIC, ParameterKind.KEYWORDS})
+_SET = "..."
+"""The default of a parameter that the function in between may fill."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Forward:
+    """The one call that a function hands its keywords to, come what may."""
+
+    call: ast.Call
+    popped: frozenset[str]
+    """Keywords that the function takes out before."""
+    filled: frozenset[str]
+    """Keywords that it may add."""
+
+
+def find_accepting(resolver: Resolver, symbol: Symbol, depth: int = 0) -> tuple[Definition, bool] | None:
+    """What a call of the symbol runs, and whether `self` is supplied; for stars that it hands on stand the parameters
+    of the function that gets them.
+    """
+    found = find_callee(resolver, symbol)
+    run = _find_run(resolver, symbol)
+    if found is None or run is None or depth > _DEEPEST:
+        return found
+    ours = found[0].parameters or ()
+    words = [one.name for one in ours if one.kind is ParameterKind.KEYWORDS]
+    node = resolver.index.read_node(run.module or "", found[0]) if words and run.module else None
+    forward = _find_forward(node, words[0]) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) else None
+    taken = _find_taken(resolver, run, forward, depth) if forward is not None else None
+    if forward is None or taken is None or _hands_more(forward.call, ours):
+        return found
+    merged = tuple(_merge(ours, taken, forward))
+    return replace(found[0], parameters=merged), found[1]
+
+
+def _find_run(resolver: Resolver, symbol: Symbol) -> Symbol | None:
+    """The function that a call of the symbol runs: itself, or of a class its `__init__`."""
+    definition = symbol.definition
+    if definition is not None and definition.kind is DefinitionKind.CLASS:
+        made = resolver.resolve(f"{symbol.home}.__init__")
+        return None if made.is_implicit else made
+    return symbol
+
+
+def _find_forward(function: ast.FunctionDef | ast.AsyncFunctionDef, word: str) -> _Forward | None:
+    """None where the keywords may go elsewhere, too, or where some way through the function does not hand them on."""
+    certain = [call for call in _find_certain(function.body) if any(_is_stars(one, word) for one in call.keywords)]
+    if len(certain) != 1:
+        return None
+    popped: set[str] = set()
+    filled: set[str] = set()
+    known: set[int] = {id(one.value) for one in certain[0].keywords if _is_stars(one, word)}
+    for item in walk(function):
+        match item:
+            case ast.Call(
+                func=ast.Attribute(value=ast.Name(id=name) as used, attr="pop" | "get" | "setdefault" as how),
+                args=[ast.Constant(value=str(key)), *_],
+            ) if name == word:
+                {"pop": popped, "setdefault": filled}.get(how, set()).add(key)
+                known.add(id(used))
+            case ast.Subscript(value=ast.Name(id=name) as used, slice=ast.Constant(value=str(key))) if name == word:
+                if not isinstance(item.ctx, ast.Load):
+                    (filled if isinstance(item.ctx, ast.Store) else popped).add(key)
+                known.add(id(used))
+            case ast.Compare(ops=[ast.In() | ast.NotIn()], comparators=[ast.Name(id=name) as used]) if name == word:
+                known.add(id(used))
+    if any(isinstance(item, ast.Name) and item.id == word and id(item) not in known for item in walk(function)):
+        return None
+    return _Forward(call=certain[0], popped=frozenset(popped), filled=frozenset(filled))
+
+
+def _find_certain(body: list[ast.stmt]) -> Iterator[ast.Call]:
+    """Calls that are the whole of a statement which every run gets to, or fails before."""
+    for statement in body:
+        match statement:
+            case ast.With(body=inner) | ast.AsyncWith(body=inner):
+                yield from _find_certain(inner)
+            case ast.Expr(value=value) | ast.Assign(value=value) | ast.Return(value=value):
+                call = value.value if isinstance(value, ast.Await) else value
+                if isinstance(call, ast.Call):
+                    yield call
+        if any(isinstance(item, ast.Return | ast.Yield | ast.YieldFrom) for item in walk(statement)):
+            return
+
+
+def _is_stars(given: ast.keyword, word: str) -> bool:
+    return given.arg is None and isinstance(given.value, ast.Name) and given.value.id == word
+
+
+def _hands_more(call: ast.Call, ours: tuple[Parameter, ...]) -> bool:
+    """Whether stars of other names are handed on beside the function's own: nobody knows what they hold."""
+    own = {one.name for one in ours if one.kind in _STARS}
+    given = [one.value for one in call.args if isinstance(one, ast.Starred)]
+    given += [one.value for one in call.keywords if one.arg is None]
+    return any(not isinstance(one, ast.Name) or one.id not in own for one in given)
+
+
+def _find_taken(resolver: Resolver, run: Symbol, forward: _Forward, depth: int) -> tuple[Parameter, ...] | None:
+    """The parameters of what the forward calls, without the object that Python gives it."""
+    match forward.call.func:
+        case ast.Attribute(value=ast.Call(func=ast.Name(id="super")), attr=name):
+            above = _find_above(resolver, run, name)
+            found = find_accepting(resolver, above, depth + 1) if above is not None else None
+            bound = found is not None and "staticmethod" not in found[0].decorators
+        case ast.Name() | ast.Attribute() as func:
+            text = dotted_text(func)
+            if text is None or text.partition(".")[0] in _find_bound(resolver, run):
+                return None
+            found = find_accepting(resolver, resolver.resolve_in(run.module or "", text), depth + 1)
+            bound = found is not None and found[1]
+        case _:
+            return None
+    if found is None:
+        return None
+    return (found[0].parameters or ())[1 if bound else 0 :]
+
+
+def _find_bound(resolver: Resolver, run: Symbol) -> frozenset[str]:
+    """Names that a function takes or binds itself: what they hold the module does not say."""
+    node = resolver.index.read_node(run.module or "", run.definition) if run.definition else None
+    words = (
+        item.arg if isinstance(item, ast.arg) else item.id if isinstance(item, ast.Name) else item.asname or item.name
+        for item in (walk(node) if node is not None else ())
+        if isinstance(item, ast.arg | ast.alias) or (isinstance(item, ast.Name) and not isinstance(item.ctx, ast.Load))
+    )
+    return frozenset(words)
+
+
+def _find_above(resolver: Resolver, run: Symbol, name: str) -> Symbol | None:
+    """The method of the first base that has it, as far as the bases before it can be read."""
+    if run.definition is None or run.module is None or not run.definition.owner:
+        return None
+    owner = resolver.resolve(f"{run.module}.{run.definition.owner}").definition
+    for text in owner.bases if owner is not None else ():
+        base = resolver.resolve_in(run.module, text.partition("[")[0])
+        if base.definition is None or base.home is None:
+            return None
+        found = resolver.resolve(f"{base.home}.{name}")
+        if found.exists:
+            return None if found.is_implicit else found
+    return None
+
+
+def _merge(ours: tuple[Parameter, ...], taken: tuple[Parameter, ...], forward: _Forward) -> Iterator[Parameter]:
+    """What a call may pass to the one that hands on: its own parameters, and what the other has left."""
+    shape = read_call(forward.call)
+    named = {one.name for one in ours if one.kind not in _STARS}
+    left = [one for one in _find_left(taken, shape, forward) if one.name not in named]
+    places = [one for one in left if one.kind in _BY_POSITION or one.kind is ParameterKind.VARIADIC]
+    yield from (one for one in ours if one.kind in _BY_POSITION)
+    if shape.has_star:
+        yield from places
+    else:
+        yield from (one for one in ours if one.kind is ParameterKind.VARIADIC)
+        yield from (
+            replace(one, kind=ParameterKind.KEYWORD_ONLY) for one in places if one.kind is ParameterKind.POSITIONAL
+        )
+    yield from (one for one in ours if one.kind is ParameterKind.KEYWORD_ONLY)
+    yield from (one for one in left if one not in places)
+    known = {*named, *(one.name for one in left)}
+    for name in sorted(forward.popped - known):
+        yield Parameter(name, ParameterKind.KEYWORD_ONLY, default=_SET)
+
+
+def _find_left(taken: tuple[Parameter, ...], shape: CallShape, forward: _Forward) -> Iterator[Parameter]:
+    """What the forward does not fill itself."""
+    places = [one for one in taken if one.kind in _BY_POSITION][: shape.positional]
+    for one in taken:
+        if one in places or one.name in shape.keywords:
+            continue
+        yield replace(one, default=_SET) if one.required and one.name in forward.filled else one
