@@ -194,6 +194,7 @@ class Reason(Enum):
     RESULT_MISFITS = "our code takes {counts[0]:#value} of it, and it returns {counts[1]} now"
     OUTGROWN = "takes {other} as {text}, where it took {name}, which is gone"
     CALL_MISFITS = "at the tip {name} {parts:;}"
+    ONCE_MENDED = "once it is taken from {name}"
     OVERRIDE_MISFITS = "our override {parts:;}"
     PASSED_AT = "upstream passes it at {places:3}"
     ALREADY_SO = "already so at the pin{text:?: %}"

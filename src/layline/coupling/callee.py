@@ -12,6 +12,7 @@ from layline.change.compare import Comparer, Comparison
 from layline.core.drift import DriftKind
 from layline.core.why import Reason, Why
 from layline.coupling.reading import Place
+from layline.coupling.stars import hands_all_on
 from layline.source import Definition, DefinitionKind, Symbol
 from layline.source.definitions import ROW_FIRST, ROW_KIND, ROW_LAST, ROW_QUALNAME
 from layline.source.instances import bare_annotation
@@ -78,12 +79,26 @@ def find_callee(resolver: Resolver, symbol: Symbol) -> tuple[Definition, bool] |
         return None
     if definition.kind is not DefinitionKind.FUNCTION or definition.parameters is None:
         return None
-    return None if is_reshaped(definition) else find_written(symbol)
+    return find_written(symbol) if _keeps_signature(resolver, symbol, definition) else None
 
 
 def is_reshaped(definition: Definition) -> bool:
     """Whether a decorator that we do not know may change the signature."""
     return not _HARMLESS.issuperset(word.partition("(")[0].rpartition(".")[2] for word in definition.decorators)
+
+
+def _keeps_signature(resolver: Resolver, symbol: Symbol, definition: Definition) -> bool:
+    """Whether its decorators leave the signature as it is written, as far as they are known or can be read."""
+    words = [word.partition("(")[0] for word in definition.decorators]
+    return all(
+        word.rpartition(".")[2] in _HARMLESS or _hands_all_on(resolver, symbol.module or "", word) for word in words
+    )
+
+
+def _hands_all_on(resolver: Resolver, module: str, word: str) -> bool:
+    found = resolver.resolve_in(module, word)
+    node = resolver.index.read_node(found.module, found.definition) if found.module and found.definition else None
+    return node is not None and hands_all_on(node)
 
 
 def find_written(symbol: Symbol) -> tuple[Definition, bool] | None:

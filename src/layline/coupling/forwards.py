@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from layline.change.binding import CallShape, read_call
 from layline.coupling.callee import find_callee
+from layline.coupling.stars import Forward, find_forward
 from layline.source import Definition, DefinitionKind, Parameter, ParameterKind, Symbol
 from layline.source.fingerprint import dotted_text
 from layline.source.resolve import Resolver
@@ -21,17 +22,6 @@ _BY_POSITION = frozenset({ParameterKind.POSITIONAL_ONLY, ParameterKind.POSITIONA
 _STARS = frozenset({ParameterKind.VARIADIC, ParameterKind.KEYWORDS})
 _SET = "..."
 """The default of a parameter that the function in between may fill."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Forward:
-    """The one call that a function hands its keywords to, come what may."""
-
-    call: ast.Call
-    popped: frozenset[str]
-    """Keywords that the function takes out before."""
-    filled: frozenset[str]
-    """Keywords that it may add."""
 
 
 def find_accepting(resolver: Resolver, symbol: Symbol, depth: int = 0) -> tuple[Definition, bool] | None:
@@ -45,7 +35,7 @@ def find_accepting(resolver: Resolver, symbol: Symbol, depth: int = 0) -> tuple[
     ours = found[0].parameters or ()
     words = [one.name for one in ours if one.kind is ParameterKind.KEYWORDS]
     node = resolver.index.read_node(run.module or "", found[0]) if words and run.module else None
-    forward = _find_forward(node, words[0]) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) else None
+    forward = find_forward(node, words[0]) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) else None
     taken = _find_taken(resolver, run, forward, depth) if forward is not None else None
     if forward is None or taken is None or _hands_more(forward.call, ours):
         return found
@@ -62,51 +52,6 @@ def _find_run(resolver: Resolver, symbol: Symbol) -> Symbol | None:
     return symbol
 
 
-def _find_forward(function: ast.FunctionDef | ast.AsyncFunctionDef, word: str) -> _Forward | None:
-    """None where the keywords may go elsewhere, too, or where some way through the function does not hand them on."""
-    certain = [call for call in _find_certain(function.body) if any(_is_stars(one, word) for one in call.keywords)]
-    if len(certain) != 1:
-        return None
-    popped: set[str] = set()
-    filled: set[str] = set()
-    known: set[int] = {id(one.value) for one in certain[0].keywords if _is_stars(one, word)}
-    for item in walk(function):
-        match item:
-            case ast.Call(
-                func=ast.Attribute(value=ast.Name(id=name) as used, attr="pop" | "get" | "setdefault" as how),
-                args=[ast.Constant(value=str(key)), *_],
-            ) if name == word:
-                {"pop": popped, "setdefault": filled}.get(how, set()).add(key)
-                known.add(id(used))
-            case ast.Subscript(value=ast.Name(id=name) as used, slice=ast.Constant(value=str(key))) if name == word:
-                if not isinstance(item.ctx, ast.Load):
-                    (filled if isinstance(item.ctx, ast.Store) else popped).add(key)
-                known.add(id(used))
-            case ast.Compare(ops=[ast.In() | ast.NotIn()], comparators=[ast.Name(id=name) as used]) if name == word:
-                known.add(id(used))
-    if any(isinstance(item, ast.Name) and item.id == word and id(item) not in known for item in walk(function)):
-        return None
-    return _Forward(call=certain[0], popped=frozenset(popped), filled=frozenset(filled))
-
-
-def _find_certain(body: list[ast.stmt]) -> Iterator[ast.Call]:
-    """Calls that are the whole of a statement which every run gets to, or fails before."""
-    for statement in body:
-        match statement:
-            case ast.With(body=inner) | ast.AsyncWith(body=inner):
-                yield from _find_certain(inner)
-            case ast.Expr(value=value) | ast.Assign(value=value) | ast.Return(value=value):
-                call = value.value if isinstance(value, ast.Await) else value
-                if isinstance(call, ast.Call):
-                    yield call
-        if any(isinstance(item, ast.Return | ast.Yield | ast.YieldFrom) for item in walk(statement)):
-            return
-
-
-def _is_stars(given: ast.keyword, word: str) -> bool:
-    return given.arg is None and isinstance(given.value, ast.Name) and given.value.id == word
-
-
 def _hands_more(call: ast.Call, ours: tuple[Parameter, ...]) -> bool:
     """Whether stars of other names are handed on beside the function's own: nobody knows what they hold."""
     own = {one.name for one in ours if one.kind in _STARS}
@@ -115,7 +60,7 @@ def _hands_more(call: ast.Call, ours: tuple[Parameter, ...]) -> bool:
     return any(not isinstance(one, ast.Name) or one.id not in own for one in given)
 
 
-def _find_taken(resolver: Resolver, run: Symbol, forward: _Forward, depth: int) -> tuple[Parameter, ...] | None:
+def _find_taken(resolver: Resolver, run: Symbol, forward: Forward, depth: int) -> tuple[Parameter, ...] | None:
     """The parameters of what the forward calls, without the object that Python gives it."""
     match forward.call.func:
         case ast.Attribute(value=ast.Call(func=ast.Name(id="super")), attr=name):
@@ -161,7 +106,7 @@ def _find_above(resolver: Resolver, run: Symbol, name: str) -> Symbol | None:
     return None
 
 
-def _merge(ours: tuple[Parameter, ...], taken: tuple[Parameter, ...], forward: _Forward) -> Iterator[Parameter]:
+def _merge(ours: tuple[Parameter, ...], taken: tuple[Parameter, ...], forward: Forward) -> Iterator[Parameter]:
     """What a call may pass to the one that hands on: its own parameters, and what the other has left."""
     shape = read_call(forward.call)
     named = {one.name for one in ours if one.kind not in _STARS}
@@ -182,7 +127,7 @@ def _merge(ours: tuple[Parameter, ...], taken: tuple[Parameter, ...], forward: _
         yield Parameter(name, ParameterKind.KEYWORD_ONLY, default=_SET)
 
 
-def _find_left(taken: tuple[Parameter, ...], shape: CallShape, forward: _Forward) -> Iterator[Parameter]:
+def _find_left(taken: tuple[Parameter, ...], shape: CallShape, forward: Forward) -> Iterator[Parameter]:
     """What the forward does not fill itself."""
     places = [one for one in taken if one.kind in _BY_POSITION][: shape.positional]
     for one in taken:

@@ -99,7 +99,11 @@ class Judge:
             if verdict is None:
                 continue
             if verdict.state in _GONE and self._is_known_broken(judged, broken):
-                continue  # the import fails first; what follows it is the same trouble
+                # the import fails first; what follows it is the same trouble, but for a call that fails once more
+                with self._comparer.seen.within(self.reads[place.location.path]):
+                    verdict = self._judge_at_home(judged)
+                if verdict is None:
+                    continue
             if verdict.state in _GONE and place.touch in _NAMES and (verdict.consequence in _BREAKING or place.guarded):
                 home = self._comparer.pin.resolve(target).home
                 broken |= {(place.location.path, target), (place.location.path, home or target)}
@@ -288,6 +292,17 @@ class Judge:
             return Verdict(state=State.SIGNATURE, consequence=consequence, why=(why,))
         problems = check_call(call, new, bound=bound[1]) or find_misplaced(self._comparer, found, call, bound=bound)
         return self._refuse(place, found, problems) if problems else self._judge_result(place, call, found)
+
+    def _judge_at_home(self, place: Place) -> Verdict | None:
+        """Of a call whose name is elsewhere now: whether it still does not fit once our import follows."""
+        found = self._comparer.compare(place.target)
+        if place.touch is not Touch.CALL or place.call is None or found.new_home is None or found.after.exists:
+            return None
+        there = replace(found, after=self._comparer.tip.resolve(found.new_home))
+        verdict = self._judge_call(place, there)
+        if verdict.state is not State.NO_LONGER_BINDS:
+            return None
+        return replace(verdict, why=(Why(Reason.ONCE_MENDED, found.new_home), *verdict.why), new_target=found.new_home)
 
     @staticmethod
     def _refuse(place: Place, found: Comparison, problems: Sequence[Problem]) -> Verdict:

@@ -464,6 +464,48 @@ def test_what_hands_its_stars_on_takes_what_the_other_takes(tmp_path: Path, tip:
     assert [one.state.value for one in found if one.consequence.value == "will break"] == states
 
 
+REFUSES = (
+    "def refuses(*names):\n    def decorator(func):\n        def wrapper(*args, **kwargs):\n"
+    "            if set(names) & set(kwargs.keys()):\n                raise TypeError\n"
+    "            return func({})\n        return wrapper\n    return decorator\n"
+)
+DECORATED = [
+    # (what it shows, what the decorator of the tip hands on, states)
+    ("all of it", "*args, **kwargs", ["no longer binds"]),
+    ("only a part", "*args[:1], **kwargs", []),
+    ("more", "1, *args, **kwargs", []),
+]
+
+
+@pytest.mark.parametrize(("given", "states"), [case[1:] for case in DECORATED], ids=[case[0] for case in DECORATED])
+def test_a_decorator_that_hands_all_on_keeps_the_signature(tmp_path: Path, given: str, states: list[str]) -> None:
+    ours = (
+        "from keel.boat import Boat\n\n\nclass Ours(Boat):\n    def __init__(self):\n        super().__init__(1, 2)\n"
+    )
+    tip = f"{REFUSES.format(given)}\n\nclass Boat:\n    @refuses('y')\n    def __init__(self, x):\n        self.x = x\n"
+    found = couple(tmp_path, ours, {"keel/boat.py": BOAT}, {"keel/boat.py": tip})
+    assert [one.state.value for one in found if one.consequence.value == "will break"] == states
+
+
+AT_HOME = [
+    # (what it shows, the function at its new home, what breaks)
+    ("as it was", RUN, [("imports the name", None)]),
+    ("and needs more there", RUN.replace("x, y=1", "x, z, y=1"), [("imports the name", None), ("calls", "needs z")]),
+]
+
+
+@pytest.mark.parametrize(("home", "expected"), [case[1:] for case in AT_HOME], ids=[case[0] for case in AT_HOME])
+def test_a_call_behind_a_failing_import_is_held_against_the_new_home(
+    tmp_path: Path, home: str, expected: list[tuple[str, str | None]]
+) -> None:
+    before = {"keel/run.py": "from keel.engine import run\n", "keel/engine.py": RUN}
+    ours = "from keel.run import run\nrun(1)\n"
+    found = couple(tmp_path, ours, before, {"keel/run.py": "x = 1\n", "keel/engine.py": home})
+    broken = [one for one in found if one.consequence.value == "will break"]
+    assert [(one.touch.value, one.new_target) for one in broken] == [(how, "keel.engine.run") for how, _ in expected]
+    assert all(word is None or word in one.detail for one, (_, word) in zip(broken, expected, strict=True))
+
+
 @pytest.mark.parametrize(
     ("ours", "before", "after", "expected"), [case[1:] for case in CASES], ids=[case[0] for case in CASES]
 )
