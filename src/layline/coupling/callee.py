@@ -11,7 +11,7 @@ from layline.change.binding import CallShape, CallSite, Problem, check_call, che
 from layline.change.compare import Comparer, Comparison
 from layline.core.drift import DriftKind
 from layline.core.why import Reason, Why
-from layline.coupling.reading import Place
+from layline.coupling.place import Place
 from layline.coupling.stars import hands_all_on
 from layline.source import Definition, DefinitionKind, Symbol
 from layline.source.definitions import ROW_FIRST, ROW_KIND, ROW_LAST, ROW_QUALNAME

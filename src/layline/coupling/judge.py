@@ -27,7 +27,7 @@ from layline.coupling.callee import (
 from layline.coupling.forwards import find_accepting
 from layline.coupling.model import FAILING, Consequence, Coupling, State, Touch, is_flag
 from layline.coupling.overrides import Overrides
-from layline.coupling.reading import Place
+from layline.coupling.place import Place
 from layline.coupling.states import (
     Verdict,
     find_after,

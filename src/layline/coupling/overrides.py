@@ -14,7 +14,7 @@ from layline.core.why import Reason, Why
 from layline.coupling.binding_kind import find_nature_problems, retypes
 from layline.coupling.callee import find_doubtful, find_misfits, find_refused, reaches
 from layline.coupling.model import Consequence, State
-from layline.coupling.reading import Place
+from layline.coupling.place import Place
 from layline.coupling.states import Verdict, find_state, sum_up
 from layline.source import Definition, DefinitionKind
 from layline.source.seen import Read

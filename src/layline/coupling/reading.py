@@ -5,56 +5,18 @@ from __future__ import annotations
 from collections.abc import Container, Iterator
 from dataclasses import dataclass, field
 
-from layline.change.binding import CallShape
 from layline.core.evidence import Location
 from layline.core.progress import Progress, count, silent
 from layline.coupling.handing import Handing
 from layline.coupling.model import Touch
 from layline.coupling.own_uses import is_ours, names_package
+from layline.coupling.place import Place
 from layline.coupling.uses import FieldRead, Use, Uses
 from layline.source import Definition, DefinitionKind, Import, Index, ModuleEntry, is_within
 from layline.source.instances import Instances
 from layline.source.resolve import Resolver
 
 READING = "reading our overrides and calls"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Place:
-    """One touch, before anything is known about pin or tip."""
-
-    touch: Touch
-    target: str
-    """Dotted upstream name; of a chain the whole chain, which the judge shortens to what exists."""
-    location: Location
-    call: CallShape | None = None
-    bound: bool = False
-    """`self` is supplied: a call through super()."""
-    override: Definition | None = None
-    guarded: bool = False
-    type_checking: bool = False
-    imported: str = ""
-    """The imported name that a use goes through."""
-    tested: bool = False
-    """Our code needs a class there: `isinstance(x, name)`."""
-    certain: bool = True
-    """False where the type of the variable is only guessed from its name."""
-    instance: bool = False
-    """An attribute that methods of the class `imported` set on `self`."""
-    base: str = ""
-    """Of an override: upstream's class, the nearest above ours."""
-    closed: frozenset[str] = frozenset()
-    """Of an override: methods that our class has and that never call upstream's."""
-    handed: bool = False
-    """Of an override: our code hands the class on as a value, so that upstream may be who builds it."""
-    slots: frozenset[str] = frozenset()
-    """Of an override: the keywords by which our code passes the class on."""
-    called: bool = False
-    """Of an override: our own class calls it."""
-    built: bool = False
-    """Of an override: our own code builds the class by its name, and hands it on nowhere."""
-    fields: frozenset[str] = frozenset()
-    """Of an override: the fields in which our code keeps objects of the class."""
 
 
 @dataclass(slots=True)
@@ -87,6 +49,7 @@ class Finder:
             imports = tuple(item for item in module.imports if names_package(item, self.packages))
             yield from self._find_imports(entry, imports)
             yield from self._find_uses(entry, imports)
+            yield from self._find_inherited_by_name(entry)
             yield from self._find_classes(entry, module.definitions)
             yield from self._find_reads(entry, module.imports)
 
@@ -132,6 +95,26 @@ class Finder:
                 tested=use.tested,
                 type_checking=item.type_checking,
             )
+
+    def _find_inherited_by_name(self, entry: ModuleEntry) -> Iterator[Place]:
+        """`Ours.make(…)`, where upstream's class is the one that has the method."""
+        found = self.uses.get(entry.blob)
+        for use in found.uses if found else ():
+            root, _, name = use.chain.partition(".")
+            if use.call is None or not name or "." in name or root in {"self", "super()"}:
+                continue
+            owner = self.resolver.resolve(f"{entry.name}.{root}")
+            if owner.definition is None or owner.definition.kind is not DefinitionKind.CLASS or owner.home is None:
+                continue
+            theirs = self.resolver.resolve(f"{owner.home}.{name}") if not self.owns(owner.home) else owner
+            if theirs is not owner and theirs.home and self.owns(theirs.home) and theirs.definition is not None:
+                yield Place(
+                    touch=Touch.CALL,
+                    target=theirs.home,
+                    location=Location(entry.path, use.line),
+                    call=use.call,
+                    guarded=use.guarded,
+                )
 
     def _find_classes(self, entry: ModuleEntry, definitions: tuple[Definition, ...]) -> Iterator[Place]:
         found = self.uses.get(entry.blob)

@@ -36,6 +36,8 @@ _OPERATORS: dict[type[ast.cmpop], str] = {
     ast.LtE: "<=",
     ast.Eq: "==",
     ast.NotEq: "!=",
+    ast.Is: "==",
+    ast.IsNot: "!=",
 }
 
 

@@ -16,7 +16,7 @@ from layline.source.fingerprint import text_of
 from layline.source.handlers import catches
 from layline.source.walking import find_children, walk
 
-ANALYSER = f"uses-13-py{sys.version_info[0]}.{sys.version_info[1]}"
+ANALYSER = f"uses-14-py{sys.version_info[0]}.{sys.version_info[1]}"
 """Part of the cache key: raise the number whenever the rows change."""
 _LAUNCH = frozenset({"num_warps", "num_stages", "num_ctas", "maxnreg", "warmup", "grid", "stream"})
 """What a kernel's launcher takes itself: `kernel[grid](x, num_warps=4)`."""
@@ -306,6 +306,8 @@ class _Walker:
 
 
 def _find_aliases(tree: ast.Module) -> Iterator[str]:
+    """Names that imports bind, and classes of the file that stand below another: theirs may be upstream's."""
+    yield from (node.name for node in tree.body if isinstance(node, ast.ClassDef) and node.bases)
     for node in walk(tree):
         if node.__class__ in _IMPORTS:
             for item in node.names:  # type: ignore[attr-defined]

@@ -16,7 +16,7 @@ from layline.source.slices import read_node, read_signature
 if TYPE_CHECKING:
     from layline.change.compare import Comparer
     from layline.change.trace import Tracer
-    from layline.coupling.reading import Place
+    from layline.coupling.place import Place
     from layline.source import Definition
 
 

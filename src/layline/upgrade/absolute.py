@@ -17,7 +17,7 @@ from layline.core.evidence import Evidence, Location, Skipped
 from layline.core.ours import is_packaged
 from layline.coupling.callee import find_callee
 from layline.coupling.model import Touch
-from layline.coupling.reading import Place
+from layline.coupling.place import Place
 from layline.coupling.states import find_place
 from layline.source import DefinitionKind, Symbol, SymbolKind
 from layline.source.names import parents

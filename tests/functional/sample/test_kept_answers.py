@@ -18,7 +18,7 @@ from layline.coupling.drift_model import Drift
 from layline.coupling.judge import Judge
 from layline.coupling.model import Consequence, Touch
 from layline.coupling.pair import Pair
-from layline.coupling.reading import Place
+from layline.coupling.place import Place
 from layline.coupling.states import Verdict
 from layline.errors import Error
 from layline.gap.endpoints import find_endpoints

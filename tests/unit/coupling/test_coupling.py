@@ -20,7 +20,7 @@ from layline.coupling.flags import settle_flags
 from layline.coupling.judge import Judge
 from layline.coupling.model import FLAG, Consequence, Coupling, State, Touch
 from layline.coupling.own_keys import find_own_keys
-from layline.coupling.reading import Place
+from layline.coupling.place import Place
 from layline.git import open_repository
 from layline.source import Part, Tree, build_index
 from layline.source.resolve import Resolver
@@ -484,6 +484,25 @@ def test_a_decorator_that_hands_all_on_keeps_the_signature(tmp_path: Path, given
     )
     tip = f"{REFUSES.format(given)}\n\nclass Boat:\n    @refuses('y')\n    def __init__(self, x):\n        self.x = x\n"
     found = couple(tmp_path, ours, {"keel/boat.py": BOAT}, {"keel/boat.py": tip})
+    assert [one.state.value for one in found if one.consequence.value == "will break"] == states
+
+
+MAKES = "class Base:\n    @classmethod\n    def make(cls, x):\n        return cls()\n"
+BY_NAME = [
+    # (what it shows, our class, upstream's at the tip, states)
+    ("gone", "", "class Base:\n    pass\n", ["removed"]),
+    ("needs more", "", MAKES.replace("x)", "x, y)"), ["no longer binds"]),
+    ("as it was", "", MAKES + "\n\nx = 1\n", []),
+    ("a method of our own", "    def make(self):\n        return 1\n", "class Base:\n    pass\n", []),
+]
+
+
+@pytest.mark.parametrize(("own", "tip", "states"), [case[1:] for case in BY_NAME], ids=[case[0] for case in BY_NAME])
+def test_a_method_that_our_class_inherits_is_called_by_its_name(
+    tmp_path: Path, own: str, tip: str, states: list[str]
+) -> None:
+    ours = f"from keel.base import Base\n\n\nclass Ours(Base):\n    size = 1\n{own}\n\ndef go():\n    return Ours.make(1)\n"
+    found = couple(tmp_path, ours, {"keel/base.py": MAKES}, {"keel/base.py": tip})
     assert [one.state.value for one in found if one.consequence.value == "will break"] == states
 
 

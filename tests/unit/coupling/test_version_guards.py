@@ -83,6 +83,14 @@ def is_forced(wanted):
     if settings.forced:
         return settings.number == wanted
     return parse(keel.__version__) > parse(wanted)
+def is_within(low=None, high=None):
+    above = True
+    if low is not None:
+        above = parse(low) <= parse(keel.__version__)
+    below = True
+    if high is not None:
+        below = parse(keel.__version__) <= parse(high)
+    return above and below
 def is_new():
     if not available("keel"):
         return False
@@ -91,7 +99,7 @@ def is_new():
 OURS = """
 import keel
 from packaging.version import Version
-from .helpers import INSTALLED, NEW, available, is_after, is_at, is_below, is_cuda, is_either, is_forced, is_keel, is_new
+from .helpers import INSTALLED, NEW, available, is_after, is_at, is_below, is_cuda, is_either, is_forced, is_keel, is_new, is_within
 def plain(x):
     keel.use()  # plain
     if Version(keel.__version__) >= Version("5.2"):
@@ -118,6 +126,8 @@ def plain(x):
         keel.use()  # of two
     if is_forced("5.3"):
         keel.use()  # forced
+    if is_within(high="4.57"):
+        keel.use()  # up to
     if INSTALLED.major >= 6:
         keel.use()  # major
     if INSTALLED.release[:2] < (5, 4):
@@ -156,6 +166,7 @@ CASES = [
     ("by hand, later", "keel.__version__ > 5.3"),
     ("another number", "(? or (not ? and keel.__version__ > 5.3))"),
     ("of two", "((? and other.__version__ > 5.3) or (not ? and keel.__version__ > 5.3))"),
+    ("up to", "keel.__version__ <= 4.57"),
     ("forced", "(? or (not ? and keel.__version__ > 5.3))"),
     ("major", "keel >= 6"),
     ("release", "keel < 5.4"),

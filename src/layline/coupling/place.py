@@ -1,0 +1,48 @@
+"""One touch of an upstream name by our code, as it is read."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from layline.change.binding import CallShape
+from layline.core.evidence import Location
+from layline.coupling.model import Touch
+from layline.source import Definition
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Place:
+    """One touch, before anything is known about pin or tip."""
+
+    touch: Touch
+    target: str
+    """Dotted upstream name; of a chain the whole chain, which the judge shortens to what exists."""
+    location: Location
+    call: CallShape | None = None
+    bound: bool = False
+    """`self` is supplied: a call through super()."""
+    override: Definition | None = None
+    guarded: bool = False
+    type_checking: bool = False
+    imported: str = ""
+    """The imported name that a use goes through."""
+    tested: bool = False
+    """Our code needs a class there: `isinstance(x, name)`."""
+    certain: bool = True
+    """False where the type of the variable is only guessed from its name."""
+    instance: bool = False
+    """An attribute that methods of the class `imported` set on `self`."""
+    base: str = ""
+    """Of an override: upstream's class, the nearest above ours."""
+    closed: frozenset[str] = frozenset()
+    """Of an override: methods that our class has and that never call upstream's."""
+    handed: bool = False
+    """Of an override: our code hands the class on as a value, so that upstream may be who builds it."""
+    slots: frozenset[str] = frozenset()
+    """Of an override: the keywords by which our code passes the class on."""
+    called: bool = False
+    """Of an override: our own class calls it."""
+    built: bool = False
+    """Of an override: our own code builds the class by its name, and hands it on nowhere."""
+    fields: frozenset[str] = frozenset()
+    """Of an override: the fields in which our code keeps objects of the class."""
