@@ -25,6 +25,7 @@ from layline.coupling.callee import (
     is_told_by_name,
 )
 from layline.coupling.forwards import find_accepting
+from layline.coupling.missing import find_missing
 from layline.coupling.model import FAILING, Consequence, Coupling, State, Touch, is_flag
 from layline.coupling.overrides import Overrides
 from layline.coupling.place import Place
@@ -147,6 +148,8 @@ class Judge:
             return place.target if self._comparer.compare(place.target).is_class_no_more else None
         if place.touch not in {Touch.ATTRIBUTE, Touch.CALL, Touch.PATCH} or place.bound:
             return place.target
+        if (missing := find_missing(self._comparer, place, self._patched)) is not None:
+            return missing
         target = place.target
         while target.count(".") > place.imported.count("."):
             if self._comparer.pin.resolve(target).exists:
@@ -231,7 +234,10 @@ class Judge:
         return Verdict(state=State.REMOVED, consequence=consequence, why=(Why(Reason.NOT_SET, home, name),))
 
     def _judge_unknown(self, place: Place, found: Comparison) -> Verdict | None:
-        if place.touch not in {Touch.IMPORT, Touch.MODULE, Touch.SCRIPT} or found.kind is DriftKind.EXTERNAL:
+        if place.touch not in _IMPORTS and find_missing(self._comparer, place, self._patched) == place.target:
+            why = (Why(Reason.READ_FAILS_ALREADY),)
+            return Verdict(state=State.MISSING, consequence=Consequence.LOOK, why=why)
+        if place.touch not in _IMPORTS or found.kind is DriftKind.EXTERNAL:
             return None
         if found.kind is not DriftKind.DEAD_AT_PIN:
             return Verdict(state=State.UNDECIDED, consequence=Consequence.OK, why=found.why)
@@ -308,6 +314,8 @@ class Judge:
     def _refuse(place: Place, found: Comparison, problems: Sequence[Problem]) -> Verdict:
         certain = any(problem.certain for problem in problems) and not place.guarded
         why = sum_up(Reason.CALL_MISFITS, problems, found.name.rpartition(".")[2])
+        if place.probed:
+            return Verdict(state=State.NO_LONGER_BINDS, consequence=Consequence.OK, why=(why, Why(Reason.LOOKED_AT)))
         consequence = Consequence.WILL_BREAK if certain else Consequence.MAY_BREAK
         return Verdict(state=State.NO_LONGER_BINDS, consequence=consequence, why=(why,))
 

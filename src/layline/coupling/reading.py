@@ -93,6 +93,7 @@ class Finder:
                 guarded=use.guarded,
                 imported=imported,
                 tested=use.tested,
+                probed=use.probed,
                 type_checking=item.type_checking,
             )
 

@@ -11,6 +11,7 @@ from typing import Any, TypeAlias
 
 from layline.change.binding import CallShape, count_taken, find_tested, read_call
 from layline.core.evidence import Skipped
+from layline.coupling.looked_at import asks_first, find_asked, find_looked_at
 from layline.source import parse_tree
 from layline.source.fingerprint import text_of
 from layline.source.handlers import catches
@@ -24,7 +25,7 @@ _CATCHES = frozenset(
     {"ImportError", "ModuleNotFoundError", "AttributeError", "Exception", "BaseException", "TypeError"}
 )
 _NOTHING: frozenset[str] = frozenset()
-_READ, _ASSIGNED, _TESTED = range(3)
+_READ, _ASSIGNED, _TESTED, _PROBED = range(4)
 """How a name is used, as rows have it."""
 _ARGS = "name:args"
 """What holds the arguments of a command line, by its name."""
@@ -47,6 +48,8 @@ class Use:
     """Something is put in its place: `module.name = ours`."""
     tested: bool = False
     """It must be a class: `isinstance(x, name)`."""
+    probed: bool = False
+    """Our code looks at its signature or source before: `inspect.signature(name)`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -97,6 +100,7 @@ def decode_uses(text: str) -> Uses | str:
             guarded=bool(guarded),
             assigned=way == _ASSIGNED,
             tested=way == _TESTED,
+            probed=way == _PROBED,
         )
         for line, scope, chain, call, guarded, way in plain["u"]
     ]
@@ -125,6 +129,8 @@ class _Walker:
         """Attributes that the function at hand asks for, somewhere, before it reads them."""
         self._tested: frozenset[str] = frozenset()
         """Names of which the function at hand asks what they hold."""
+        self._looked_at = find_looked_at(tree.body, deep=False)
+        """What the function at hand, or the file itself, looks at with `inspect`."""
         self._variables: list[dict[str, str]] = [{}]
         self._fields: list[dict[str, str]] = [{}]
         self._visits: dict[type[ast.AST], Callable[[Any], None]] = {
@@ -158,7 +164,7 @@ class _Walker:
             self._visit(node)
 
     def _visit_if(self, node: ast.If) -> None:
-        asks = _asks_first(node.test)
+        asks = asks_first(node.test)
         self._visit(node.test)
         self._guards += asks
         self._visit_all((*node.body, *node.orelse))
@@ -196,8 +202,9 @@ class _Walker:
                 inside[argument.arg] = f"{'claim' if claimed else 'type'}:{_type_text(argument.annotation)}"
             else:
                 inside[argument.arg] = f"name:{argument.arg}"
-        around, self._asked = self._asked, self._asked | frozenset(_find_asked(node))
+        around, self._asked = self._asked, self._asked | frozenset(find_asked(node))
         outside, self._tested = self._tested, self._tested | find_tested(node)
+        seen, self._looked_at = self._looked_at, self._looked_at | find_looked_at(node.body, deep=True)
         self._variables.append(inside)
         self._scope.append(node.name)
         self._visit_all(node.body)
@@ -205,6 +212,7 @@ class _Walker:
         self._variables.pop()
         self._asked = around
         self._tested = outside
+        self._looked_at = seen
 
     def _visit_class(self, node: ast.ClassDef) -> None:
         self._visit_all((*node.decorator_list, *node.bases, *(keyword.value for keyword in node.keywords)))
@@ -286,6 +294,8 @@ class _Walker:
     def _add(self, line: int, chain: str, call: _Call | None, way: int = _READ) -> None:
         scope = ".".join(self._scope)
         guarded = self._is_guarded(chain.split("."))
+        if call is not None and chain in self._looked_at:
+            way = _PROBED
         self.uses.append([line, scope, chain, _encode_call(call), guarded, way])
 
     def _read(self, line: int, origin: str, attributes: list[str]) -> None:
@@ -336,24 +346,6 @@ def _find_set(call: ast.Call) -> Iterator[str]:
     for item in (*call.args, *(word.value for word in call.keywords if word.arg == "dest")):
         if isinstance(item, ast.Constant) and isinstance(item.value, str):
             yield item.value.lstrip("-").replace("-", "_")
-
-
-def _find_asked(function: _Function) -> Iterator[str]:
-    """`hasattr(x, "word")`, `getattr(x, "word", other)`: what is read of it elsewhere in the function is asked for."""
-    for node in walk(function):
-        match node:
-            case ast.Call(func=ast.Name(id="hasattr"), args=[_, ast.Constant(value=str(word))]):
-                yield word
-            case ast.Call(func=ast.Name(id="getattr"), args=[_, ast.Constant(value=str(word)), _]):
-                yield word
-
-
-def _asks_first(test: ast.expr) -> bool:
-    """`if hasattr(x, "y")` and the like: what follows runs only where the name is there."""
-    return any(
-        isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "hasattr"
-        for node in walk(test)
-    )
 
 
 def _type_text(annotation: ast.expr) -> str:

@@ -39,6 +39,34 @@ CASES = [
         [("imports the name", "keel.run.walk", "missing already", "look at")],
     ),
     (
+        "read of a module, missing at both, once for all lines",
+        "from keel import run\n\n\ndef go():\n    run.walk(1)\n    return run.walk(2)\n",
+        {"keel/run.py": RUN},
+        {"x.py": ""},
+        [("calls", "keel.run.walk", "missing already", "look at")],
+    ),
+    (
+        "read of a module, missing at both, and asked for",
+        "from keel import run\n\n\ndef go():\n    return run.walk(1) if hasattr(run, 'walk') else 1\n",
+        {"keel/run.py": RUN},
+        {"x.py": ""},
+        [],
+    ),
+    (
+        "read of a module that makes its names",
+        "from keel import run\n\n\ndef go():\n    return run.walk(1)\n",
+        {"keel/run.py": RUN + "\n\ndef __getattr__(name):\n    return 1\n"},
+        {"x.py": ""},
+        [],
+    ),
+    (
+        "read of a package",
+        "import keel\n\n\ndef go():\n    return keel.walk(1)\n",
+        {"keel/run.py": RUN},
+        {"x.py": ""},
+        [],
+    ),
+    (
         "missing at both, and caught",
         "try:\n    from keel.run import walk\nexcept ImportError:\n    walk = None\n",
         {"keel/run.py": RUN},
@@ -504,6 +532,27 @@ def test_a_method_that_our_class_inherits_is_called_by_its_name(
     ours = f"from keel.base import Base\n\n\nclass Ours(Base):\n    size = 1\n{own}\n\ndef go():\n    return Ours.make(1)\n"
     found = couple(tmp_path, ours, {"keel/base.py": MAKES}, {"keel/base.py": tip})
     assert [one.state.value for one in found if one.consequence.value == "will break"] == states
+
+
+LOOKS = "import inspect\nfrom keel.run import run\n{}\n\ndef go():\n    if {}:\n        return run(1, y=2)\n    return run(1)\n"
+LOOKED_AT = [
+    # (what it shows, a line of the file, the test, states that break)
+    ("in the test", "", "'y' in inspect.signature(run).parameters", []),
+    ("once for the file", "NAMES = inspect.signature(run).parameters\n", "'y' in NAMES", []),
+    ("of another function", "", "'y' in inspect.signature(print).parameters", ["no longer binds"]),
+    ("not at all", "", "ready", ["no longer binds"]),
+]
+
+
+@pytest.mark.parametrize(
+    ("line", "test", "states"), [case[1:] for case in LOOKED_AT], ids=[case[0] for case in LOOKED_AT]
+)
+def test_a_call_of_what_our_code_looks_at_first_breaks_nothing(
+    tmp_path: Path, line: str, test: str, states: list[str]
+) -> None:
+    tip = {"keel/run.py": RUN.replace("x, y=1", "x").replace("+ y", "+ 1")}
+    found = couple(tmp_path, LOOKS.format(line, test), {"keel/run.py": RUN}, dict(tip))
+    assert [one.state.value for one in found if one.consequence.value in {"will break", "may break"}] == states
 
 
 AT_HOME = [
