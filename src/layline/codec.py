@@ -150,7 +150,7 @@ def _refuse_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for key, value in pairs:
         if key in found:
-            raise _NotStrict(f"the key {key!r} stands twice in one object")
+            raise _NotStrict(f"the key {key!r} appears twice in one object")
         found[key] = value
     return found
 

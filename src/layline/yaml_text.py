@@ -58,7 +58,7 @@ def parse_yaml(text: str, *, where: str) -> Any:
         for key in keys:
             if keys.count(key) > 1:
                 line = node.start_mark.line + 1
-                raise ConfigError(f"{where}: the key `{key}` stands twice (mapping at line {line}).")
+                raise ConfigError(f"{where}: the key `{key}` appears twice (mapping at line {line}).")
         return dict(loader.construct_pairs(node, deep=True))
 
     Strict.add_constructor("tag:yaml.org,2002:map", construct)

@@ -382,7 +382,7 @@ def test_status_keys_that_are_no_names_are_refused(project: Path, key: str) -> N
 
 @pytest.mark.parametrize("path", ["../x.html", "/tmp/x.html", "a/../../x.html", "a//b.html", "./x.html"])
 def test_no_file_is_written_outside_the_site(tmp_path: Path, path: str) -> None:
-    with pytest.raises(Error, match="does not stand inside the site"):
+    with pytest.raises(Error, match="is not inside the site"):
         write_files(tmp_path / "site", {path: b"x"})
     assert not list(tmp_path.rglob("*.html"))
 

@@ -172,21 +172,21 @@ def data(project: Path) -> Any:
 
 RETIRED = [
     # (patch, what is said; None: nothing)
-    ("gate.old", "its version pattern <1.9 is false at the tip (2.0.0): the patch can go"),
+    ("gate.old", "its version pattern <1.9 is false at the tip (2.0.0): the patch can be deleted"),
     ("gate.new", None),
     (
         "gate.torch",
         (
-            "its guard can no longer be true: the tip has no keel.run.legacy; the patch can go, unless what it "
+            "its guard can no longer be true: the tip has no keel.run.legacy; the patch can be deleted, unless what it "
             "changed happens elsewhere now"
         ),
     ),
-    ("fills.a.gap", "its guard can no longer be true: the tip has keel.run.shim; the patch can go"),
+    ("fills.a.gap", "its guard can no longer be true: the tip has keel.run.shim; the patch can be deleted"),
     (
         "key.gone",
         (
             "its guard can no longer be true: upstream dropped the config key old_key, and no config file of ours sets "
-            "it; the patch can go"
+            "it; the patch can be deleted"
         ),
     ),
     ("key.kept", None),
@@ -308,7 +308,7 @@ def test_an_import_that_fails_already_breaks_and_says_so(tmp_path: Path) -> None
     assert (told["severity"], told["today"], told["detail"]) == (
         "breaks",
         "does-not-fit",
-        "neither the pin nor the tip has it: the import fails where it runs",
+        "neither the pin nor the tip has it: the import fails when this line runs",
     )
     assert drift(place).out.splitlines()[0].endswith("1 import fails already.")
 

@@ -12,7 +12,7 @@ from layline.core.evidence import Evidence, Fact
 from layline.errors import RecordError
 
 NOT_STRICT = [
-    (b'{"a": 1, "a": 2}', "'a' stands twice"),
+    (b'{"a": 1, "a": 2}', "'a' appears twice"),
     (b'{"a": NaN}', "NaN"),
     (b'{"a": -Infinity}', "Infinity"),
     (b'{"a": 1e999}', "out of range"),

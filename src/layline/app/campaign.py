@@ -46,7 +46,9 @@ def campaign_new(manifest: Manifest, *, draft: Path | None = None, now: Callable
     """PREPARE_ENVIRONMENT: branch, folder, manifest, frozen hashes."""
     problems = find_contradictions(manifest)
     if problems:
-        raise RecordError("manifest", tuple(problems), hint="Nothing is guessed: say which of the two you mean.")
+        raise RecordError(
+            "manifest", tuple(problems), hint="Correct these lines; Layline does not choose between them."
+        )
     tree = open_work_tree(Path.cwd())
     ledger = Ledger(tree.root / WORKSPACE / manifest.name)
     source = find_inside(tree, draft)

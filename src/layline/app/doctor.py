@@ -40,6 +40,6 @@ def doctor_machine() -> Answer:
         if missing
         else "This machine has what is needed."
     )
-    told = "There is no layline.toml here or above: `layline init` writes one. `layline campaign` works without."
+    told = "There is no layline.toml here or above: `layline init` writes one. `layline campaign` works without one."
     answer = build_answer("layline doctor: this machine", (), f"{summary} {told}", findings)
     return replace(answer, needs_person=bool(missing))

@@ -76,7 +76,7 @@ def _tell(matches: list[Match], searched: int, word: str, label: str) -> str:
 
 def _tell_left_out(searched: Searched) -> str:
     quiet = f"{count(searched.housekeeping, 'commit')} of bots, CI, docs and tests"
-    return f"{quiet}; {count(searched.reverted, 'commit')} reverted meanwhile"
+    return f"{quiet}; {count(searched.reverted, 'commit')} reverted since"
 
 
 def _name(match: Match) -> str:

@@ -147,7 +147,9 @@ _ASKED: Mapping[str, Callable[[Workspace, Plain], None]] = {
 def pack(workspace: Workspace) -> Plain:
     """A workspace as it travels: settings, commit, and which repositories it needs."""
     if workspace.worktree:
-        raise ConfigError("Uncommitted files are not sent to other machines.", hint="Commit them, or use no executor.")
+        raise ConfigError(
+            "Uncommitted files are not sent to other machines.", hint="Commit them, or leave --executor out."
+        )
     return {
         "settings": codec.encode(workspace.settings),
         "root": str(workspace.root.absolute()),

@@ -103,6 +103,6 @@ def patches_trace(
     inventories = read_inventories(workspace, workspace.choose(backend), progress)
     packages = sorted(find_watched(workspace, inventories))
     if not packages:
-        raise Error("No package to watch.", hint="Name `packages` of the backend in layline.toml.")
+        raise Error("No package is configured to watch.", hint="Write `packages` of the backend into layline.toml.")
     records, code = run_traced(words, packages)
     return build_traced(compare(inventories, records, workspace.root), workspace.commit, words, code)

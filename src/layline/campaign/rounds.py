@@ -101,7 +101,7 @@ def check_branch(campaign: Campaign) -> None:
     wanted, now = state.manifest.branch or state.origin["branch"], campaign.tree.branch()
     if wanted is not None and now != wanted:
         raise ConfigError(
-            f"The campaign works on {wanted}, you stand on {now or 'no branch'}.", hint=f"`git switch {wanted}` first."
+            f"The campaign works on {wanted}, you are on {now or 'no branch'}.", hint=f"`git switch {wanted}` first."
         )
 
 

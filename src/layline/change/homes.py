@@ -105,7 +105,7 @@ class Homes:
         for item, _ in self._new_definitions(definition.kind):
             if item.module != module:
                 if item.module.rpartition(".")[0] == package and share_words(item.qualname, definition.name):
-                    reason = "a name of the same words, new in the same package since the pin; its body differs"
+                    reason = "a name made of the same words, new in the same package since the pin; its body differs"
                     yield Suggestion(item.dotted, NEAR, reason)
                 continue
             shared = compare_names(keys, self._read_keys(self.tip, module, definition_of(item.row))) if keys else 0.0
@@ -275,7 +275,7 @@ class Homes:
         """A namesake that stood there already counts only where the two are copies of one another."""
         if body < 0.8:
             return None
-        reason = f"a copy stood there at the pin already; bodies {body:.0%} alike"
+        reason = f"a copy was there at the pin already; bodies {body:.0%} alike"
         return Suggestion(item.dotted, round(0.55 + 0.4 * body, 2), reason)
 
     def _is_new(self, item: _Candidate) -> bool:

@@ -118,7 +118,7 @@ BUCKETS = {
     "K4": "forward hands something to its own backward",
     "W1": "a cache of the weight (the gain is bounded)",
     "W2": "a cache of activations or gradients (refused: training never hits it)",
-    "W3": "a memory of whole calls (refused likewise)",
+    "W3": "a memory of whole calls (also refused)",
 }
 
 

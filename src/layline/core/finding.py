@@ -33,7 +33,7 @@ class Finding:
     is_limit: bool = False
     """It is no worse than this, whatever the other findings say."""
     retires: bool = False
-    """It says why the patch can go."""
+    """It says why the patch can be deleted."""
     suggestion: Suggestion | None = None
 
 

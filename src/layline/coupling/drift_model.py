@@ -126,7 +126,7 @@ class Drift:
 
     @property
     def retire(self) -> Why | None:
-        """Why the patch can go, where it can."""
+        """Why the patch can be deleted, where it can."""
         return next((one.why for one in self.findings if one.retires), None)
 
     @property

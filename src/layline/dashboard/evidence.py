@@ -69,7 +69,7 @@ def _dependencies(facts: Facts, commits: Facts) -> Section | None:
         title="Dependencies",
         blocks=(
             Paragraph(
-                "From package metadata, the strongest evidence; requirement files, workflows and containers stand "
+                "From package metadata, the strongest evidence; requirement files, workflows and containers are "
                 "in the detailed report."
             ),
             table,

@@ -119,7 +119,7 @@ def _make_aside(place: Path) -> Iterator[Path]:
 def write_files(folder: Path, files: Mapping[str, bytes]) -> None:
     for path, content in files.items():
         if posixpath.normpath(path) != path or path.startswith(("/", "..")):
-            raise Error(f"{path!r} does not stand inside the site.")  # whatever else fails: nothing outside is written
+            raise Error(f"{path!r} is not inside the site.")  # whatever else fails: nothing outside is written
         target = folder / path
         target.parent.mkdir(parents=True, exist_ok=True)
         target.write_bytes(content)

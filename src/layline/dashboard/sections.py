@@ -142,7 +142,7 @@ def _find_section_problems(item: Any, seen: set[str]) -> Iterator[str]:
     if not _NAME.match(name) or name in RESERVED:
         yield f"{name!r} is not a free name: one folder of small letters, digits, - and _"
     if name in seen:
-        yield f"{name!r} stands twice"
+        yield f"{name!r} appears twice"
     seen.add(name)
     if source.startswith(("/", "~", "-")) or "\\" in source or not _is_plain(source):
         yield f"{source!r} is not a folder below the project, or a name in it begins with a dot"

@@ -43,6 +43,6 @@ def call_same(name: str, job: Plain, code: str, tell: Tell = ignore) -> Plain:
 def _find(name: str) -> Callable[[Plain], Plain]:
     module, _, function = name.partition(":")
     if module.partition(".")[0] not in _OURS:
-        raise Error(f"{name!r} is no function of Layline.")
+        raise Error(f"{name!r} is not a function of Layline.")
     found: Callable[[Plain], Plain] = getattr(importlib.import_module(module), function)
     return found

@@ -81,4 +81,4 @@ def _choose(words: str) -> Executor:
             return RayExecutor(HERE)
     if words.startswith("ray://") or name == "ray":
         return RayExecutor(words if words.startswith("ray://") else number.removeprefix("//"))
-    raise ConfigError(f"{words!r} is no executor.", hint="Write local, local:N, auto or ray://HOST:PORT.")
+    raise ConfigError(f"{words!r} is not an executor.", hint="Write local, local:N, auto or ray://HOST:PORT.")

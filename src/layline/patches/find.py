@@ -11,6 +11,7 @@ from layline.core.word import Word
 from layline.patches.guards.show import show_condition
 
 if TYPE_CHECKING:
+    from layline.core.evidence import Location
     from layline.core.patch import Inventory, Patch, Unregistered
     from layline.patches.declared_keys import Schema
 
@@ -24,7 +25,7 @@ class Hit:
     """The patch's id, or that of an effect outside any registration; None: a config key that no patch reads."""
     where: str
     text: str
-    location: str
+    location: Location
     rank: int
 
 
@@ -41,7 +42,7 @@ def find_word(inventory: Inventory, schema: Schema, word: str) -> Iterator[Hit]:
                 patch=patch.id,
                 where=", ".join(where for _, where, _ in hits),
                 text=hits[0][2],
-                location=str(patch.location),
+                location=patch.location,
                 rank=hits[0][0],
             )
     for item in inventory.unregistered:
@@ -52,7 +53,7 @@ def find_word(inventory: Inventory, schema: Schema, word: str) -> Iterator[Hit]:
                 patch=item.effect.id,
                 where=found[0],
                 text=found[1],
-                location=str(item.effect.location),
+                location=item.effect.location,
                 rank=7,
             )
     for key, declared in schema.keys.items():
@@ -64,7 +65,7 @@ def find_word(inventory: Inventory, schema: Schema, word: str) -> Iterator[Hit]:
                 patch=None,
                 where="config key",
                 text=f"{key}: {first.value}{note}",
-                location=str(first.location),
+                location=first.location,
                 rank=8,
             )
 

@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from layline.core.listing import Diagnostic, Group, Listing
 from layline.core.report import Answer, Cell, Paragraph, Report, Section, Table
 from layline.errors import Error
 from layline.patches.declared_keys import Schema, read_schema
@@ -29,16 +30,25 @@ def build_found(workspace: Workspace, inventories: list[Inventory], word: str) -
     read = [(inventory, _schema(workspace, tree, inventory.backend)) for inventory in inventories]
     hits = [hit for inventory, schema in read for hit in find_word(inventory, schema, word)]
     near = [] if hits else [one for inventory, schema in read if (one := find_near_word(inventory, schema, word))]
-    hits.sort(key=lambda hit: (hit.rank, hit.backend, hit.patch or "~", hit.location))
+    hits.sort(key=lambda hit: (hit.rank, hit.backend, hit.patch or "~", str(hit.location)))
     rows: list[tuple[Inline, ...]] = [
-        (hit.backend, Cell(hit.patch or "–", code=True), hit.where, _shorten(hit.text), Cell(hit.location, code=True))
+        (
+            hit.backend,
+            Cell(hit.patch or "–", code=True),
+            hit.where,
+            _shorten(hit.text),
+            Cell(str(hit.location), code=True),
+        )
         for hit in hits
     ]
     table = Table(columns=("Backend", "Patch", "Where", "Text", "Code location"), rows=tuple(rows))
     blocks: tuple[Block, ...] = (table,) if hits else tuple(Paragraph(f"Did you mean {one!r}?") for one in near[:1])
-    report = Report(
-        title=f"{len(hits)} match{'' if len(hits) == 1 else 'es'} for {word!r}",
-        sections=(Section(title="", blocks=blocks),),
+    title = f"{len(hits)} match{'' if len(hits) == 1 else 'es'} for {word!r}"
+    report = Report(title=title, sections=(Section(title="", blocks=blocks),))
+    listing = Listing(
+        title=title,
+        meta=tuple(f"Did you mean {one!r}?" for one in near[:1]),
+        groups=(Group(items=tuple(_tell_hit(hit, named=len(inventories) > 1) for hit in hits)),) if hits else (),
     )
     data: answers.Found = {
         "schema": "layline.patches-find/1",
@@ -47,7 +57,13 @@ def build_found(workspace: Workspace, inventories: list[Inventory], word: str) -
         "near": near[0] if near else None,
         "hits": [_encode_hit(hit) for hit in hits],
     }
-    return Answer(report=report, data=data)
+    return Answer(report=report, data=data, listing=listing)
+
+
+def _tell_hit(hit: Hit, *, named: bool) -> Diagnostic:
+    """The place first, as every list has it; `named`: there is more than one backend it may belong to."""
+    words = (hit.backend if named else None, hit.patch, hit.where, _shorten(hit.text))
+    return Diagnostic(location=hit.location, message=": ".join(word for word in words if word))
 
 
 def _encode_hit(hit: Hit) -> answers.Hit:
@@ -56,7 +72,7 @@ def _encode_hit(hit: Hit) -> answers.Hit:
         "patch": hit.patch,
         "where": hit.where,
         "text": hit.text,
-        "location": hit.location,
+        "location": str(hit.location),
         "rank": hit.rank,
     }
 

@@ -23,6 +23,7 @@ from layline.workspace.kept import find_inputs, find_pins, is_checking, open_mem
 from layline.workspace.open import know_packages
 
 if TYPE_CHECKING:
+    from layline.config import Settings
     from layline.workspace.open import Workspace
 
 
@@ -63,10 +64,16 @@ def open_reading(workspace: Workspace, progress: Progress = silent) -> OpenedInv
     tree = workspace.tree
     cache = open_cache(analyser=FACTS)
     progress(f"reading {workspace.settings.project.name}", 0, 0)
-    memos = open_memos("patches", workspace.settings, find_pins(workspace))
+    memos = open_memos("patches", _leave_out_pins(workspace.settings))
     reading = read_downstream(tree, workspace.settings, cache, memos, progress)
+    reading.units.upstream.pins = find_pins(workspace)
     progress(f"reading {', '.join(workspace.settings.backends)} at the pin", 0, 0)
     return OpenedInventory(reading, open_upstreams(workspace), tree, workspace)
+
+
+def _leave_out_pins(settings: Settings) -> Settings:
+    """What the readings of our modules depend on: of the pins they see only what upstream answers."""
+    return replace(settings, backends={key: replace(one, pin=None) for key, one in settings.backends.items()})
 
 
 def recall_reading(workspace: Workspace, progress: Progress = silent) -> OpenedInventory:

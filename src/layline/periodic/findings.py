@@ -35,7 +35,7 @@ def build_findings(activity: Activity, categories: tuple[str, ...]) -> tuple[str
         left = len(told) - room + 1
         told = [
             *told[: room - 1],
-            f"{show_count(left, 'further target')} {'is' if left == 1 else 'are'} told in the report.",
+            f"{show_count(left, 'further target')} {'is' if left == 1 else 'are'} listed in the report.",
         ]
     return tuple(shorten(text, LONGEST) for text in (*told, *last))
 

@@ -16,8 +16,10 @@ from layline.core.prose import count, verb
 from layline.core.report import Answer, Bullets, Paragraph, Report, Section, Table
 from layline.errors import Error
 from layline.files import name_path
+from layline.gap.dependencies import read_declarations
 from layline.gap.endpoints import find_endpoints
 from layline.history.pins import read_pin
+from layline.project.upstreams import find_range
 from layline.source.tree import Tree
 
 if TYPE_CHECKING:
@@ -143,6 +145,14 @@ def look_at_tools() -> Iterator[Finding]:
         )
 
 
+def _look_at_range(tree: Tree, key: str, backend: Backend) -> Iterator[Finding]:
+    """A project may support several versions; what is said of one of them need not hold for the others."""
+    allowed = find_range(read_declarations(tree), backend.packages)
+    if allowed is not None:
+        told = f"{allowed.place} allows {allowed.spec}; answers are for the pin (others: `layline patches matrix`)"
+        yield Finding(subject=key, what="versions", state="ok", detail=told)
+
+
 def _version(program: str | None) -> str:
     if program is None:
         return ""
@@ -161,6 +171,7 @@ def look_at_backend(workspace: Workspace, tree: Tree, key: str, backend: Backend
     except Error as error:
         yield Finding(subject=key, what="pin", state="missing", detail=error.message, remedy=error.hint or "")
         return
+    yield from _look_at_range(tree, key, backend)
     try:
         upstream = workspace.open_backend(key)
         yield Finding(subject=key, what="objects", state="ok", detail=name_path(upstream.git_dir))

@@ -42,8 +42,13 @@ _BOUND = re.compile(r"(===|==|~=|>=)\s*(\d[\w.]*)")
 _EXACT = frozenset({"==", "==="})
 _HIGHEST = re.compile(r"<=\s*(\d[\w.]*)")
 _ADDRESS = re.compile(r"git\+(https://[\w.-]+/[\w./-]+?)(?:\.git)?@([\w./-]*\d\.\d[\w./-]*)")
-_LOWEST_ALLOWED = "the pin is the lowest version that this allows; write the one you use"
-_HIGHEST_ALLOWED = "the pin is the highest version that this allows; write the one you use"
+_LOWEST_ALLOWED = (
+    "the pin is the lowest version that this allows; write the one you use. `layline patches matrix` judges the others"
+)
+_HIGHEST_ALLOWED = (
+    "the pin is the highest version that this allows; write the one you use. `layline patches matrix --refs all-tags` "
+    "judges the others"
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -229,6 +234,21 @@ def _read_version(needs: list[Declaration], declared: Declarations, wanted: str)
     if exact:
         return _name_highest([one for one in exact if one[0].rank == exact[0][0].rank])
     return _name_version(bounds[0][0], bounds[0][1][2], choice=_LOWEST_ALLOWED) if bounds else None
+
+
+def find_range(declared: Declarations, packages: Iterable[str]) -> Declaration | None:
+    """The requirement of the project itself that allows several versions of an upstream; None where one is pinned."""
+    names = {canonical_name(package.partition(".")[0]) for package in packages}
+    needs = [
+        item
+        for item in declared.items
+        if item.kind is Kind.REQUIREMENT and item.name in names and is_own(item.place.path) and item.spec
+        if item.rank <= Rank.REQUIREMENTS
+    ]
+    first = min(needs, key=lambda item: (item.rank, item.scope != "runtime"), default=None)
+    if first is None or any(mark in item.spec for item in needs for mark in ("==", "@")):
+        return None
+    return first
 
 
 def _name_highest(named: list[tuple[Declaration, str]], address: str | None = None) -> Version:

@@ -103,9 +103,7 @@ def _refuse_dirty(tree: WorkTree, workspace: Workspace, submodule: str | None) -
         raise ConfigError(
             f"{count(len(changed), 'file')} of {workspace.downstream.name} {'has' if len(changed) == 1 else 'have'} "
             f"uncommitted edits ({', '.join(changed[:3])}); nothing was changed.",
-            hint="Run `git submodule update` first."
-            if changed == [submodule]
-            else "Commit them or put them away first.",
+            hint="Run `git submodule update` first." if changed == [submodule] else "Commit or stash them first.",
         )
     if tree.head() != workspace.commit:
         raise ConfigError("An upgrade is made from HEAD; nothing was changed.", hint="Leave --at out.")
@@ -123,7 +121,7 @@ def _refuse_branch(tree: WorkTree, name: str) -> None:
     taken = next((one for one in _find_holders(name) if tree.resolve_branch(one) is not None), None)
     if taken is not None:
         raise ConfigError(
-            f"The branch {taken} leaves no room for {name}; nothing was changed.",
+            f"The branch {taken} exists, so git cannot make {name}; nothing was changed.",
             hint="Name another one with --branch.",
         )
 
@@ -191,7 +189,7 @@ class _Worker:
         except GitError as error:
             raise ConfigError(
                 f"git could not write the branch {name}, which stays as it was: {error.message}",
-                hint="A .lock file of a git command that was killed can be deleted. Then give the command again.",
+                hint="A .lock file of a git command that was killed can be deleted. Then run the command again.",
             ) from None
         return Made(number, commit, tests, output)
 

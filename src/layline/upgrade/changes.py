@@ -39,10 +39,10 @@ def kind_of(change: Change) -> MendKind:
 def say_change(change: Change) -> str:
     match change:
         case Handed(parameters=parameters):
-            return f"takes {', '.join(f'{name}={default}' for name, default in parameters)} and hands it on"
+            return f"takes {', '.join(f'{name}={default}' for name, default in parameters)} and passes it on"
         case Renamed(names=names):
             told = ", ".join(f"{old} → {new}" for old, new in names)
-            return f"upstream calls the parameter otherwise now: {told}"
+            return f"upstream renamed the parameter: {told}"
         case NewText():
             return "upstream changed the text in one place only, and there is one such place"
 

@@ -31,7 +31,7 @@ class Circle:
 
     def __str__(self) -> str:
         holder, _, name = self.name.rpartition(".")
-        return f"{self.module}, line {self.line}, asks {holder} for {name} before {holder} has made it (import circle)"
+        return f"{self.module}, line {self.line}, imports {name} from {holder} before {holder} has defined it (circular import)"
 
 
 def find_circle(first: str, index: Index) -> Circle | None:

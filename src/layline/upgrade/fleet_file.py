@@ -49,7 +49,7 @@ def _read(file: Path, table: object) -> FleetProject:
         raise ConfigError(f"{file} has a project without `config`.", hint=_HINT)
     unknown = sorted(table.keys() - _KEYS)
     if unknown or not all(isinstance(value, str) for value in table.values()):
-        raise ConfigError(f"{file} has a project with {', '.join(unknown) or 'a value that is no text'}.", hint=_HINT)
+        raise ConfigError(f"{file} has a project with {', '.join(unknown) or 'a value that is not text'}.", hint=_HINT)
     place = file.parent / Path(table["config"]).expanduser()
     config = place / "layline.toml" if place.is_dir() else place
     git = file.parent / Path(table["git"]).expanduser() if "git" in table else None

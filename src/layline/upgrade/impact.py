@@ -90,7 +90,7 @@ def find_ends(workspace: Workspace, key: str, ref: str) -> tuple[str, str]:
     start, dots, end = ref.partition("..")
     tip = upstream.resolve_upstream(end if dots else ref)
     if not dots and not upstream.git("rev-list", "--max-count=1", "--min-parents=1", "--no-walk", tip):
-        raise ConfigError(f"{ref} is the first commit of {upstream.name}: nothing stands before it.")
+        raise ConfigError(f"{ref} is the first commit of {upstream.name}: no commit comes before it.")
     return (upstream.resolve_upstream(start) if dots else upstream.resolve(f"{tip}^1")), tip
 
 

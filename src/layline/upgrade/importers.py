@@ -46,7 +46,7 @@ def follow_importers(target: str, comparer: Comparer, upstream: Repository) -> N
     if followed is None:
         return None
     files = count(followed.files, "file")
-    why = f"{files} of upstream's own {'imports' if followed.files == 1 else 'import'} it instead since {commit[:9]}"
+    why = f"{files} of upstream {'imports' if followed.files == 1 else 'import'} it instead since {commit[:9]}"
     return NameMove(target, followed.new, sure=True, why=why, followed=True)
 
 

@@ -125,9 +125,7 @@ def _say(matrix: Matrix, label: str) -> str:
 
 def _say_legend(matrix: Matrix) -> str:
     first, last = matrix.refs[0], matrix.refs[-1]
-    return (
-        f"Columns: {first.name} ({first.date}) to {last.name} ({last.date}). · ok, ? needs a look, X breaks, - absent."
-    )
+    return f"Columns: {first.name} ({first.date}) to {last.name} ({last.date}). · ok, ? needs a look, X breaks, - its module is absent."
 
 
 def _group(matrix: Matrix) -> tuple[Group, ...]:
@@ -149,10 +147,14 @@ def _diagnose(row: Row) -> Diagnostic:
         who = f", {row.culprit.hash[:8]} {row.culprit.subject}" if row.culprit is not None else ""
         details = (("since", f"{row.first_break.name} ({row.first_break.date}){who}"),)
     elif row.needs_after is not None:
-        details = (("needs", f"newer code than {row.needs_after.name} ({row.needs_after.date})"),)
+        details = (("older", _say_older(row.needs_after, f" ({row.needs_after.date})")),)
     return Diagnostic(
         location=row.location, severity=severity, code="matrix", message=f"{picture} {row.target}", details=details
     )
+
+
+def _say_older(ref: Ref, date: str = "") -> str:
+    return f"breaks at {ref.name}{date}, which does not contain the pin"
 
 
 def _build_report(matrix: Matrix, title: str) -> Report:
@@ -173,7 +175,7 @@ MOST_DRAWN = 60
 
 def _since(row: Row) -> str:
     if row.first_break is None:
-        return f"needs newer code than {row.needs_after.name}" if row.needs_after is not None else "–"
+        return _say_older(row.needs_after) if row.needs_after is not None else "–"
     return f"{row.first_break.name}{f': {row.culprit.subject}' if row.culprit is not None else ''}"
 
 

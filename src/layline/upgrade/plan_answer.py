@@ -56,7 +56,7 @@ def say_counts(plan: Plan) -> Iterator[str]:
         yield f"{plan.to[:8]} is the newest safe commit: {plan.after_safe[:8]}, the next one, breaks places of ours."
     if plan.lacks:
         told = f"{count(plan.lacks, 'commit')} of the pin {verb(plan.lacks, 'is')} not in it"
-        yield f"{plan.to[:8]} stands on another branch than the pin: {told}."
+        yield f"{plan.to[:8]} is on another branch than the pin: {told}."
     settings = [mend for step in plan.steps for mend in step.mends if mend.kind in SETTINGS]
     if settings:
         left = sum(not mend.mechanical for mend in settings)
@@ -75,7 +75,7 @@ def say_counts(plan: Plan) -> Iterator[str]:
     rest = places - plan.in_drift - plan.repeated
     if plan.in_drift != places:
         again = f"{plan.repeated} {'repeats' if plan.repeated == 1 else 'repeat'} a name that drift counts once for each file"
-        other = f"{rest} only upgrades ask about"
+        other = f"{rest} only upgrades look at"
         told = " and ".join(part for part, number in ((again, plan.repeated), (other, rest)) if number)
         yield f"`patches drift` counts {plan.in_drift} of these {places}; {told}."
     if plan.compared or plan.either:
@@ -85,7 +85,7 @@ def say_counts(plan: Plan) -> Iterator[str]:
             else ""
         )
         both = places - plan.compared - (plan.before - plan.either)
-        older += f", {both} of which {verb(both, 'breaks')} on the way in another manner" if older and both > 0 else ""
+        older += f", {both} of which {verb(both, 'breaks')} on the way in another way" if older and both > 0 else ""
         without = f"it leaves out {plan.compared} that only a comparison with the pin shows" if plan.compared else ""
         told = "; ".join(part for part in (older, without) if part)
         yield f"`upgrade check --pin {plan.to[:8]}` counts {plan.before}: {told}."

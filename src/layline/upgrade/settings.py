@@ -129,7 +129,7 @@ def _rename(question: Question, workshop: Workshop, found: Settings, key: Rename
                 kind=MendKind.KEY_RENAMED,
                 mechanical=True,
                 diff=diff,
-                why=f"upstream calls {key.old} {key.new} now, and does the same with it",
+                why=f"upstream renamed {key.old} to {key.new}, which means the same",
                 target=key.old,
             )
         )

@@ -29,7 +29,7 @@ class MendKind(StrEnum):
     KEY_RENAMED = "key-renamed"
     """A key of our configuration files has another name upstream."""
     GATE_RETIRED = "gate-retired"
-    """A test of upstream's version is decided for good; the side that cannot run goes."""
+    """A test of upstream's version is decided for good; the branch that cannot run is removed."""
     BODY_CHANGED = "body-changed"
     """Our copy of upstream's body is to follow it."""
     SIGNATURE_CHANGED = "signature-changed"

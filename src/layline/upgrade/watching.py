@@ -32,7 +32,7 @@ _WORDS = {
     News.BROKE: "breaks at the tip now",
     News.MENDED: "does not break any more",
     News.SAFE: "nothing of ours breaks at the tip any more",
-    News.CAN_GO: "the patch can go",
+    News.CAN_GO: "the patch can be deleted",
 }
 _RULE = Rule(
     id="WATCH101", name="NewSinceLastAnswer", title="watch/news", text="Something changed since the last answer."

@@ -633,7 +633,7 @@ SLOTS = [
         SLOT,
         "ok",
     ),
-    ("our own code builds it, and hands it on", OUR_LINEAR + PROVIDER + "\nOurs(1, 2, 3)\n", SLOT, "will break"),
+    ("our own code builds it, and passes it on", OUR_LINEAR + PROVIDER + "\nOurs(1, 2, 3)\n", SLOT, "will break"),
     (
         "our own code builds it, and fills a slot",
         OUR_LINEAR + "\nx = Parts(proj=Ours)\nOurs(1, 2, 3)\n",

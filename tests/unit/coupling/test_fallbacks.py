@@ -18,26 +18,26 @@ BARE = f"{TRY}except ImportError:\n    pass\n"
 NONE = f"{TRY}except ImportError:\n    run = None\n"
 TOLD = [
     # (what it shows, our code, what is said of it)
-    ("a flag", FLAGGED, "False then: HAVE"),
+    ("a flag", FLAGGED, "becomes False: HAVE"),
     (
         "a name that a flag tells of",
         f"{FLAGGED}def go():\n    if HAVE:\n        return run(1)\n    return 0\n",
-        "False then: HAVE",
+        "becomes False: HAVE",
     ),
     (
         "the same without a test",
         f"{FLAGGED}def go():\n    return run(1)\n",
-        "False then: HAVE; not bound then: run, used without a test (NameError) in line 7",
+        "becomes False: HAVE; not bound then: run, used without a test (NameError) in line 7",
     ),
     ("a flag that __init__ asks for", (f"{FLAGGED}class A:\n    def __init__(self):\n        if not HAVE:\n"
-     "            raise ImportError\n    def go(self):\n        return run(1)\n"), "False then: HAVE"),
+     "            raise ImportError\n    def go(self):\n        return run(1)\n"), "becomes False: HAVE"),
     ("two lines", f"{BARE}def go():\n    run(1)\n    return run\n",
-     "not bound then: run, used without a test (NameError) in lines 6 and 7"),
+     "stays undefined: run, used without a test (NameError) in lines 6 and 7"),
     ("a test that ends the file's interest", f"{BARE}def go():\n    assert run is not None\n    return run(1)\n",
-     "not bound then: run"),
-    ("none", f"{NONE}def go():\n    return run(1)\n", "None then: run"),
-    ("none, and only other files use it", NONE, "None then: run"),
-    ("none, and nothing where it is", f"{NONE}if run is not None:\n    run(1)\n", "None then: run"),
+     "stays undefined: run"),
+    ("none", f"{NONE}def go():\n    return run(1)\n", "becomes None: run"),
+    ("none, and only other files use it", NONE, "becomes None: run"),
+    ("none, and nothing where it is", f"{NONE}if run is not None:\n    run(1)\n", "becomes None: run"),
     ("a stand-in", f"{TRY}except ImportError:\n    run = min\nrun(1)\n", "run is min then"),
     ("a stand-in that stood there before", f"run = print\n{BARE}run(1)\n", "run is print then"),
     (
@@ -49,10 +49,10 @@ TOLD = [
     (
         "a handler that leaves",
         "def go():\n    try:\n        from keel.run import run\n    except ImportError:\n        return 0\n    return run(1)\n",
-        "the function leaves by the handler at line 4",
+        "the function ends in the handler at line 4",
     ),
     ("an annotation that nobody evaluates", f"from __future__ import annotations\n{FLAGGED}def go(x: run): ...\n",
-     "False then: HAVE"),
+     "becomes False: HAVE"),
 ]  # fmt: skip
 
 
@@ -105,7 +105,7 @@ def test_one_try_is_one_place(tmp_path: Path) -> None:
     couplings = _find_imports(tmp_path, ours, {"keel/run.py": f"{RUN}\ndef walk(): ...\n"})
     (one,) = merge_caught(couplings)
     assert (one.target, one.location.line) == ("keel.run.run", 2)
-    assert one.detail.endswith("False then: HAVE; the same `try` imports more that is gone: walk")
+    assert one.detail.endswith("becomes False: HAVE; the same `try` imports more that is gone: walk")
 
 
 def test_a_try_around_a_function_does_not_catch_what_the_function_imports() -> None:

@@ -177,7 +177,7 @@ def test_a_replacement_that_imports_what_is_missing_does_not_fit_today(tmp_path:
 
 
 CAN_GO = [
-    # (what it shows, our file, whether it is said that the patch can go; pin 1.0, tip 2.0, the target stays as it is)
+    # (what it shows, our file, whether it is said that the patch can be deleted; pin 1.0, tip 2.0, the target stays as it is)
     ("runs at both", guard(">=", "0.5"), False),
     ("stops running", guard("<", "2.0"), True),
     ("runs at neither", guard("<", "0.9"), True),
@@ -453,7 +453,7 @@ def test_a_member_whose_class_stays_is_lost_by_the_heir(
 
 LACKS_DASH = negate(Condition(kind=ConditionKind.NAME, text="keel.run.dash"))
 FILLS = [
-    # (what it shows, condition, what upstream has at the tip, kind, severity, whether the patch can go)
+    # (what it shows, condition, what upstream has at the tip, kind, severity, whether the patch can be deleted)
     ("no guard", None, {}, "dead-at-pin", "look", False),
     ("asks whether it is there", need_name("keel.run.dash"), {}, "dead-at-pin", "look", False),
     ("asks whether it is missing", LACKS_DASH, {}, "external", "ok", False),

@@ -10,7 +10,9 @@ import pytest
 
 from histories import History
 from layline.config import Backend, Project, Settings
+from layline.core.patch import Inventory, TargetKind
 from layline.git import open_repository
+from layline.patches.installer import Known, know_nothing
 from layline.patches.inventory.read import read_downstream, read_inventory
 from layline.source import Cache, Tree
 from layline.source.memos import Memos
@@ -120,3 +122,34 @@ def check(folder: Path, steps: Sequence[Mapping[str, str | None]]) -> int:
         read_inventory(read_downstream(Tree(open_repository(history.path), commit), SETTINGS, None, memos), "up")
         memos.save()
     return len(seen)
+
+
+HERE = Known(TargetKind.DEFINITION)
+GONE = Known(TargetKind.ABSENT)
+PINS = (
+    ("every answer is the same", {"up.plain.f": HERE, "up.other.g": HERE}, 0),
+    ("a target is gone there", {"up.plain.f": HERE, "up.other.g": GONE}, 1),
+    ("every target is gone there", {"up.plain.f": GONE, "up.other.g": GONE}, 2),
+)  # fmt: skip
+"""What upstream answers at another pin, and how many modules are read anew for it."""
+
+
+@pytest.mark.parametrize(("answers", "anew"), [row[1:] for row in PINS], ids=[row[0] for row in PINS])
+def test_another_pin(tmp_path: Path, answers: dict[str, Known], anew: int) -> None:
+    history = History.start(tmp_path / "own")
+    tree = Tree(open_repository(history.path), history.commit("first", dict(BASE)))
+
+    def read(pins: str, told: dict[str, Known], memos: Memos) -> Inventory:
+        reading = read_downstream(tree, SETTINGS, None, memos)
+        reading.units.upstream.pins = pins
+        found = read_inventory(reading, "up", lambda name: told.get(name, know_nothing(name)))
+        memos.save()
+        return found
+
+    then: dict[str, Known] = {"up.plain.f": HERE, "up.other.g": HERE}
+    made = []
+    for pins, told in (("old", then), ("new", answers), ("old", then), ("new", answers)):
+        memos = Memos(Cache(tmp_path / "cache", "memo"), "base")
+        assert read(pins, told, memos) == read(pins, told, Memos())
+        made.append(memos.made)
+    assert made[1:] == [anew, 0, 0]

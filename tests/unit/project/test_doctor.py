@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from commands import layline
+from histories import History
 from layline.project.doctor import judge_platform
 from layline.sample import Sample
 
@@ -56,3 +57,24 @@ def test_without_a_configuration_the_machine_is_looked_at(tmp_path: Path) -> Non
     done = layline("doctor", cwd=tmp_path)
     assert (done.code, "There is no layline.toml here or above" in done.out, "glibc" in done.out) == (0, True, True)
     assert layline("doctor", "--pins", cwd=tmp_path).code == 2
+
+
+@pytest.mark.parametrize(
+    ("requirement", "told"),
+    [
+        ("keel>=1.0,<2", "pyproject.toml:3 allows >=1.0,<2; answers are for the pin"),
+        ("keel~=1.4", "allows ~=1.4"),
+        ("keel==1.4", None),
+        ("keel", None),
+        ("hull>=1", None),
+    ],
+)
+def test_a_supported_range_is_named(tmp_path: Path, requirement: str, told: str | None) -> None:
+    history = History.start(tmp_path / "deck")
+    history.commit("first", {"pyproject.toml": f'[project]\nname = "deck"\ndependencies = ["{requirement}"]\n'})
+    settings = '[project]\nname = "deck"\n[backends.keel]\npin = { revision = "v1" }\npackages = ["keel"]\n'
+    (history.path / "layline.toml").write_text(settings)
+    rows = [row["detail"] for row in layline("doctor", "--format", "json", cwd=history.path).json["findings"]]
+    found = [row for row in rows if "answers are for the pin" in row]
+    assert (told is None) == (not found)
+    assert told is None or told in found[0]

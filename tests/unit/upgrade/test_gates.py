@@ -68,7 +68,7 @@ def test_each_is_a_mend_that_breaks_nothing(plan: Plan) -> None:
     assert all(mend.mechanical for mend in mends)
     assert (
         mends[0].why
-        == "`Version(keel.__version__) < Version('2')` is never true from there on; the side that cannot run goes"
+        == "`Version(keel.__version__) < Version('2')` is never true from there on; the branch that cannot run is removed"
     )
     assert not plan.left
 

@@ -72,7 +72,7 @@ ON_GITHUB = [
             "help_out",
         ],
     ),
-    (5, ["::notice::1 message since 2026-01-04: 1 can-go.", "keel.b.run: the patch can go"]),
+    (5, ["::notice::1 message since 2026-01-04: 1 can-go.", "keel.b.run: the patch can be deleted"]),
     (6, ["::notice::Nothing is new since 2026-01-05."]),
 ]
 

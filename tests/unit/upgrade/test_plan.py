@@ -458,7 +458,7 @@ def test_the_counts_of_drift_plan_and_check_are_reconciled(plan: Plan, project: 
     *_, older = say_counts(replace(plan, compared=0, before=places + 2, either=2))
     assert older.endswith(f" counts {places + 2}: 2 of them do not fit the pin either.")
     *_, older = say_counts(replace(plan, compared=0, before=places + 2, either=3))
-    told = "3 of them do not fit the pin either, 1 of which breaks on the way in another manner."
+    told = "3 of them do not fit the pin either, 1 of which breaks on the way in another way."
     assert older.endswith(f" counts {places + 2}: {told}")
 
 

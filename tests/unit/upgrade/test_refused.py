@@ -127,7 +127,12 @@ REFUSED: list[tuple[str, Callable[[Project], None], tuple[str, ...], str]] = [
     ("other work", hold_another, (*APPLY, "--branch=taken"), "holds commits that are no steps of this plan"),
     ("no name for a branch", nothing, (*APPLY, "--branch=a..b"), "'a..b' is not a valid branch name"),
     ("an empty name for a branch", nothing, (*APPLY, "--branch="), "'' is not a valid branch name"),
-    ("a branch in the way", stand_in_the_way, APPLY, "The branch layline leaves no room for layline/upgrade-keel"),
+    (
+        "a branch in the way",
+        stand_in_the_way,
+        APPLY,
+        "The branch layline exists, so git cannot make layline/upgrade-keel",
+    ),
     (
         "a lock of a killed git",
         leave_lock,
@@ -202,8 +207,7 @@ def test_another_branch_than_the_pins_is_said(project: Project) -> None:
     answer = upgrade_plan(project.open(), "keel", to="release")
     assert answer.listing is not None
     assert any(
-        "stands on another branch than the pin: 1 commit of the pin is not in it" in line
-        for line in answer.listing.meta
+        "is on another branch than the pin: 1 commit of the pin is not in it" in line for line in answer.listing.meta
     )
 
 

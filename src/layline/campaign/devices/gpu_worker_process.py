@@ -136,7 +136,7 @@ class Worker:
     def _receive_json(self, where: str, limit_s: float) -> Any:
         (length,) = _LENGTH.unpack(self._receive(_LENGTH.size, where, limit_s))
         if length > 1 << 20:
-            raise Fault("forged-reply", f"The worker's answer during {where} is no answer.")
+            raise Fault("forged-reply", f"The worker's answer during {where} cannot be read.")
         return json.loads(self._receive(length, where, limit_s))
 
     def _receive(self, count: int, where: str, limit_s: float) -> bytes:
@@ -257,7 +257,7 @@ class TorchWorker(Worker):
         told = self._ask_more({**self._describe((call,)), "before": moves[0], "after": moves[1]}, where)
         launched = time.perf_counter_ns() - began
         if "launched" not in told:
-            raise Fault("forged-reply", f"The worker's answer during {where} is no answer.")
+            raise Fault("forged-reply", f"The worker's answer during {where} cannot be read.")
         self._hear_more(where)
         return launched / (time.perf_counter_ns() - began)
 

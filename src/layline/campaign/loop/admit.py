@@ -75,7 +75,7 @@ def check_proposal(campaign: Campaign, proposal: Proposal, *, again: bool) -> No
     ]
     if near and not again:
         raise ConfigError(
-            f"This is round {near[-1]}'s kernel but for comments and spacing: there is nothing to judge.",
+            f"This is round {near[-1]}'s kernel except for comments and spacing: there is nothing to judge.",
             hint="Change something, or measure it all the same with --again.",
         )
 

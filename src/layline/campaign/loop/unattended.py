@@ -205,7 +205,7 @@ def _find_duplicate(state: State, proposed: Proposed) -> str | None:
     """Why a proposal was measured before, comments and spacing aside; None if it is new."""
     best = {file.path: file.data for file in state.kernel(state.best.kernel).files}
     for item in find_near_duplicates(state, {**best, **proposed.files}):
-        return f"the proposal is round {item.number}'s kernel but for comments and spacing"
+        return f"the proposal is round {item.number}'s kernel except for comments and spacing"
     return None
 
 

@@ -19,7 +19,7 @@ from layline.campaign.values.measurement import Arm
 from layline.campaign.values.operator import Pass, Shape
 
 _DEPENDS = {
-    "follows-inputs": "depends on what lay on the same place before: the answer for the same inputs changes with it.",
+    "follows-inputs": "depends on what was in the same memory before: the answer for the same inputs changes with it.",
     "repeatable": "gives different answers for the same inputs, by more than rounding.",
 }
 FRESH_PROCESSES = 4

@@ -45,7 +45,7 @@ MANNERS = (
     ("mode", "with a rounding mode of the caller's own"),
     ("threads", "from one new thread after the other"),
     ("often", "over and over"),
-    ("poor", "where no more memory is to be had"),
+    ("poor", "when memory has run out"),
 )
 """In this order: children are made before the first call, because threads do not live on in them."""
 RELEASE = ("-DNDEBUG",)
@@ -60,13 +60,13 @@ LEFT = {
     ),
     1: (
         "floating-point-mode",
-        "comes back with another one: whatever its caller does next is rounded otherwise.",
+        "comes back with another one: whatever its caller computes next is rounded differently.",
         "it was put to the default, or to what it was at another time",
     ),
     4: (
         "keeps-contract",
         "comes back with another value in {registers}: whatever its caller kept there is lost.",
-        "by the processor's calling convention a callee gives them back as they were",
+        "the processor's calling convention asks a called function to restore them",
     ),
     8: (
         "floating-point-mode",
@@ -157,7 +157,7 @@ def show_callers(on: Trial) -> Shown:
     if wrong:
         raise wrong[0][1]
     manners = ", ".join(dict.fromkeys(MANNERS[one.manner][1] for one in asked))
-    yield "keeps-contract", f"right as the starting kernel is {manners}"
+    yield "keeps-contract", f"right wherever the starting kernel is: {manners}"
 
 
 def find_asked(stage: Stage) -> Iterator[Asked]:
@@ -208,7 +208,7 @@ def try_callers(stage: Stage, snapshot: Snapshot, asked: tuple[Asked, ...]) -> l
     program = ("cc", "-O1", "-frounding-math", "-o", "calling", "layline_caller_.c", "./kernel.so", *LIBRARIES)
     failure = compile_confined(chain(library, program), folder, stage.shop, 120.0, made="calling")
     if failure:
-        return f"no program of ours: {failure.splitlines()[-1][:120]}"
+        return f"Layline's test program did not build: {failure.splitlines()[-1][:120]}"
     found = [(asked[0], fault) for fault in find_library_faults(folder / "kernel.so")] if asked else []
     shares = [(one,) for one in asked if one.manner == 0]
     for share in (*shares, tuple(one for one in asked if one.manner)):
@@ -227,13 +227,13 @@ def _ask_program(stage: Stage, folder: Path, asked: tuple[Asked, ...]) -> list[t
             file.writelines(data for one in left for data in _describe(stage.operator, one))
         code = _run(folder, stage)
         if code is None:
-            return f"no program of ours: it did not finish within {TIMEOUT_S:g} s"
+            return f"Layline's test program did not finish within {TIMEOUT_S:g} s"
         answered, faults = _read_answers(stage, left, (folder / "answers").read_bytes())
         found += faults
         if answered == len(left):
             if code != ENDING and not faults:
-                told = f"A process that has called the kernel and ends as any does comes to another end: {describe_ending(code)}."
-                found.append((left[-1], Fault("survives", told, "what it does when it is unloaded is at fault")))
+                told = f"A process that has called the kernel does not end as it should: {describe_ending(code)}."
+                found.append((left[-1], Fault("survives", told, "the cause is what it does when it is unloaded")))
             break
         one = left[answered]
         found.append((one, Fault("keeps-contract", f"{one.told} the process dies: {describe_ending(code)}.")))

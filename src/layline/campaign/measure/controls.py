@@ -45,7 +45,7 @@ def build_own(stage: Stage, source: str) -> Built:
     if key not in _OWN or operator.language != "c":
         built = build_kernel(wrap(operator, source), operator, stage.shop)
         if isinstance(built, NotBuilt):
-            raise BenchError(f"One of Layline's own kernels does not compile: {built.reason}")
+            raise BenchError(f"A kernel of Layline itself does not compile: {built.reason}")
         _OWN[key] = (built, built.path.read_bytes())
         return built
     built, data = _OWN[key]
@@ -255,7 +255,7 @@ def judge_controls(measurement: Measurement) -> tuple[GateResult, GateResult]:
         GateResult(
             property="a-a",
             passed=is_null,
-            reason=f"The best against itself reads {null.estimate:+.1%} ({say(null)}); it must not differ.",
+            reason=f"The best against itself reads {null.estimate:+.1%} ({say(null)}); the two must not differ.",
             evidence=tuple(f"pair {at}: {math.expm1(value):+.2%}" for at, value in enumerate(again)),
         ),
         GateResult(

@@ -25,16 +25,16 @@ if TYPE_CHECKING:
 CANDIDATE = "a candidate beside the best"
 SANITIZER = "a sanitizer for this language"
 MODE = "a floating-point mode of the host"
-PROGRAM = "a program of ours that calls it, for this language"
+PROGRAM = "a test program in this language that calls it"
 STREAM = "streams whose order can be watched"
 VIEWS = "arguments that have strides"
 PROFILER = "a profiler that names what ran"
-INSPECTION = "a look at what is set for the whole process"
-ACCOUNT = "an account of everybody's processor time"
+INSPECTION = "a way to see what is set for the whole process"
+ACCOUNT = "a count of every process's CPU time"
 EDGE = "memory that ends at a page nobody may read"
 CODE = "a list of the code in a process"
 ROOM = "memory for 2³¹ elements"
-EMPTY = "an operator that was tried with empty extents there"
+EMPTY = "an operator that was tried with empty extents on this device"
 
 
 class Values(Protocol):

@@ -107,7 +107,8 @@ def _take_elsewhere(campaign: Campaign, executor: Executor | None) -> None:
         return
     if not isinstance(campaign.bench, TrustedBench):
         raise ConfigError(
-            "This campaign measures with your own command, in your tree: it does not travel.", hint="Use no executor."
+            "This campaign measures with your own command, in your tree: it cannot run on another machine.",
+            hint="Leave --executor out.",
         )
     campaign.bench = BenchElsewhere(campaign.bench, executor, campaign.state.machine)
 

@@ -44,7 +44,7 @@ def read_earlier_draft(place: Path) -> dict[str, Any]:
         found = load_yaml(text)
     except NotYaml:
         raise ConfigError(
-            f"{place} is no longer YAML: what you wrote there cannot be kept.", hint="Mend it, or remove it first."
+            f"{place} is no longer YAML: what you wrote there cannot be kept.", hint="Correct it, or remove it first."
         ) from None
     return found if isinstance(found, dict) else {}
 

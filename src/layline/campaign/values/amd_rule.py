@@ -58,7 +58,7 @@ def _explain(ours: Outcome, mean: float, plan: Plan) -> str:
         )
     if ours is Outcome.ROLLBACK:
         return (
-            "It looks at point estimates of the aggregate alone; ours also holds them against "
+            "It looks at point estimates of the aggregate alone; ours also compares them with "
             "bounds, the other clock and medians."
         )
     return "Ours accepts what it refuses; this must not happen, report it."

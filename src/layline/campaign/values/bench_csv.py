@@ -255,7 +255,7 @@ def _find_table_problems(rows: list[BenchRow]) -> Iterator[str]:
     labels = [row.label for row in rows]
     for label in dict.fromkeys(labels):
         if labels.count(label) > 1:
-            yield f"the label {label!r} stands {labels.count(label)} times"
+            yield f"the label {label!r} appears {labels.count(label)} times"
     passed = [row for row in rows if row.passed]
     both = ("Backward Time (ms)", "Backward TFLOPS")
     halves = [row.label for row in passed if len({row.number(name) is None for name in both if name in row.cells}) > 1]

@@ -12,7 +12,7 @@ _NEIGHBOURS = {
     "empty": "no rows at all",
     "ragged": "rows spread unevenly over the groups",
     "lone": "all rows in one group",
-    "large": "extents doubled, for threads to meet",
+    "large": "extents doubled, so that threads meet",
     "smaller": "every extent about two thirds",
     "larger": "every extent about three halves",
     "both": "some extents two thirds, some three halves",

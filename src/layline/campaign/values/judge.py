@@ -207,7 +207,7 @@ def _hold_against_other_clocks(
 
 def _tell_other_clock(called: str, beside: Interval, outcome: Outcome) -> str:
     if called == "wall":
-        use = "a loss there would take the gain back" if outcome.is_accepted else "it decides nothing here"
+        use = "a loss there would cancel the gain" if outcome.is_accepted else "it decides nothing here"
         return f"By the wall clock, which includes other work on this machine, it is {say(beside)}: {use}."
     return f"By the {called} clock the gain is {beside.estimate:+.1%} ({say(beside)})."
 
@@ -370,7 +370,7 @@ def describe_resolution(measurement: Measurement) -> str:
     found = find_smallest_gain(spread, plan.looks[-1], _share(plan, plan.looks[-1]), plan.min_effect)
     return (
         f"Smallest gain this machine can show now: about {found:+.1%}. Of 100 rounds that bring so much 95 find it, with up to "
-        f"{plan.looks[-1]} process pairs each. Held against itself, with its code at another place in each process, the kernel "
+        f"{plan.looks[-1]} process pairs each. Compared with itself, with its code at another place in each process, the kernel "
         f"differs by {spread:.1%} from pair to pair ({measurement.pairs} pairs)."
     )
 

@@ -161,7 +161,7 @@ def parse_manifest(text: str, *, where: str, name: str | None = None) -> Manifes
         raise ConfigError(error.message, hint="docs/campaign.md lists every parameter.") from None
     problems = find_contradictions(manifest)
     if problems:
-        raise RecordError(where, tuple(problems), hint="Nothing is guessed: say which of the two you mean.")
+        raise RecordError(where, tuple(problems), hint="Correct these lines; Layline does not choose between them.")
     return manifest
 
 

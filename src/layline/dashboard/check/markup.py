@@ -165,7 +165,7 @@ class _Reader(HTMLParser):
                 if not value or any(character.isspace() for character in value):
                     self.problem(f"id {value!r} is not a name")
                 elif value in self.page.ids:
-                    self.problem(f"the id {value!r} stands twice")
+                    self.problem(f"the id {value!r} appears twice")
                 self.page.ids.add(value or "")
             if name in _FETCHING and value:
                 self.page.fetches.append(value)

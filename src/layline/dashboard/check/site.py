@@ -216,7 +216,7 @@ def _check_gap_index(folder: Path, gap: dict[str, Any], files: dict[str, int]) -
     for item in _reports(gap):
         name = str(item.get("id"))
         if name in listed:
-            yield Problem(name, "stands twice", file=GAP_INDEX)
+            yield Problem(name, "appears twice", file=GAP_INDEX)
         listed.add(name)
         for artifact in item.get("artifacts", []):
             path = str(artifact.get("path", "")).removeprefix("./")

@@ -293,7 +293,7 @@ def say_retired(rows: Iterable[Drift]) -> Iterator[str]:
         if row.retire:
             places.setdefault((row.location, row.patch), []).append(str(row.retire))
     for (location, patch), reasons in places.items():
-        more = f" (and so for {len(reasons) - 1} more here)" if len(reasons) > 1 else ""
+        more = f" (the same for {len(reasons) - 1} more here)" if len(reasons) > 1 else ""
         yield f"{location}: not needed at pin and tip: {patch}: {reasons[0]}{more}"
     if places:
         yield "What is not needed at pin and tip can be deleted, unless you support other versions, too."

@@ -35,7 +35,7 @@ _TOUCHES = {
     "subclasses": (
         124,
         "BaseGone",
-        "A class of upstream that ours is derived from is gone at the tip, or is no class any more.",
+        "A class of upstream that ours is derived from is gone at the tip, or is no longer a class.",
     ),
 }
 

@@ -132,7 +132,6 @@ def tell_unread(balance: Balance) -> Iterator[Skipped]:
         more = f" and {rest} more (`--format json` names all)" if rest > 0 else ""
         yield Skipped(
             "candidate writes",
-            f"{len(balance.not_read)} of {balance.candidates} lines that may change another package were not "
-            f"reached by "
-            f"reading: {shown}{more}",
+            f"{len(balance.not_read)} of {balance.candidates} lines that may change another package could not be "
+            f"followed: {shown}{more}",
         )

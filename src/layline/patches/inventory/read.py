@@ -195,8 +195,16 @@ def read_inventory(
     """
     backend = reading.settings.backend(key)
     packages = tuple(find_packages(reading.settings))
+    upstream = reading.units.upstream
+    upstream.about_name, upstream.about_members, upstream.about_code = look_up, find_members, holds_code
     installer = Installer(
-        reading.machine, reading.roots, look_up, reading.own_names, packages, find_members, holds_code
+        reading.machine,
+        reading.roots,
+        upstream.look_up,
+        reading.own_names,
+        packages,
+        upstream.find_members,
+        upstream.holds_code,
     )
     with deep_recursion():
         _read_patches(reading, installer)
@@ -268,7 +276,9 @@ def _strike_balance(reading: Reading, listed: list[Effect], scope: Scope, key: s
 
 
 def _find_given(reading: Reading) -> list[object]:
-    """What every reading of a patch depends on beside the files in its sight; pins and settings stand for the rest."""
+    """What every reading of a patch depends on beside the files in its sight and what upstream answers; settings
+    stand for the rest.
+    """
     return [sorted(reading.engine.roots), sorted(reading.own_names)]
 
 

@@ -145,5 +145,5 @@ def _find_unreached(
         if place not in known and not machine.is_upstream(first.value):
             yield Skipped(
                 f"{first.value} ({place})",
-                f"registered by {name} where reading does not come: in a function nobody calls",
+                f"registered by {name} in a function that nothing calls",
             )

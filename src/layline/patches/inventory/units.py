@@ -1,14 +1,18 @@
-"""One reading of one module at a time, recalled where everything the module can see is as it was."""
+"""One reading of one module at a time, recalled where everything the module can see is as it was.
+
+Of upstream a reading sees only answers to its questions: at another pin it is the same where all of them are.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 from layline import codec
 from layline.core.progress import Progress, count, silent
 from layline.errors import RecordError
+from layline.patches.installer import Known, MemberKind, know_no_members, know_nothing
 
 if TYPE_CHECKING:
     from layline.interpreter.calls import Interpreter
@@ -18,6 +22,49 @@ if TYPE_CHECKING:
 Read = TypeVar("Read")
 Leaks: TypeAlias = tuple[tuple[str, str], ...]
 """Modules whose import changes what another module holds, and that other one."""
+_ROW = "row"
+"""In the place of a row: the key of the last one that was made, at whichever pins."""
+
+
+@dataclass(slots=True, eq=False)
+class Upstream:
+    """Upstream at the pins as readings ask about it; what is asked, and what it answers, is noted."""
+
+    pins: object = None
+    """What stands for everything it can answer."""
+    about_name: Callable[[str], Known] = know_nothing
+    about_members: Callable[[str], frozenset[MemberKind]] = know_no_members
+    about_code: Callable[[str], bool] = lambda _: False
+    noted: dict[str, object] = field(default_factory=dict)
+    """Question → its answer, as JSON has it."""
+
+    def look_up(self, name: str) -> Known:
+        known = self.about_name(name)
+        self.noted[f"name {name}"] = [known.kind.value, known.alias_of, known.suggestion, known.is_field]
+        return known
+
+    def find_members(self, name: str) -> frozenset[MemberKind]:
+        kinds = self.about_members(name)
+        self.noted[f"members {name}"] = sorted(kind.value for kind in kinds)
+        return kinds
+
+    def holds_code(self, name: str) -> bool:
+        self.noted[f"code {name}"] = found = self.about_code(name)
+        return found
+
+    def agrees(self, told: Mapping[str, object]) -> bool:
+        """Whether every question has the answer that was noted."""
+        asks: dict[str, Callable[[str], object]] = {
+            "name": self.look_up,
+            "members": self.find_members,
+            "code": self.holds_code,
+        }
+        for question, answer in told.items():
+            word, _, name = question.partition(" ")
+            asks[word](name)
+            if self.noted[question] != answer:
+                return False
+        return True
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +75,7 @@ class Units:
     reach: Reach
     memos: Memos
     progress: Progress = silent
+    upstream: Upstream = field(default_factory=Upstream)
 
     def read(
         self, kind: type[Read], subjects: Mapping[str, object], read: Callable[[str], Read], doing: str = "reading"
@@ -38,7 +86,7 @@ class Units:
         """
         name = kind.__name__
         keys = {path: self.memos.key(name, path, self.reach.digest([path]), given) for path, given in subjects.items()}
-        kept = self.memos.recall(keys.values())
+        kept = self._recall(keys.values())
         found: dict[str, Read] = {}
         for path, key in count(keys.items(), f"{doing} our modules", len(keys), self.progress):
             known = self._decode(kind, kept.get(key))
@@ -51,6 +99,26 @@ class Units:
             if known is not None and self.memos.compare is not None:
                 self.memos.compare(f"{name} {path}", codec.encode(known), codec.encode(found[path]))
         return found
+
+    def _recall(self, keys: Iterable[str]) -> dict[str, dict[str, Any]]:
+        """Key → its row: one that asks upstream nothing, the one at these pins, else one of other pins with the same
+        answers.
+        """
+        here = {key: self._here(key) for key in keys}
+        rows = self.memos.recall([*here, *here.values()])
+        found = {key: rows[at] for key, at in here.items() if at in rows}
+        found |= {key: rows[key] for key in here if key in rows and _ROW not in rows[key] and key not in found}
+        other = {key: rows[key][_ROW] for key in here if key in rows and key not in found}
+        elsewhere = self.memos.recall(other.values()) if other else {}
+        for key, at in other.items():
+            row = elsewhere.get(at)
+            if row is not None and self.upstream.agrees(row["upstream"]):
+                found[key] = row
+                self.memos.keep(here[key], row)
+        return found
+
+    def _here(self, key: str) -> str:
+        return self.memos.key("at", key, self.upstream.pins)
 
     def find_leaks(self, path: str) -> Leaks:
         """Modules that a file can see and whose import changes what others hold."""
@@ -92,6 +160,7 @@ class Units:
     def _read_anew(self, path: str, key: str, read: Callable[[str], Read]) -> Read:
         modules = self.machine.modules
         before, modules.asked = modules.asked, set()
+        self.upstream.noted = {}
         value = read(path)
         asked, modules.asked = modules.asked, before
         seen = self.reach.see(path)
@@ -101,7 +170,11 @@ class Units:
         states = {name: self._find_state(name) for name in sorted(asked - known)}
         beyond = sorted({state for state in states.values() if state and state not in {"/", "!"}} - seen)
         digest = self.reach.digest(beyond) if beyond else ""
-        self.memos.keep(key, {"asked": states, "beyond": beyond, "digest": digest, "value": codec.encode(value)})
+        row = {"asked": states, "beyond": beyond, "digest": digest, "value": codec.encode(value)}
+        if self.upstream.noted:
+            self.memos.keep(key, {_ROW: self._here(key)})
+            key, row = self._here(key), {**row, "upstream": self.upstream.noted}
+        self.memos.keep(key, row)
         return value
 
     def _find_state(self, name: str) -> str | None:

@@ -65,7 +65,7 @@ def build(text: str) -> Operator:
         ('"x w -> y"', '"x w"', "is not `inputs -> outputs`"),
         ('{"forward": "x w -> y"}', '{"backward": "x w -> y"}', "passes are `forward`"),
         ('"odd": {"R": 5, "C": 33}', '"odd": {"R": 5}', "shapes['odd'] does not give C"),
-        ('"odd": {"R": 5, "C": 33}', '"odd": {"R": 5, "C": 33, "Q": 1}', "gives Q, which is no axis"),
+        ('"odd": {"R": 5, "C": 33}', '"odd": {"R": 5, "C": 33, "Q": 1}', "gives Q, which is not an axis"),
         ('{"R": Axis(), "C": Axis(low=1)}', '{"R": Axis(const=8), "C": Axis(const=16)}', "every axis is const"),
         ("import numpy as np", "import nonumpy", "scaled.py:2: ModuleNotFoundError"),
         ("def reference", "def referenced", "neither a reference nor a check"),

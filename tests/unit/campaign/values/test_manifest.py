@@ -33,7 +33,7 @@ def test_the_specifications_own_form_takes_its_name_from_beside_it() -> None:
 WRONG = [
     ("git_branch: auto", "git_brunch: auto", "Did you mean `git_branch`?"),
     ("git_branch: auto\n", "", "does not say: git_branch"),
-    ("git_branch: auto", "git_branch: auto\ngit_branch: none", "stands twice"),
+    ("git_branch: auto", "git_branch: auto\ngit_branch: none", "appears twice"),
     ("max_iterations: null", "max_iterations: 120", "between 1 and 119"),
     ("max_iterations: null", "max_iterations: many", "max_iterations"),
     ("created: 2026-11-15 02:20", "created: yesterday", "not YYYY-MM-DD HH:MM"),

@@ -84,7 +84,7 @@ def refuse_slow_growth(held: list[int], made: int, where: str) -> None:
     if len(held) > PARTS and min(grown) >= max(KEPT_KIB, KEPT_BYTES * made / PARTS / 1024):
         raise Fault(
             "bounded-memory",
-            f"Calls on {where} leave a little memory behind each time: nobody gives it back.",
+            f"Calls on {where} leave a little memory behind each time: it is never freed.",
             f"KiB held before, in and after {made} calls: {', '.join(map(str, marks))}",
         )
 
@@ -98,7 +98,7 @@ def _compare_with_new(stage: Stage, arms: tuple[LiveArm, LiveArm], shape: Shape,
         "endures",
         f"On {describe_shape(shape)} a call takes {old:.3g} ms in a process that has made {made} calls, and {new:.3g} ms in a "
         "new one: the gain does not last.",
-        f"so it was in {SERIES} series of {TIMED} requests, in turns",
+        f"the same in {SERIES} series of {TIMED} requests, in turns",
     )
 
 

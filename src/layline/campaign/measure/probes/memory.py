@@ -76,7 +76,9 @@ def _refuse(what: str, counts: list[int], least: float, held: tuple[int, float],
     growth = min(later - sooner for sooner, later in pairwise(counts[1:]))  # the first block fills pools
     told = f"{what}, before each {calls} steps: {', '.join(map(str, counts))}"
     if growth >= least * calls:
-        raise Fault("bounded-memory", f"Calls on {where} leave ever more {what} behind: nobody gives them back.", told)
+        raise Fault(
+            "bounded-memory", f"Calls on {where} leave ever more {what} behind: they are never given back.", told
+        )
     if held[0] > held[1]:
         raise Fault(
             "bounded-memory",

@@ -44,7 +44,7 @@ def show_order(on: Trial) -> Shown:
             "keeps-contract",
             f"{waiting[0].symbol} on {describe_shape(stage.by_work[0])} returns only when the device has done everything that was "
             "asked of it before; the starting kernel returns at once: its caller can no longer work ahead of the device.",
-            f"so it was in each of {TURNS} calls behind work of some milliseconds on the same stream",
+            f"the same in each of {TURNS} calls behind work of some milliseconds on the same stream",
         )
     yield "keeps-contract", f"returned before the device had begun, {TURNS} times behind other work"
 

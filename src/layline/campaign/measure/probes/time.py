@@ -60,7 +60,7 @@ def _refuse_stalls(on: Trial, shape: Shape, limit_s: float) -> None:
         f"over {len(ours)} times {together} calls the mean is {mean[1]:.3g} ms (of the kernel to beat {mean[0]:.3g}): "
         "a few calls take much longer.",
         f"the slowest {together} in a row, ms a call: {', '.join(f'{cost:.3g}' for cost in sorted(costs[True])[-4:])}",
-        f"so it was in {SERIES} series, one after the other",
+        f"the same in {SERIES} series, one after the other",
     )
 
 
@@ -117,7 +117,7 @@ def _refuse_values(on: Trial, shape: Shape, until: float) -> None:
                 "gain-carries-over",
                 f"On {describe_shape(shape)} the kernel is {claimed:.1f} times as fast as the kernel to beat on the timed "
                 f"values, but on others it is only {found:.2g} times as fast: {describe_inputs(str(kind))}.",
-                f"so it was in {SERIES} series of {VALUE_REQUESTS} requests of both kernels in turns, one after the other",
+                f"the same in {SERIES} series of {VALUE_REQUESTS} requests of both kernels in turns, one after the other",
             )
 
 

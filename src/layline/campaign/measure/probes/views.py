@@ -26,7 +26,7 @@ def show_views(on: Trial) -> Shown:
             wrong = wrong if find_misread(stage, start) is None else None
     if wrong:
         raise wrong
-    yield "keeps-contract", "matrices that lie the other way round, handed over as views"
+    yield "keeps-contract", "transposed matrices, passed as views"
 
 
 def find_misread(stage: Stage, arm: LiveArm) -> Fault | None:

@@ -166,7 +166,7 @@ def _find_bad_shapes(said: SimpleNamespace) -> Iterator[str]:
         missing = [name for name in free if name not in sizes]
         unknown = [name for name in sizes if name not in said.axes]
         if missing or unknown:
-            yield f"shapes[{label!r}] {f'does not give {missing[0]}' if missing else f'gives {unknown[0]}, which is no axis'}."
+            yield f"shapes[{label!r}] {f'does not give {missing[0]}' if missing else f'gives {unknown[0]}, which is not an axis'}."
 
 
 def read_axes(text: str | Callable[..., object]) -> list[tuple[str, int]]:

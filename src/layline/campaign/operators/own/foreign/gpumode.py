@@ -90,7 +90,7 @@ def _read_task(path: Path) -> dict[str, Any]:
             f"{path} cannot be read: {error.strerror}.", hint="gpumode:DIR is a folder with task.yml and reference.py."
         ) from None
     except NotYaml as error:
-        raise ConfigError(f"{path} is no YAML: {error}.") from None
+        raise ConfigError(f"{path} is not YAML: {error}.") from None
     if not isinstance(task, dict):
         raise ConfigError(f"{path} is not a table: it is not in GPU MODE's form.")
     if task.get("multi_gpu"):
@@ -106,7 +106,7 @@ def _read_sizes(task: dict[str, Any], where: Path) -> Iterator[dict[str, int]]:
             odd = [name for name, value in sizes.items() if not isinstance(value, int) or isinstance(value, bool)]
             if odd:
                 raise ConfigError(
-                    f"{where}: {group} give {odd[0]}={sizes[odd[0]]!r}, which is no size.",
+                    f"{where}: {group} give {odd[0]}={sizes[odd[0]]!r}, which is not a size.",
                     hint="Only whole numbers can be varied: write an operator file by hand; docs/operators.md shows one.",
                 )
             if sizes and sizes not in found:
