@@ -94,6 +94,6 @@ def test_a_kernel_that_returns_nan_is_rolled_back(project: History, tmp_path: Pa
 def test_a_comment_is_no_change(project: History) -> None:
     place = project.path / "kernels/softmax.c"
     place.write_text("/* faster */\n" + NAIVE.replace("\n", "\n\n"))
-    with inside(project.path), pytest.raises(ConfigError, match="but for comments and spacing"):
+    with inside(project.path), pytest.raises(ConfigError, match="except for comments and spacing"):
         campaign_round(propose("a comment"), now=now)
     place.write_text(NAIVE)

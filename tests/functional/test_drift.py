@@ -204,7 +204,7 @@ def test_fields_of_a_dataclass_that_is_made_already_are_a_risk(data: Any) -> Non
     risks = {row["target"].rpartition(".")[2]: row["risks"] for row in data["rows"] if row["patch"] == "late.field"}
 
     assert "its __init__ keeps the old default of depth" in risks["depth"][0]
-    assert "width, set after the class is made, is no field" in risks["width"][0]
+    assert "width, set after the class is made, is not one of its fields" in risks["width"][0]
     assert risks["mode"] == []  # no annotation: a plain class attribute
     assert risks["check"] == []  # methods are looked up when they are called
 

@@ -232,6 +232,6 @@ def _tell(gates: list[Gate], diff: str) -> Iterator[Mend]:
             mechanical=True,
             diff="" if number else diff,
             why=f"`{gate.asked}` is {'always' if gate.holds else 'never'} true from there on; "
-            "the side that cannot run goes",
+            "the branch that cannot run is removed",
             target=gate.name,
         )

@@ -729,7 +729,7 @@ def test_an_override_breaks_where_upstream_runs_what_stands_in_a_slot(
     found = couple(tmp_path, OUR_ATTENTION + given, sides[0], {**sides[1], "keel/x.py": ""})
     (row,) = [one for one in found if one.touch.value == "overrides"]
     assert (row.consequence.value, "keel/block.py:3" in row.detail) == (consequence, named)
-    assert ("our own code runs it" in row.detail) is (pin is CACHED)
+    assert ("only our own code calls it" in row.detail) is (pin is CACHED)
 
 
 def test_of_what_never_fitted_all_is_named_and_what_is_no_news_is_said(tmp_path: Path) -> None:

@@ -922,7 +922,7 @@ GETTERS = [
     (
         "returns another",
         GETTER.replace("return RUN", "return RUN if kind else FAST") + "FAST = None\n",
-        "get_run returned it and does not return it as it is any more; it reads FAST now",
+        "get_run returned it unchanged and no longer does; it reads FAST now",
     ),
     ("still returns it", GETTER.replace("return 1", "return FAST") + "FAST = None\n", ""),
     ("is gone", "RUN = None\n", ""),

@@ -103,7 +103,7 @@ def test_what_the_function_raises_is_raised_here(executor: Executor) -> None:
 
 
 def test_only_functions_of_ours_are_called(executor: Executor) -> None:
-    with pytest.raises(Error, match="is no function of Layline"):
+    with pytest.raises(Error, match="is not a function of Layline"):
         executor.map("os:getcwd", jobs(1))
 
 
@@ -190,7 +190,7 @@ def test_a_worker_ends_with_whoever_asked_it(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("words", ["local:0", "local:x", "slurm", ""])
 def test_what_is_no_executor_is_refused(words: str) -> None:
-    with pytest.raises(ConfigError, match="is no executor"), open_executor(words):
+    with pytest.raises(ConfigError, match="is not an executor"), open_executor(words):
         pass
 
 

@@ -226,7 +226,7 @@ def test_doctor_names_the_machines() -> None:
     found = doctor_executor("local:2")
     assert found.report.title == "1 machine answers (local): 1 kind."
     assert [one["same_code"] for one in found.data["machines"]] == [True]
-    with pytest.raises(ConfigError, match="is no executor"):
+    with pytest.raises(ConfigError, match="is not an executor"):
         doctor_executor("moon")
 
 

@@ -121,7 +121,7 @@ def test_a_registration_inside_a_function_happens_when_something_calls_it(tmp_pa
 def test_a_registration_that_reading_does_not_reach_is_said(tmp_path: Path) -> None:
     (skipped,) = read_snippet(tmp_path, LATE).skipped
     assert skipped.what == "lost (own/patches/case_patches.py:11)"
-    assert "in a function nobody calls" in skipped.why
+    assert "in a function that nothing calls" in skipped.why
 
 
 def test_a_registration_without_a_backend_of_ours_is_said(tmp_path: Path) -> None:

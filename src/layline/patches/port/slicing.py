@@ -13,6 +13,8 @@ from layline.interpreter.modules import Module, Modules, resolve_relative
 TALKS = re.compile(r"_?(?:log|debug|info|warn|warning|error|print|trace)(?:_|$)")
 """Functions that only say something are replaced by `print`."""
 _MOST_STATEMENTS = 4_000
+_FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
+_SCOPES = (*_FUNCTIONS, ast.ClassDef)
 
 
 @dataclass(slots=True)
@@ -53,6 +55,30 @@ class Slicer:
                 self._done.add(item)
                 self._take(*item)
         return self.found
+
+    def follow_inner(self, name: str, scope: list[str]) -> Slice:
+        """Everything a function inside a class or another function needs; the rest of what holds it stays behind."""
+        module = self.modules.find(name)
+        holders = list(_find_holders(module.body if module is not None else [], scope))
+        if module is None or len(holders) < len(scope):
+            return self.follow(name, scope[0])
+        self.found.statements.setdefault(name, set())
+        around = [holder for holder in holders[:-1] if isinstance(holder, _FUNCTIONS)]
+        methods = {one.name: one for holder in holders if isinstance(holder, ast.ClassDef) for one in _defined(holder)}
+        waiting, done = [holders[-1]], set[int]()
+        while waiting:
+            node = waiting.pop()
+            if id(node) in done:
+                continue
+            done.add(id(node))
+            for inner in self._walk(node):
+                self._want(inner, module)
+                match inner:
+                    case ast.Name(id=wanted):
+                        waiting += (part for holder in around for part in _find_binders(holder, wanted))
+                    case ast.Attribute(value=ast.Name(id="self" | "cls"), attr=wanted) if wanted in methods:
+                        waiting.append(methods[wanted])
+        return self.follow(name, "")
 
     def _take(self, name: str, wanted: str) -> None:
         module = self.modules.find(name)
@@ -114,18 +140,22 @@ class Slicer:
             return
         taken.add(index)
         for inner in self._walk(node):
-            match inner:
-                case ast.Name(id=name):
-                    self._waiting.append((module.name, name))
-                case ast.Import(names=names):
-                    for alias in names:
-                        self._need(alias.name, None, module)
-                case ast.ImportFrom(names=names):
-                    base = resolve_relative(module, inner.module, inner.level)
-                    for alias in names:
-                        self._need(base, alias.name, module)
+            self._want(inner, module)
 
-    def _walk(self, node: ast.stmt) -> Iterator[ast.AST]:
+    def _want(self, inner: ast.AST, module: Module) -> None:
+        """What one node asks of its module, or imports."""
+        match inner:
+            case ast.Name(id=name):
+                self._waiting.append((module.name, name))
+            case ast.Import(names=names):
+                for alias in names:
+                    self._need(alias.name, None, module)
+            case ast.ImportFrom(names=names):
+                base = resolve_relative(module, inner.module, inner.level)
+                for alias in names:
+                    self._need(base, alias.name, module)
+
+    def _walk(self, node: ast.AST) -> Iterator[ast.AST]:
         """The nodes of a statement without the decorators that register it."""
         left_behind = [item for item in getattr(node, "decorator_list", ()) if called_name(item) in self.registers]
         waiting: list[ast.AST] = [node]
@@ -160,12 +190,54 @@ def follow_patch(patch: Patch, modules: Modules, registers: frozenset[str]) -> S
     """What a patch needs: all that its installer reaches; of a write at module level, what it puts in place."""
     slicer = Slicer(modules, registers)
     if patch.handler:
-        return slicer.follow(modules.names_by_path.get(patch.file, ""), patch.handler.partition(".")[0])
+        home, scope = modules.names_by_path.get(patch.file, ""), patch.handler.split(".")
+        return slicer.follow(home, scope[0]) if len(scope) == 1 else slicer.follow_inner(home, scope)
     for effect in patch.effects:
         home = modules.names_by_path.get(effect.replacement_at.path) if effect.replacement_at is not None else None
         if home is not None and effect.replacement is not None:
             slicer.follow(home, effect.replacement.removeprefix(f"{home}.").partition(".")[0])
     return slicer.found
+
+
+def _find_holders(body: list[ast.stmt], scope: list[str]) -> Iterator[ast.stmt]:
+    """The class or function of each name of a scope, from the outside in."""
+    for name in scope:
+        inside = (node for statement in body for node in _walk_statements(statement))
+        found = next((node for node in inside if isinstance(node, _SCOPES) and node.name == name), None)
+        if found is None:
+            return
+        yield found
+        body = found.body
+
+
+def _walk_statements(node: ast.stmt) -> Iterator[ast.stmt]:
+    """A statement and those in its blocks; not those in the body of a class or function."""
+    yield node
+    blocks = (getattr(node, name, ()) for name in ("body", "orelse", "finalbody", "handlers"))
+    for inner in () if isinstance(node, _SCOPES) else (one for block in blocks for one in block):
+        yield from _walk_statements(inner)
+
+
+def _find_binders(function: ast.stmt, wanted: str) -> Iterator[ast.AST]:
+    """What gives a name its value in the body of a function around; of a block only its head."""
+    for node in (one for statement in getattr(function, "body", ()) for one in _walk_statements(statement)):
+        match node:
+            case ast.For(target=target, iter=head) if wanted in _names_in(target):
+                yield head
+            case ast.With(items=items):
+                yield from (one.context_expr for one in items if wanted in _names_in(one.optional_vars))
+            case ast.If() | ast.Try() | ast.For():
+                continue
+            case _ if wanted in _bound_names(node):
+                yield node
+
+
+def _names_in(target: ast.expr | None) -> set[str]:
+    return {one.id for one in ast.walk(target) if isinstance(one, ast.Name)} if target is not None else set()
+
+
+def _defined(holder: ast.ClassDef) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef]:
+    yield from (one for one in holder.body if isinstance(one, _FUNCTIONS))
 
 
 def called_name(decorator: ast.expr) -> str:

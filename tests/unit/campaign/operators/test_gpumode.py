@@ -88,10 +88,10 @@ def test_the_operator_file_is_python_and_names_the_problem(problem: Path) -> Non
 
 REFUSED = [
     ("task.yml", None, r"task\.yml cannot be read: No such file"),
-    ("task.yml", "tests: [", r"task\.yml is no YAML"),
+    ("task.yml", "tests: [", r"task\.yml is not YAML"),
     ("task.yml", "- a", "is not a table"),
     ("task.yml", TASK + "multi_gpu: true\n", "needs several GPUs"),
-    ("task.yml", TASK.replace('"rows": 7', '"rows": "few"'), "tests give rows='few', which is no size"),
+    ("task.yml", TASK.replace('"rows": 7', '"rows": "few"'), "tests give rows='few', which is not a size"),
     ("task.yml", TASK.replace('"rows": 7, ', ""), "do not give the same sizes"),
     ("task.yml", "files: []\n", "has no tests and no benchmarks with sizes"),
     ("reference.py", None, r"reference\.py cannot be read"),

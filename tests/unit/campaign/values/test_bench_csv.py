@@ -85,7 +85,7 @@ REFUSED = [
     (EXAMPLE.replace(b"out_snr,da_snr", b"da_snr,out_snr", 1), "another order"),
     (EXAMPLE.replace(b",db_snr", b"", 1), "`db_snr` missing"),
     (EXAMPLE.replace(b"label,", b'"label",', 1), "other bytes"),
-    (table(GOOD, GOOD), "stands 2 times"),
+    (table(GOOD, GOOD), "appears 2 times"),
     (table(GOOD.replace("PASS", "pass")), "Check is 'pass'"),
     (table(GOOD.replace(",2,", ",nan,", 1)), "on a shape that passed"),
     (table(GOOD.replace(",2,", ",inf,", 1)), "not a finite number"),
