@@ -16,7 +16,7 @@ from layline.core.prose import count, verb
 from layline.core.report import Answer, Bullets, Paragraph, Report, Section, Table
 from layline.errors import Error
 from layline.files import name_path
-from layline.gap.dependencies import read_declarations
+from layline.gap.dependencies import Rank, read_declarations
 from layline.gap.endpoints import find_endpoints
 from layline.history.pins import read_pin
 from layline.project.upstreams import find_range
@@ -147,7 +147,7 @@ def look_at_tools() -> Iterator[Finding]:
 
 def _look_at_range(tree: Tree, key: str, backend: Backend) -> Iterator[Finding]:
     """A project may support several versions; what is said of one of them need not hold for the others."""
-    allowed = find_range(read_declarations(tree), backend.packages)
+    allowed = find_range(read_declarations(tree, last=Rank.REQUIREMENTS), backend.packages)
     if allowed is not None:
         told = f"{allowed.place} allows {allowed.spec}; answers are for the pin (others: `layline patches matrix`)"
         yield Finding(subject=key, what="versions", state="ok", detail=told)

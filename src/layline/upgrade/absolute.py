@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import enum
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from layline import codec
 from layline.change.binding import CallSite, check_call
 from layline.change.call_sites import find_call_sites
 from layline.core.evidence import Evidence, Location, Skipped
@@ -22,6 +23,7 @@ from layline.coupling.states import find_place
 from layline.source import DefinitionKind, Symbol, SymbolKind
 from layline.source.names import parents
 from layline.source.resolve import Resolver
+from layline.workspace.kept import Results, result_key
 
 _ENUMS = {"Enum", "IntEnum", "StrEnum", "Flag", "IntFlag"}
 _IMPORTS = {Touch.IMPORT, Touch.MODULE, Touch.SCRIPT}
@@ -212,14 +214,28 @@ def _is_no_member(target: str, owner: Symbol) -> bool:
     return bool(bases) and bases <= _ENUMS and not hasattr(enum.Enum, name) and name.isupper()
 
 
-def _read_calls(places: Iterable[Place], there: Resolver) -> dict[str, list[CallSite]]:
-    """Upstream's own calls of the methods that we override; one pass over its files."""
+def _read_calls(places: Iterable[Place], there: Resolver) -> Mapping[str, Sequence[CallSite]]:
+    """Upstream's own calls of the methods that we override; one pass over its files, kept for the next plan."""
     names = {
         place.target
         for place in places
         if place.override is not None and place.override.name != "__init__" and there.resolve(place.target).exists
     }
-    return find_call_sites(there, names)
+    parts = [(part.tree.commit, part.packages, part.source_roots) for part in there.index.parts]
+    results, key = Results("calls"), result_key("calls", parts, sorted(names))
+    known = results.load(key, lambda plain: codec.decode(_Calls, plain, where="cache"))
+    if known is None:
+        found = find_call_sites(there, names)
+        known = _Calls(sites={name: tuple(sites) for name, sites in found.items()})
+        results.store(key, codec.encode(known))
+    return known.sites
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Calls:
+    """Upstream's calls of some names at one commit, as they are kept."""
+
+    sites: dict[str, tuple[CallSite, ...]]
 
 
 def _collect_overrides(places: Iterable[Place]) -> dict[tuple[str, str], set[str]]:
@@ -232,7 +248,7 @@ def _collect_overrides(places: Iterable[Place]) -> dict[tuple[str, str], set[str
 
 
 def _judge_override(
-    place: Place, there: Resolver, calls: dict[str, list[CallSite]], overrides: dict[tuple[str, str], set[str]]
+    place: Place, there: Resolver, calls: Mapping[str, Sequence[CallSite]], overrides: dict[tuple[str, str], set[str]]
 ) -> Judged | None:
     """Fits unless a call of upstream's that surely reaches it passes what it does not take."""
     ours = place.override

@@ -11,7 +11,7 @@ from layline.change.options.flags import find_files_with
 from layline.change.options.read import read_options
 from layline.core.evidence import Evidence, Location, Skipped
 from layline.core.ours import is_own
-from layline.gap.dependencies import read_declarations
+from layline.gap.dependencies import Rank, read_declarations
 from layline.gap.surface.known_keys import KnownKeys
 from layline.gap.surface.yaml_keys import find_stale_keys, read_yaml_keys
 from layline.source import Tree
@@ -55,7 +55,7 @@ def _open(question: Question, texts: dict[str, str]) -> Tree:
 def _follow_floors(question: Question, workshop: Workshop, found: Settings) -> None:
     upstream = [Tree(question.upstream, commit) for commit in (question.now.commit, question.to)]
     ours = read_declarations(_open(question, {})).items
-    before, after = (read_declarations(tree).items for tree in upstream)
+    before, after = (read_declarations(tree, last=Rank.REQUIREMENTS).items for tree in upstream)
     for floor in find_floors(ours, before, after):
         path = floor.ours.place.path
         text = found.texts.get(path) or workshop.read(path)

@@ -54,13 +54,18 @@ class Declarations:
     """What workflows hold in comments only."""
 
 
-def read_declarations(tree: Tree, only: tuple[str, ...] = ()) -> Declarations:
-    """Everything the commit says about what it needs; `only` (path patterns) replaces the well-known places."""
+def read_declarations(tree: Tree, only: tuple[str, ...] = (), last: Rank = Rank.README) -> Declarations:
+    """Everything the commit says about what it needs; `only` (path patterns) replaces the well-known places.
+
+    `last`: files of weaker ranks are not read.
+    """
     items: list[Declaration] = []
     locks: list[LockedSet] = []
     skipped: list[Skipped] = []
     files: list[tuple[Rank, str]] = []
     for rank, path in find_dependency_files(tree, only):
+        if rank > last:
+            continue
         files.append((rank, path))
         if posixpath.basename(path) in LOCK_FILES:
             text = tree.read_text(path)
