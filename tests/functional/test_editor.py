@@ -182,6 +182,18 @@ def test_what_breaks_at_the_tip_is_an_error_until_our_replacement_takes_it(
     drive(story)
 
 
+def test_hover_tells_the_guard_of_a_registered_patch(drive: Callable[[Story], None]) -> None:
+    async def story(editor: Editor) -> None:
+        await editor.open(PATCH)
+        asked = lsp.HoverParams(lsp.TextDocumentIdentifier(editor.uri(PATCH)), lsp.Position(14, 22))
+        hover = await editor.client.text_document_hover_async(asked)
+        assert hover is not None
+        assert isinstance(hover.contents, lsp.MarkupContent)
+        assert "- when: `crew_size > 1`" in hover.contents.value, hover.contents.value
+
+    drive(story)
+
+
 def test_hover_says_what_replaces_a_name_and_definition_leads_to_the_pin(drive: Callable[[Story], None]) -> None:
     async def story(editor: Editor) -> None:
         await editor.open(CHECKPOINT)

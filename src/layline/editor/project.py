@@ -30,7 +30,7 @@ from layline.errors import Error
 from layline.git.narrow import Narrow
 from layline.patches.drift.lines import say_commit, tell_row
 from layline.patches.drift.read import OpenedDrift, find_rows, open_drift
-from layline.patches.guards.show import show_condition
+from layline.patches.guards.show import show_both
 from layline.patches.inventory.read import read_downstream, read_inventory
 from layline.patches.opened import OpenedInventory, open_reading
 from layline.patches.report import describe_change
@@ -42,7 +42,7 @@ from layline.workspace.open import open_workspace
 
 if TYPE_CHECKING:
     from layline.core.evidence import Evidence
-    from layline.core.patch import Effect
+    from layline.core.patch import Effect, Patch
     from layline.coupling.drift_model import Drift, Sides
 
 _DEPTH = 2
@@ -57,6 +57,8 @@ class Patched:
     backend: str
     row: Drift
     effect: Effect
+    patch: Patch | None = None
+    """Whose guard is asked first; None outside registrations."""
 
 
 @dataclass(slots=True, eq=False)
@@ -112,7 +114,7 @@ class EditorProject:
         for one in self.known.get(path, ()):
             effect = edit.move(one.effect, path)
             if effect is not None:
-                yield Patched(one.backend, replace(one.row, location=effect.location, effect=effect), effect)
+                yield replace(one, row=replace(one.row, location=effect.location, effect=effect), effect=effect)
 
     def _read_anew(self, path: str, edit: Edit | None) -> list[Patched]:
         tree = self._narrow(path)
@@ -132,18 +134,20 @@ class EditorProject:
         before = {one.effect.id: one for one in self._find_known(key, inventory)}
         then, now = opened.sides.replacements, Replacements(tree)
         fresh: set[str] = set()
+        patches = _find_patches(inventory)
         for effect in inventory.every_effect():
             known = before.get(effect.id)
             if known is None or not _is_same(known.effect, effect, then, now):
                 fresh.add(effect.id)
             else:
-                yield Patched(key, replace(known.row, location=effect.location, effect=effect), effect)
+                row = replace(known.row, location=effect.location, effect=effect)
+                yield Patched(key, row, effect, patches.get(effect.id))
         if fresh:
             sides = _with_ours(opened.sides, now, self.reading.workspace.settings.project.source_roots)
             asked = _keep_ids(inventory, fresh)
             for row in find_drifts(asked, sides):
                 if row.effect is not None:
-                    yield Patched(key, row, row.effect)
+                    yield Patched(key, row, row.effect, patches.get(row.effect.id))
 
     def _find_known(self, key: str, inventory: Inventory) -> list[Patched]:
         paths = {effect.location.path for effect in inventory.every_effect()}
@@ -187,7 +191,7 @@ class EditorProject:
         lines = [f"**Layline**: {describe_change(effect)} ({label}) `{effect.id}`"]
         lines += [f"- replacement: `{effect.replacement}`"] if effect.replacement else []
         lines += (
-            [f"- when: `{when}`"] if (when := show_condition(effect.when)) else ["- when: always, once this code runs"]
+            [f"- when: `{when}`"] if (when := show_both(effect, one.patch)) else ["- when: always, once this code runs"]
         )
         told = tell_row(row)
         lines.append(f"- {told.severity.word}[{told.code}]: {told.message}")
@@ -222,11 +226,18 @@ def open_editor(config: Path | None = None, progress: Progress = silent) -> Edit
         reading.upstreams.find_members(name)  # a search through all of upstream: now, not after an edit
     project = EditorProject(reading, opened, tuple(problems))
     for key, found in rows.items():
+        patches = _find_patches(opened[key].inventory)
         for row in found:
             if row.effect is not None:
-                project.known.setdefault(row.location.path, []).append(Patched(key, row, row.effect))
+                one = Patched(key, row, row.effect, patches.get(row.effect.id))
+                project.known.setdefault(row.location.path, []).append(one)
     keep_for_good()
     return project
+
+
+def _find_patches(inventory: Inventory) -> dict[str, Patch]:
+    """Effect → the registered patch that it belongs to."""
+    return {effect.id: patch for patch in inventory.patches for effect in patch.effects}
 
 
 def build_diagnostics(found: list[Patched]) -> list[Diagnostic]:

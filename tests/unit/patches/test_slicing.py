@@ -54,7 +54,7 @@ def install():
     far()
 """,
 }
-NEEDS = (
+NEEDS: tuple[tuple[str, list[str]], ...] = (
     ("Trainer.setup.plain", []),
     ("Trainer.setup.cast", ["own.near"]),
     ("Trainer.setup.wide", ["own.near"]),

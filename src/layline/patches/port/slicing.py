@@ -65,7 +65,7 @@ class Slicer:
         self.found.statements.setdefault(name, set())
         around = [holder for holder in holders[:-1] if isinstance(holder, _FUNCTIONS)]
         methods = {one.name: one for holder in holders if isinstance(holder, ast.ClassDef) for one in _defined(holder)}
-        waiting, done = [holders[-1]], set[int]()
+        waiting, done = list[ast.AST](holders[-1:]), set[int]()
         while waiting:
             node = waiting.pop()
             if id(node) in done:
@@ -190,8 +190,8 @@ def follow_patch(patch: Patch, modules: Modules, registers: frozenset[str]) -> S
     """What a patch needs: all that its installer reaches; of a write at module level, what it puts in place."""
     slicer = Slicer(modules, registers)
     if patch.handler:
-        home, scope = modules.names_by_path.get(patch.file, ""), patch.handler.split(".")
-        return slicer.follow(home, scope[0]) if len(scope) == 1 else slicer.follow_inner(home, scope)
+        own, scope = modules.names_by_path.get(patch.file, ""), patch.handler.split(".")
+        return slicer.follow(own, scope[0]) if len(scope) == 1 else slicer.follow_inner(own, scope)
     for effect in patch.effects:
         home = modules.names_by_path.get(effect.replacement_at.path) if effect.replacement_at is not None else None
         if home is not None and effect.replacement is not None:
@@ -199,11 +199,13 @@ def follow_patch(patch: Patch, modules: Modules, registers: frozenset[str]) -> S
     return slicer.found
 
 
-def _find_holders(body: list[ast.stmt], scope: list[str]) -> Iterator[ast.stmt]:
+def _find_holders(
+    body: list[ast.stmt], scope: list[str]
+) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef]:
     """The class or function of each name of a scope, from the outside in."""
     for name in scope:
-        inside = (node for statement in body for node in _walk_statements(statement))
-        found = next((node for node in inside if isinstance(node, _SCOPES) and node.name == name), None)
+        inside = (node for statement in body for node in _walk_statements(statement) if isinstance(node, _SCOPES))
+        found = next((node for node in inside if node.name == name), None)
         if found is None:
             return
         yield found
