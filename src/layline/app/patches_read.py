@@ -11,7 +11,7 @@ from layline.core.progress import Progress, silent
 from layline.core.report import Answer
 from layline.coupling.threeway import build_three_way
 from layline.errors import Error
-from layline.patches.drift.read import find_rows, open_drift
+from layline.patches.drift.read import find_rows, open_drift, recall_drift
 from layline.patches.drift.three_way import build_diff_report, encode_views
 from layline.patches.found import build_found, build_noted, read_notes
 from layline.patches.kept import read_inventories
@@ -75,7 +75,7 @@ def patches_diff(workspace: Workspace, patch: str, *, to: str | None = None, pro
     """The three-way view of one patch: upstream then, upstream now, ours."""
     named = find_named(read_inventories(workspace, workspace.choose(None), progress), patch)
     backend, patch = named.inventory.backend, named.patch.id
-    opening = open_drift(workspace, backend, to, progress)
+    opening = recall_drift(workspace, backend, to, progress)
     rows, opened = find_rows(opening, wanted=partial(_is_of, named)), opening.opened
     views = [view for row in rows if (view := build_three_way(row, opened.sides)) is not None]
     report = build_diff_report(patch, views, workspace.here)

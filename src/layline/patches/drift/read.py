@@ -46,9 +46,10 @@ from layline.patches.drift.rows import Asked as AskedFor
 from layline.patches.drift.rows import RowKeeper, note_names
 from layline.patches.kept import read_inventories
 from layline.source import Tree
+from layline.source.cache import cache_directory
 from layline.source.memos import Memos
 from layline.source.names import module_name
-from layline.workspace.kept import find_pins, open_memos
+from layline.workspace.kept import find_inputs, find_pins, is_checking, open_memos
 from layline.workspace.open import know_packages
 
 if TYPE_CHECKING:
@@ -222,6 +223,25 @@ def open_drift(
     pin = upstream.resolve(since) if since else workspace.find_pinned(backend).commit
     tip = upstream.resolve_upstream(to or workspace.settings.backend(backend).ref)
     return Opening(Pair(workspace, backend, pin, tip, progress), progress)
+
+
+def recall_drift(workspace: Workspace, backend: str, to: str | None, progress: Progress = silent) -> Opening:
+    """The question that this process opened last, where both refs and everything of ours are as they were; else a new
+    one.
+
+    For processes that are asked again and again: reading two refs costs more than comparing one patch.
+    """
+    known = know_packages(workspace)
+    upstream = known.open_backend(backend)
+    tip = upstream.resolve_upstream(to or known.settings.backend(backend).ref)
+    inputs = (known.root, known.commit, known.worktree, cache_directory(), backend, tip, *find_inputs(known))
+    if is_checking() or not _LAST or _LAST[0][0] != inputs:
+        _LAST[:] = [(inputs, open_drift(known, backend, tip, progress))]
+    return _LAST[0][1]
+
+
+_LAST: list[tuple[tuple[object, ...], Opening]] = []
+"""At most one: two refs of a large upstream take some hundred megabytes."""
 
 
 @dataclass(eq=False)
