@@ -12,6 +12,7 @@ from layline.core.patch import Effect, Style
 from layline.core.why import Reason, Why
 from layline.source import DefinitionKind, Symbol, SymbolKind
 from layline.source.resolve import Resolver
+from layline.source.seen import Asked
 
 _REBINDS = frozenset({Style.BINDING_REPLACEMENT, Style.FUNCTION_WRAPPING})
 _DEEPEST = 6
@@ -72,5 +73,6 @@ def find_holders(effect: Effect, comparison: Comparison, tip: Resolver, targets:
     if not is_rebound or effect.style not in _REBINDS or effect.target is None or effect.mutates:
         return  # an entry put into a table is seen by everybody who holds the table
     for module, item in tip.find_importers(effect.target):
-        if f"{module}.{item.alias}" not in targets and not module.startswith("tests."):
+        tip.index.seen.add(Asked.WORD, module.rpartition(".")[2])  # whether anything loads it
+        if f"{module}.{item.alias}" not in targets and module not in tip.unloaded:
             yield str(tip.index.location(module, item.line))

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 
 _ASKS = frozenset({"builtins.isinstance", "builtins.issubclass"})
 _SWEEP = re.compile(r"\.?(?:named_modules|modules|children|named_children)\(\)\[…\](?:\[1\])?$")
+_PART_NAME = re.compile(r"(?:named_modules\(\)|named_children\(\)|_modules\.items\(\))\[…\]\[0\]$")
 _LONGEST = 90
 _BRANCH = Unknown("which branch was taken")
 
@@ -60,6 +61,11 @@ def spell_object(value: Value) -> str | None:
     return None
 
 
+def is_part_name(value: Element) -> bool:
+    """The name of a part as a sweep over the parts of an object gives it: `for name, part in model.named_children()`."""
+    return _PART_NAME.search(spell_object(value) or "") is not None
+
+
 def _join(owner: str | None, rest: str, before: str = "") -> str | None:
     text = None if owner is None else before + owner + rest
     return text if text is None or len(text) <= _LONGEST else None
@@ -82,7 +88,7 @@ def find_tested(owner: Value, tests: Iterable[Value], chosen: tuple[Value, ...] 
             found = list(find(owner, _restrict(test, known)))
             if found:
                 return [kind for kind in found if isinstance(kind, Outside | Class)]
-    return []
+    return find_tested(owner.of, known, chosen) if isinstance(owner, Copied) else []  # of the same class
 
 
 def _restrict(test: Value, known: tuple[Value, ...]) -> Value:

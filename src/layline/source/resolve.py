@@ -29,6 +29,7 @@ from layline.source.symbols import (
     define,
     wins,
 )
+from layline.source.unloaded import find_unloaded
 
 _OBJECT_MEMBERS = frozenset(dir(object)) | {
     "__dict__",
@@ -80,6 +81,10 @@ class Resolver:
             for module, item in self._imports_by_name.get(word, ()):
                 if home == self.follow_import(module, item).home:
                     yield module, item
+
+    @cached_property
+    def unloaded(self) -> frozenset[str]:
+        return find_unloaded(self.index)
 
     @cached_property
     def _imports_by_name(self) -> dict[str, list[tuple[str, Import]]]:

@@ -1152,11 +1152,18 @@ def test_what_fails_before_is_told_after_what_becomes_of_the_target(tmp_path: Pa
     assert row.own.detail == "its body uses min now"
 
 
-@pytest.mark.parametrize(("mutates", "held"), [((), ["keel/use.py:1"]), (("TABLE['x']",), [])], ids=["name", "entry"])
+@pytest.mark.parametrize(
+    ("mutates", "held"), [((), ["keel/__init__.py:1", "keel/use.py:1"]), (("TABLE['x']",), [])], ids=["name", "entry"]
+)
 def test_an_entry_of_a_table_reaches_whoever_imported_the_table(
     tmp_path: Path, mutates: tuple[str, ...], held: list[str]
 ) -> None:
-    files = {"keel/run.py": "TABLE = {}\n", "keel/use.py": "from keel.run import TABLE\n"}
+    files = {
+        "keel/__init__.py": "from keel.use import TABLE\n",
+        "keel/run.py": "TABLE = {}\n",
+        "keel/use.py": "from keel.run import TABLE\n",
+        "keel/template_use.py": "from keel.run import TABLE\n",  # nothing loads it
+    }
     effect = Effect(
         style=Style.BINDING_REPLACEMENT,
         target="keel.run.TABLE",

@@ -16,6 +16,11 @@ FATES = [
     ("put back", "import up.a as m\nold = m.f\ndef undo():\n    m.f = old\n", {"restored": 1}),
     ("a mark", "import up.a as m\nm._own_patched = True\n", {"mark": 1}),
     ("computed", "def go(x, n):\n    setattr(x, n, 1)\n", {"object": 1}),
+    (
+        "a row that syntax alone does not show",
+        "import up.a\nclass Ours:\n    pass\ndef go(x):\n    x.inner.part = Ours\n",
+        {"listed": 1},
+    ),
     ("never runs", "import up.a as m\nif False:\n    m.f = print\n", {"not-read": 1}),
 ]
 

@@ -449,3 +449,60 @@ class Model(up.a.Model):
         (9, "self.layers[…].mlp", "own.boot.Model.__init__.<lambda>"),
         (10, "self.layers[…].mlp", "a copy of self.layers[1].mlp.config"),
     ]
+
+
+def test_a_copy_is_of_the_class_that_a_test_tells_of_its_original(tmp_path: Path) -> None:
+    source = """
+import copy
+from up.a import C
+def fast(): pass
+def go(part):
+    if isinstance(part, C):
+        mine = copy.copy(part)
+        mine.step = fast
+"""
+    found = [item.effect for item in read_files(tmp_path, {"own/boot.py": source}).unregistered]
+    assert [(one.target, one.reached) for one in found] == [("up.a.C.step", "copy(part)")]
+
+
+PARTS = [
+    # what is put in the place of a child, lines that are told
+    ("Ours(child)", [9]),
+    ("up.fast.Linear(child.size)", [9]),
+    ("child.weight", []),
+    ("dict(child)", []),
+]
+
+
+@pytest.mark.parametrize(("value", "lines"), PARTS)
+def test_a_part_put_in_the_place_of_a_child_is_told(tmp_path: Path, value: str, lines: list[int]) -> None:
+    source = f"""
+import torch, up.fast
+class Ours(torch.nn.Module):
+    pass
+def give(model):
+    for name, child in model.named_children():
+        give(child)
+        if isinstance(child, torch.nn.Linear):
+            setattr(model, name, {value})
+"""
+    found = [item.effect for item in read_files(tmp_path, {"own/boot.py": source}).unregistered]
+    assert [one.location.line for one in found] == lines
+    assert all((one.reason or "").startswith("a part set as an attribute") for one in found)
+
+
+def test_the_getter_of_a_property_with_a_setter_is_read(tmp_path: Path) -> None:
+    source = """
+import up.a
+class S(up.a.Base):
+    @property
+    def env(self):
+        env = up.a.Env()
+        env.rank = lambda: 1
+        return env
+    @env.setter
+    def env(self, value):
+        pass
+"""
+    found = [item.effect for item in read_files(tmp_path, {"own/boot.py": source}).unregistered]
+    assert [(one.target, one.location.line) for one in found] == [("up.a.Env.rank", 7)]

@@ -12,7 +12,7 @@ from layline.interpreter.annotated import find_foreign_root, find_said
 from layline.interpreter.calls import is_wrapt_decorator
 from layline.interpreter.events import Event, Write
 from layline.interpreter.inner import open_held
-from layline.interpreter.objects import class_of, find_class_name, find_classes, is_class_of, spell_object
+from layline.interpreter.objects import class_of, find_class_name, find_classes, is_class_of, is_part_name, spell_object
 from layline.interpreter.references import find_captured, find_own_attributes, makes_callable
 from layline.interpreter.state import text_of
 from layline.interpreter.values import (
@@ -192,7 +192,10 @@ def _is_vague(known: Value, name: str, installer: Installer) -> bool:
 
 def _find_nameless(event: Write, installer: Installer) -> Iterator[Effect]:
     """`setattr(self._model, self._name, g)`: which attribute is only known at run time."""
-    if event.value is None or not isinstance(event.name, Member | Element) or not _is_function(event.value):
+    if event.value is None or not isinstance(event.name, Member | Element):
+        return
+    is_part = not _is_function(event.value) and _is_swapped(event.name, event.value)
+    if not is_part and not _is_function(event.value):
         return
     replacement, place = installer.describe(event.value)
     yield Effect(
@@ -206,9 +209,20 @@ def _find_nameless(event: Write, installer: Installer) -> Iterator[Effect]:
         holder=find_holder(event.owner),
         reached=_spell(event.owner, event),
         told=True,
-        reason=f"a method set as an attribute, named by `{spell_object(event.name) or '…'}`, of "
-        f"{_whose(event.owner, event)}",
+        reason=f"{'a part' if is_part else 'a method'} set as an attribute, named by "
+        f"`{spell_object(event.name) or '…'}`, of {_whose(event.owner, event)}",
     )
+
+
+def _is_swapped(name: Value, value: Value) -> bool:
+    """`for name, child in model.named_children(): setattr(model, name, Ours(child))`: a part made anew for another."""
+    swept = is_part_name(name) if isinstance(name, Element) else False
+    made = [class_of(found) for found in find_alternatives(value)]
+    return swept and all(kind is not None and not _is_plain_data(kind) for kind in made)
+
+
+def _is_plain_data(kind: Value) -> bool:
+    return isinstance(kind, Outside) and kind.path.partition(".")[0] in sys.stdlib_module_names | {"builtins"}
 
 
 def _judge_style(owner: Value, name: str, value: Value, installer: Installer) -> Style:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import sys
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -100,17 +100,16 @@ class Unlisted:
         yield from self.silent
 
 
-def strike_balance(candidates: Iterable[Candidate], listed: Iterable[Effect], unlisted: Unlisted) -> Balance:
-    """What became of every candidate; where two readings differ, the first counts."""
-    told = {line for effect in listed for line in find_lines(effect)}
+def strike_balance(candidates: Iterable[Candidate], listed: Sequence[Effect], unlisted: Unlisted) -> Balance:
+    """What became of every candidate, rows on lines that syntax alone does not show among them; where two readings
+    differ, the first counts.
+    """
     fates: dict[str, Fate] = {}
     for line, fate in unlisted.find_fates():
         fates.setdefault(line, fate)
-    found: dict[Location, Fate] = {}
+    found = {place: Fate.LISTED for effect in listed for place in (effect.location, effect.helper) if place is not None}
     for one in candidates:
-        if str(one.at) in told:
-            found[one.at] = Fate.LISTED
-        elif one.counts:
+        if one.counts and one.at not in found:
             found[one.at] = fates.get(str(one.at), Fate.SETTING if one.is_setting else Fate.NOT_READ)
     total = Counter(found.values())
     return Balance(

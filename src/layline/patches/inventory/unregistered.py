@@ -297,5 +297,16 @@ def _find_methods(owner: Class) -> Iterator[Function]:
             case Function(kind="classmethod"):
                 yield bind(value, owner)
             case Function():
-                yield bind(value, Instance(owner))
+                yield from (bind(one, Instance(owner)) for one in (value, *_find_shadowed(value, owner)))
     yield from find_inherited(owner)
+
+
+def _find_shadowed(last: Function, owner: Class) -> Iterator[Function]:
+    """What a property was made of before: its setter has the same name."""
+    every = [
+        node
+        for node in owner.node.body
+        if isinstance(node, ast.FunctionDef) and node.name == last.name.rpartition(".")[2]
+    ]
+    if any(isinstance(one, ast.Attribute) for one in getattr(last.node, "decorator_list", ())):
+        yield from (replace(last, node=node) for node in every if node is not last.node)
