@@ -469,6 +469,7 @@ PARTS = [
     # what is put in the place of a child, lines that are told
     ("Ours(child)", [9]),
     ("up.fast.Linear(child.size)", [9]),
+    ("sought.Linear(child.size)", [9]),
     ("child.weight", []),
     ("dict(child)", []),
 ]
@@ -480,7 +481,7 @@ def test_a_part_put_in_the_place_of_a_child_is_told(tmp_path: Path, value: str, 
 import torch, up.fast
 class Ours(torch.nn.Module):
     pass
-def give(model):
+def give(model, sought=None):
     for name, child in model.named_children():
         give(child)
         if isinstance(child, torch.nn.Linear):

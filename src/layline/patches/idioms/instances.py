@@ -12,7 +12,7 @@ from layline.interpreter.annotated import find_foreign_root, find_said
 from layline.interpreter.calls import is_wrapt_decorator
 from layline.interpreter.events import Event, Write
 from layline.interpreter.inner import open_held
-from layline.interpreter.objects import class_of, find_class_name, find_classes, is_class_of, is_part_name, spell_object
+from layline.interpreter.objects import class_of, find_class_name, find_classes, is_class_of, spell_object
 from layline.interpreter.references import find_captured, find_own_attributes, makes_callable
 from layline.interpreter.state import text_of
 from layline.interpreter.values import (
@@ -35,6 +35,7 @@ from layline.interpreter.values import (
 from layline.patches.idioms.attributes import is_kept_original, is_loaded_module
 from layline.patches.idioms.kept import find_kept
 from layline.patches.idioms.owners import MODULE_LIKE, find_holder, name_owner
+from layline.patches.idioms.parts import is_swapped
 from layline.patches.installer import Installer, Known, MemberKind, moment_of
 from layline.source.names import longest_root
 
@@ -194,7 +195,7 @@ def _find_nameless(event: Write, installer: Installer) -> Iterator[Effect]:
     """`setattr(self._model, self._name, g)`: which attribute is only known at run time."""
     if event.value is None or not isinstance(event.name, Member | Element):
         return
-    is_part = not _is_function(event.value) and _is_swapped(event.name, event.value)
+    is_part = not _is_function(event.value) and is_swapped(event.name, event.value)
     if not is_part and not _is_function(event.value):
         return
     replacement, place = installer.describe(event.value)
@@ -212,17 +213,6 @@ def _find_nameless(event: Write, installer: Installer) -> Iterator[Effect]:
         reason=f"{'a part' if is_part else 'a method'} set as an attribute, named by "
         f"`{spell_object(event.name) or '…'}`, of {_whose(event.owner, event)}",
     )
-
-
-def _is_swapped(name: Value, value: Value) -> bool:
-    """`for name, child in model.named_children(): setattr(model, name, Ours(child))`: a part made anew for another."""
-    swept = is_part_name(name) if isinstance(name, Element) else False
-    made = [class_of(found) for found in find_alternatives(value)]
-    return swept and all(kind is not None and not _is_plain_data(kind) for kind in made)
-
-
-def _is_plain_data(kind: Value) -> bool:
-    return isinstance(kind, Outside) and kind.path.partition(".")[0] in sys.stdlib_module_names | {"builtins"}
 
 
 def _judge_style(owner: Value, name: str, value: Value, installer: Installer) -> Style:
