@@ -111,8 +111,12 @@ class Alert:
     evidence: tuple[Evidence, ...] = field(default=())
 
 
-REWRITTEN = "edits source of upstream as text at run time: neither what it edits nor its texts are judged"
-"""Why a function that edits upstream's source as text is no row."""
+class SkippedKind(StrEnum):
+    """What a thing that was left out is, for whoever counts; the reason is for people."""
+
+    OTHER = "other"
+    SOURCE_EDIT = "source-edit"
+    """A function that edits upstream's source as text at run time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,6 +130,7 @@ class Skipped:
     line: int | None = field(default=None, compare=False)
     evidence: Evidence | None = field(default=None, compare=False)
     """The same place once its tree is known."""
+    kind: SkippedKind = field(default=SkippedKind.OTHER, compare=False)
 
     @classmethod
     def at(cls, path: str, line: int | None, why: str) -> Skipped:

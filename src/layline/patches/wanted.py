@@ -8,7 +8,7 @@ from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING
 
 from layline.core.condition import NEVER, ConditionKind, asks_about, find_told
-from layline.core.evidence import REWRITTEN, Severity, Skipped
+from layline.core.evidence import Severity, Skipped, SkippedKind
 from layline.core.patch import Style, TargetKind
 from layline.core.prose import count
 
@@ -145,7 +145,7 @@ def _fits(text: str, pattern: str) -> bool:
 
 def say_rewriters(skipped: Iterable[Skipped]) -> Iterator[str]:
     """That more is changed than rows tell."""
-    number = sum(one.why == REWRITTEN for one in skipped)
+    number = sum(one.kind is SkippedKind.SOURCE_EDIT for one in skipped)
     if number:
         edit = f"{count(number, 'function')} of ours {'edits' if number == 1 else 'edit'} upstream's source as text"
         yield f"Beside these, {edit} at run time, which is not judged: see Skipped."

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from layline.core.evidence import REWRITTEN
+from layline.core.evidence import SkippedKind
 from layline.patches.list_lines import build_listing
 from snippets import read_files
 
@@ -37,6 +37,6 @@ FILES = [
 @pytest.mark.parametrize(("boot", "edits", "told"), [row[1:] for row in FILES], ids=[row[0] for row in FILES])
 def test_what_edits_source_as_text_is_told(tmp_path: Path, boot: str, edits: str, told: list[str]) -> None:
     inventory = read_files(tmp_path, {"own/boot.py": boot, "own/edits.py": edits})
-    assert [one.what for one in inventory.skipped if one.why == REWRITTEN] == told
+    assert [one.what for one in inventory.skipped if one.kind is SkippedKind.SOURCE_EDIT] == told
     words = f"{len(told)} function"
     assert any(words in line for line in build_listing(inventory, "own", "up").meta) is bool(told)

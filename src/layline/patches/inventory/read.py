@@ -242,7 +242,7 @@ def read_inventory(
             *reading.skipped,
             *left_out,
             *find_homeless(reading.registrations, reading.settings),
-            *find_rewriters(reading.texts, reading.machine.modules, reading.settings.backend(key).packages, listed),
+            *find_rewriters(reading.facts, reading.machine.modules, reading.settings.backend(key).packages, listed),
             *tell_unread(balance),
         ),
         engine=reading.engine.engine,

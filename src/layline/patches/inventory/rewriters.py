@@ -10,31 +10,34 @@ import ast
 from collections.abc import Iterable, Iterator, Mapping
 from typing import TypeAlias
 
-from layline.core.evidence import REWRITTEN, Skipped
+from layline.core.evidence import Skipped, SkippedKind
 from layline.core.patch import Effect, Style
 from layline.interpreter.modules import Modules
-from layline.source.names import absolute_name
+from layline.source.facts import Facts
+from layline.source.names import absolute_name, is_package
+from layline.source.walking import walk
 
+_WHY = "edits source of upstream as text at run time: neither what it edits nor its texts are judged"
 _TAKES = "getsource"
 _EDITS = frozenset({"replace", "sub", "subn"})
 _Function: TypeAlias = ast.FunctionDef | ast.AsyncFunctionDef
 
 
 def find_rewriters(
-    texts: Mapping[str, bytes], modules: Modules, packages: tuple[str, ...], listed: Iterable[Effect]
+    facts: Mapping[str, Facts], modules: Modules, packages: tuple[str, ...], listed: Iterable[Effect]
 ) -> Iterator[Skipped]:
     """One entry for each such function in files that import one of the packages; those with a row are left out."""
     told = [one.location for one in listed if one.style is Style.SOURCE_REWRITE]
     handed: set[str] = set()
-    for path in sorted(path for path, data in texts.items() if _TAKES.encode() in data):
-        module = modules.find(modules.names_by_path.get(path, ""))
-        imported = set(_find_imported(module.body, module.name, path)) if module is not None else set[str]()
+    for path in sorted(path for path, one in facts.items() if _TAKES in one.words and path in modules.names_by_path):
+        module = modules.find(modules.names_by_path[path])
+        imported = set(_find_imported(facts[path], modules.names_by_path[path], path))
         if module is None or not any(name.partition(".")[0] in packages for name in imported):
             continue
         found = [one for one in _find_functions(module.body) if _takes_source(one) and _find_edited(one)]
         handed |= {modules.path_of(name) or "" for name in imported} if found else set()
         yield from _tell(path, found, [place.line for place in told if place.path == path])
-    for path in sorted(handed & texts.keys()):
+    for path in sorted(handed & facts.keys()):
         module = modules.find(modules.names_by_path.get(path, ""))
         if module is not None:
             kept = set(_find_kept(module.body))
@@ -46,19 +49,15 @@ def find_rewriters(
 def _tell(path: str, functions: Iterable[_Function], told: list[int]) -> Iterator[Skipped]:
     for one in functions:
         if not any(one.lineno <= line <= (one.end_lineno or one.lineno) for line in told):
-            yield Skipped(f"{one.name} ({path}:{one.lineno})", REWRITTEN, path, one.lineno)
+            yield Skipped(f"{one.name} ({path}:{one.lineno})", _WHY, path, one.lineno, kind=SkippedKind.SOURCE_EDIT)
 
 
-def _find_imported(body: list[ast.stmt], module: str, path: str) -> Iterator[str]:
-    is_package = path.endswith("__init__.py")
-    for node in (inner for statement in body for inner in ast.walk(statement)):
-        match node:
-            case ast.Import(names=names):
-                yield from (one.name for one in names)
-            case ast.ImportFrom(module=name, level=level, names=names):
-                base = absolute_name(module, package=is_package, level=level, name=name or "")
-                yield from [base] if base else []
-                yield from (f"{base}.{one.name}" for one in names if base)
+def _find_imported(facts: Facts, module: str, path: str) -> Iterator[str]:
+    for line in facts.imports:
+        base = absolute_name(module, package=is_package(path), level=line.level, name=line.module)
+        if base:
+            yield base
+            yield from (f"{base}.{name}" for name, _ in line.names)
 
 
 def _find_functions(body: list[ast.stmt]) -> Iterator[_Function]:
@@ -72,16 +71,16 @@ def _find_functions(body: list[ast.stmt]) -> Iterator[_Function]:
 
 
 def _takes_source(function: _Function) -> bool:
-    return any(isinstance(node, ast.Call) and _last(node.func) == _TAKES for node in ast.walk(function))
+    return any(isinstance(node, ast.Call) and _last(node.func) == _TAKES for node in walk(function))
 
 
 def _find_edited(function: _Function) -> set[str]:
     """Names that a text method or a pattern gives another text: `s = s.replace(…)`, `s = re.sub(…, s)`."""
     found = set[str]()
-    for node in ast.walk(function):
+    for node in walk(function):
         match node:
             case ast.Assign(targets=[ast.Name(id=name)], value=ast.Call(func=ast.Attribute(attr=method)) as call):
-                if method in _EDITS and any(isinstance(one, ast.Name) and one.id == name for one in ast.walk(call)):
+                if method in _EDITS and any(isinstance(one, ast.Name) and one.id == name for one in walk(call)):
                     found.add(name)
     return found
 
@@ -91,9 +90,9 @@ def _returns_edited(function: _Function) -> bool:
     edited = _find_edited(function) & {one.arg for one in (*arguments.posonlyargs, *arguments.args)}
     returned = {
         one.id
-        for node in ast.walk(function)
+        for node in walk(function)
         if isinstance(node, ast.Return) and node.value is not None
-        for one in ast.walk(node.value)
+        for one in walk(node.value)
         if isinstance(one, ast.Name)
     }
     return bool(edited & returned)
@@ -106,7 +105,7 @@ def _find_kept(body: list[ast.stmt]) -> Iterator[str]:
             case ast.Expr(value=ast.Call(func=ast.Attribute(attr="append" | "add" | "register"), args=args)):
                 yield from (one.id for one in args if isinstance(one, ast.Name))
             case ast.Assign(value=ast.Dict(values=values)) | ast.Assign(value=ast.List(elts=values)):
-                yield from (one.id for value in values for one in ast.walk(value) if isinstance(one, ast.Name))
+                yield from (one.id for value in values for one in walk(value) if isinstance(one, ast.Name))
             case ast.Assign(targets=[ast.Subscript()], value=ast.Name(id=name)):
                 yield name
 
