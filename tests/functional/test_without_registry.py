@@ -211,3 +211,36 @@ def test_csv_has_every_field_of_json(project: Path, rows: list[dict[str, Any]]) 
     table = list(csv.DictReader(io.StringIO(layline("patches", "list", "keel", "--format", "csv", cwd=project).out)))
     assert set(rows[0]) <= set(table[0])
     assert [row["when"] for row in table] == [row["when"] or "" for row in rows]
+
+
+VERSIONED = """\
+import importlib.metadata
+
+import keel.layers
+from packaging import version
+
+NEW = version.parse(importlib.metadata.version("keel")) >= version.parse("2.0")
+
+
+def fast_rope(q, k):
+    return k, q
+
+
+def apply(rope: bool = True) -> None:
+    if NEW and rope:
+        keel.layers.rope = fast_rope
+    if not NEW:
+        keel.layers.Norm.forward = fast_rope
+"""
+
+
+def test_a_write_that_versions_rule_out_at_the_pin_says_so(tmp_path: Path) -> None:
+    upstream = History.start(tmp_path / "upstream")
+    upstream.commit("Begin", UPSTREAM)
+    upstream.git("tag", "v1.0")
+    History.start(tmp_path / "downstream").commit("Layer", {"src/fast/__init__.py": "", FILE: VERSIONED})
+    (tmp_path / "layline.toml").write_text(CONFIG)
+    found = layline("patches", "list", "keel", "--format", "json", cwd=tmp_path).json["unregistered"]
+    when = {row["target"]: row["when"] for row in found}
+    assert when["keel.layers.rope"].endswith("(not at the pin, Keel 1.0)")
+    assert "not at the pin" not in when["keel.layers.Norm.forward"]

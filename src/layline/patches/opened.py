@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING
 from layline.core.effect_ids import name_effects
 from layline.core.patch import Inventory
 from layline.core.progress import Progress, silent
+from layline.coupling.own_code import find_running
+from layline.patches.excluded import Pinned, tell_excluded
 from layline.patches.inventory.patch_files import find_startup_files, find_textual
 from layline.patches.inventory.read import Reading, read_downstream, read_inventory
 from layline.patches.kept import find_inventories
@@ -49,7 +51,13 @@ class OpenedInventory:
         whole = replace(
             inventory, unregistered=(*inventory.unregistered, *textual), skipped=(*inventory.skipped, *startup, *mine)
         )
-        return name_effects(tell_removals(whole, upstreams))
+        known = name_effects(tell_removals(whole, upstreams))
+        packages = self.workspace.settings.backend(key).packages
+        version = find_running(part.tree.repository, part.tree.commit, packages) if part is not None else None
+        if version is None:
+            return known
+        pinned = Pinned(self.workspace.label(key), version, packages)
+        return tell_excluded(known, pinned, upstreams, reading.machine.modules)
 
     def save(self) -> tuple[int, int]:
         """Keep what was read for the next run; how many readings of modules were recalled, and how many there are."""
