@@ -6,6 +6,7 @@ import ast
 from typing import TYPE_CHECKING, TypeAlias
 
 from layline.interpreter.containers import call_dict_method, call_list_method
+from layline.interpreter.executed import run_text
 from layline.interpreter.libraries import LIBRARIES
 from layline.interpreter.objects import class_of, copy_value
 from layline.interpreter.state import Machine, name_module, text_of
@@ -224,8 +225,10 @@ def _dedent(_: Machine, arguments: Arguments, __: Keywords, ___: ast.AST) -> Val
     return arguments[0] if arguments and isinstance(arguments[0], Source | Literal) else None
 
 
-def _exec(machine: Machine, arguments: Arguments, _: Keywords, __: ast.AST) -> Value | None:
+def _exec(machine: Machine, arguments: Arguments, _: Keywords, node: ast.AST) -> Value | None:
     """`exec(edited_source, globals, namespace)`: the names it defines are the edited source."""
+    if len(arguments) == 1 and (text := text_of(arguments[0])) is not None:
+        return Literal(None) if run_text(machine, text, node) else None
     sources = list(find_sources(arguments[0])) if arguments else []
     if not sources:
         return None

@@ -123,7 +123,7 @@ def _is_write(node: ast.AST) -> bool:
         case ast.Call(args=[first, *_]) if sets_attribute(node):
             return _root(first) not in {"self", "cls"} or isinstance(first, ast.Attribute | ast.Subscript)
         case ast.Call(func=ast.Attribute(value=ast.Name(id=name) | ast.Attribute(attr=name) as owner, attr=method)) if (
-            method in CHANGES and TABLE_NAME.match(name)
+            method in CHANGES and (TABLE_NAME.match(name) or name == "environ")
         ):
             return _root(owner) not in {"self", "cls"}
         case ast.Call(func=ast.Attribute(attr="register"), args=args, keywords=keywords):
@@ -275,6 +275,8 @@ def may_write(facts: Facts, packages: tuple[str, ...]) -> bool:
         return True
     if any(not site.root and not site.plain for site in facts.sites):
         return True  # code put on an object that is reached somehow
+    if bound and "environ" in facts.words and any(write.root in {"os", "environ"} for write in facts.writes):
+        return True
     anything = find_bound(facts, ()) if packages else frozenset()
     return any(write.root in anything and write.last and not write.plain for write in facts.writes)
 

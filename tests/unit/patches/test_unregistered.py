@@ -83,6 +83,14 @@ FINDS: list[tuple[str, str, list[tuple[str, str]]]] = [
         [("binding-replacement", "up.a.g")],
     ),
     (
+        "code that is a text",
+        (
+            "import up.a as m\ndef fast(): pass\ndef go():\n    for name in ('f', 'g'):\n"
+            "        exec(f'm.{name} = fast')\n    exec('not python (')\n"
+        ),
+        [("binding-replacement", "up.a.f"), ("binding-replacement", "up.a.g")],
+    ),
+    (
         "a decorator of another package taken off",
         "import torch\ntorch.nested.f = torch.nested.f.__wrapped__\n",
         [("binding-replacement", "torch.nested.f")],
@@ -611,3 +619,9 @@ def test_classes_that_a_table_names_are_found_in_a_long_function(tmp_path: Path)
     assert {show_condition(item.effect.when) for item in found} == {
         "(kind is None or kind in TABLE) and path importable"
     }
+
+
+def test_variables_set_beside_no_other_patch_are_counted(tmp_path: Path) -> None:
+    source = "import os\nimport up.a\nos.environ['UP_A'] = '1'\ndef go():\n    os.environ.setdefault('UP_B', '2')\n"
+    (told,) = read_files(tmp_path, {"own/boot.py": source}).skipped
+    assert told.why == "2 variables set outside any registration are not listed: UP_A, UP_B"
