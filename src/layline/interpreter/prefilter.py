@@ -266,7 +266,7 @@ def may_write(facts: Facts, packages: tuple[str, ...]) -> bool:
     bound = find_bound(facts, packages)
     if any(write.root in bound for write in facts.writes):
         return True
-    if bound and any(name.startswith("register") for name in facts.called):
+    if bound and any(name == "exec" or name.startswith("register") for name in facts.called):
         return True
     if bound and any(_is_deep(write) for write in facts.writes):
         return True
