@@ -44,6 +44,8 @@ def tell_excluded(inventory: Inventory, pinned: Pinned, upstreams: Upstreams, mo
 
 
 def _is_excluded(effect: Effect, running: Running) -> bool:
+    if effect.when is not None and find_told(effect.when) == ALWAYS:
+        return False  # told once for several callers, of which one was read
     if effect.when is not None and asks_about(effect.when, ConditionKind.VERSION):
         return decide(effect.when, running.ground, 0).holds is False
     return running.decide(effect.location)[0].holds is False
@@ -52,5 +54,5 @@ def _is_excluded(effect: Effect, running: Running) -> bool:
 def _say(effect: Effect, pinned: Pinned) -> Effect:
     told = find_told(effect.when)
     never = f"not at the pin, {pinned.label} {pinned.version}"
-    words = Condition(kind=ConditionKind.SITE, text=never, parts=() if told == ALWAYS else (told,))
+    words = Condition(kind=ConditionKind.SITE, text=never, parts=() if effect.when is None else (told,))
     return replace(effect, when=tell(effect.when, words))
