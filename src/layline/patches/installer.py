@@ -53,6 +53,8 @@ _MARKER = re.compile(
     re.IGNORECASE,
 )
 _COMPUTED = "a value computed at run time"
+_MOST_NAMED = 6
+"""Of several replacements; the last is what is put there by default."""
 _MOST_VALUES = 4
 """Constants that are named one by one; of more, only that they are computed."""
 
@@ -243,9 +245,9 @@ class Installer:
         several = [] if value is None else [v for v in find_alternatives(value) if v != Literal(None)]
         named = [v for v in several if isinstance(v, _NAMED_VALUES)]
         if len(several) > 1 and isinstance(several[0], _NAMED_VALUES) and any(not isinstance(v, Member) for v in named):
-            told = [self._describe_reached(v) for v in named[:3]]
+            told = [self._describe_reached(v) for v in named[:_MOST_NAMED]]
             names = list(dict.fromkeys(name for name, _ in told if name))
-            more = " or …" if len(several) > min(len(named), 3) and names != [_COMPUTED] else ""
+            more = " or …" if len(several) > min(len(named), _MOST_NAMED) and names != [_COMPUTED] else ""
             return " or ".join(names) + more, next((place for _, place in told if place is not None), None)
         if len(several) > 1 and isinstance(several[0], Literal):
             known = [repr(v.value) for v in several if isinstance(v, Literal)]

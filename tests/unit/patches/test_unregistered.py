@@ -625,3 +625,12 @@ def test_variables_set_beside_no_other_patch_are_counted(tmp_path: Path) -> None
     source = "import os\nimport up.a\nos.environ['UP_A'] = '1'\ndef go():\n    os.environ.setdefault('UP_B', '2')\n"
     (told,) = read_files(tmp_path, {"own/boot.py": source}).skipped
     assert told.why == "2 variables set outside any registration are not listed: UP_A, UP_B"
+
+
+def test_what_is_put_there_by_default_is_named_among_several(tmp_path: Path) -> None:
+    names = ["a", "b", "c", "d"]
+    source = "import up.a as m\n" + "".join(f"def {name}(): pass\n" for name in names)
+    source += "def go(k):\n" + "".join(f"    {'el' * (n > 0)}if k == {n}:\n        f = {names[n]}\n" for n in range(3))
+    source += "    else:\n        f = d\n    m.f = f\n"
+    (found,) = read_files(tmp_path, {"own/boot.py": source}).unregistered
+    assert found.effect.replacement == " or ".join(f"own.boot.{name}" for name in names)
