@@ -23,7 +23,7 @@ def run_text(machine: Machine, text: str, at: ast.AST) -> bool:
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return False
     for node in (inner for statement in body for inner in walk(statement)):
-        if hasattr(node, "lineno"):
+        if isinstance(node, ast.stmt | ast.expr):
             node.lineno, node.end_lineno = getattr(at, "lineno", 1), getattr(at, "end_lineno", 1)
     top = machine.frame.module.scope
     machine.run_block(body, top if machine.frame.function is None else Scope(top.module, top))
