@@ -168,6 +168,8 @@ def test_the_first_line_answers_with_one_number(project: Path) -> None:
     ("options", "targets"),
     [
         (["--target", "Norm"], ["keel.layers.Norm.forward"]),
+        (["--target", "norm"], ["keel.layers.Norm.forward"]),
+        (["--target", "*.norm.*"], ["keel.layers.Norm.forward"]),
         (["--target", "keel.*.rope"], ["keel.layers.rope"]),
         (["--path", "fast/patch.py", "--target", "loss"], ["keel.loss.loss"]),
         (["--path", "elsewhere"], []),
@@ -194,6 +196,12 @@ def test_filters_narrow_drift_and_its_exit_code(project: Path, options: list[str
     told = layline("patches", "drift", "keel", "--to", "main", *options, "--format", "json", cwd=project)
     assert {row["kind"] for row in told.json["rows"]} == kinds
     assert told.code == code
+
+
+def test_the_first_lines_say_how_much_the_filters_show(project: Path) -> None:
+    told = layline("patches", "drift", "keel", "--to", "main", "--kind", "moved", cwd=project).out.splitlines()
+    assert told[0].startswith("Keel: 2 of 3 patched places break at ")
+    assert "The filters show 1 place of these: 1 breaks." in told[:4]
 
 
 def test_a_pipe_gets_the_whole_condition_and_a_terminal_its_end(project: Path) -> None:

@@ -26,9 +26,14 @@ def filter_options(*kinds: str) -> Callable[[Function], Function]:
             metavar="WORD",
             help="Only error, warning or note (JSON: breaks, look, ok). Can be repeated.",
         ),
-        click.option("--path", default=None, metavar="TEXT", help="Only our files whose path has TEXT; `*` matches."),
         click.option(
-            "--target", default=None, metavar="TEXT", help="Only targets with TEXT in their name; `*` matches."
+            "--path", default=None, metavar="TEXT", help="Only our files whose path has TEXT, in any case; `*` matches."
+        ),
+        click.option(
+            "--target",
+            default=None,
+            metavar="TEXT",
+            help="Only targets with TEXT in their name, in any case; `*` matches.",
         ),
         click.option(
             "--kind",

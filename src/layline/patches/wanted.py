@@ -140,7 +140,9 @@ def _narrow_patches(patches: Iterable[Patch], wanted: Wanted) -> Iterator[Patch]
 
 
 def _fits(text: str, pattern: str) -> bool:
-    return fnmatchcase(text, pattern) if any(sign in pattern for sign in "*?[") else pattern in text
+    """Case is ignored, as `patches find` does: who asks for `router` means `TopKRouter`, too."""
+    lowered, wanted = text.lower(), pattern.lower()
+    return fnmatchcase(lowered, wanted) if any(sign in wanted for sign in "*?[") else wanted in lowered
 
 
 def say_rewriters(skipped: Iterable[Skipped]) -> Iterator[str]:

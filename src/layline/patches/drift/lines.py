@@ -94,10 +94,14 @@ def _name_commits(drift: DriftReport) -> str:
 
 
 def _say_places(drift: DriftReport) -> Iterator[str]:
-    """Why there are fewer places than `patches list` has effects."""
-    effects, places = sum(row.effect is not None for row in drift.rows), count_places(drift.rows).total
-    if effects > places and Uncompared.FILTERED not in drift.uncompared:
-        yield f"These {places} places are lines of ours; they hold the {effects} effects of `patches list` on it."
+    """How many of them the filters show; without filters, why there are fewer than `patches list` has effects."""
+    effects, places = sum(row.effect is not None for row in drift.rows), count_places(drift.rows)
+    if Uncompared.FILTERED in drift.uncompared:
+        broken = [f"{places.broken} {verb(places.broken, 'breaks')}"] if places.broken else []
+        told = ", ".join([*broken, *say_others(places)])
+        yield f"The filters show {count(places.total, 'place')} of these{f': {told}' if told else ''}."
+    elif effects > places.total:
+        yield f"These {places.total} places are lines of ours; they hold the {effects} effects of `patches list` on it."
 
 
 def _title(drift: DriftReport, rows: Iterable[Drift]) -> str:
