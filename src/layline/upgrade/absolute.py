@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import enum
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from layline import codec
@@ -87,6 +87,8 @@ class OwnGround:
 
     alternatives: frozenset[tuple[str, int]] = frozenset()
     """File and line of imports that stand in one branch of several: only one of them runs."""
+    may_not_run: Callable[[Location, str], bool] = lambda _location, _name: True
+    """Whether such an import of a name need not fail where upstream does not have it."""
     indirect: frozenset[tuple[str, int]] = frozenset()
     """Lines of classes of ours whose base is another class of ours: `super()` means that one."""
     replaced: frozenset[str] = frozenset()
@@ -147,7 +149,7 @@ def _judge_import(place: Place, there: Resolver, ground: OwnGround) -> Judged | 
         return _row(place, there, fits=True, why="imported for type checking only")
     if place.guarded:
         return _row(place, there, fits=True, why="not there, but our code expects that (a check or a try around it)")
-    if _at(place) in ground.alternatives:
+    if _at(place) in ground.alternatives and ground.may_not_run(place.location, place.target.rpartition(".")[2]):
         return _row(
             place,
             there,

@@ -7,19 +7,22 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 from layline import codec
 from layline.config import Pin
-from layline.core.evidence import Evidence, Severity
+from layline.core.evidence import Evidence, Location, Severity
 from layline.core.ours import is_own
 from layline.core.progress import Progress, silent
+from layline.core.why import Reason
 from layline.coupling.culprit import blame_calls, find_hashes, find_unheard, name_culprits
 from layline.coupling.drift_model import Drift
 from layline.coupling.model import Consequence, Coupling, Touch
 from layline.coupling.own_code import read_indexes, read_ours
 from layline.coupling.reading import Finder
 from layline.coupling.states import find_place
+from layline.coupling.version_guards import Running
 from layline.git.overlay import Overlay
 from layline.patches.drift.elsewhere import TOUCHES, Elsewhere
 from layline.patches.drift.imports import find_failing_imports
@@ -97,6 +100,7 @@ def _read_ground(finder: Finder, opened: OpenedDrift) -> OwnGround:
         for line in range(one.lines[0], one.lines[1] + 1)
     )
     return OwnGround(
+        may_not_run=partial(_may_not_run, opened.sides.running),
         alternatives=frozenset(
             (entry.path, item.line) for entry, module in modules for item in module.imports if item.group
         ),
@@ -109,6 +113,14 @@ def _read_ground(finder: Finder, opened: OpenedDrift) -> OwnGround:
             if name is not None
         ),
     )
+
+
+def _may_not_run(running: Running | None, location: Location, name: str) -> bool:
+    """Whether an import in a branch need not fail: the branch is false there, or it is about the import itself."""
+    if running is None:
+        return True
+    _, now = running.decide(location, name)
+    return now.holds is False or (now.holds is None and running.guards.is_chosen(location))
 
 
 def _has_upstream_base(finder: Finder, module: str, definition: Definition) -> bool:
@@ -169,7 +181,8 @@ class Between:
                 yield _break_of_row(row)
         for item in self.couplings:
             place = (item.location.path, item.location.line)
-            if item.consequence is Consequence.WILL_BREAK and item.touch is not Touch.PATCH and place not in seen:
+            later = any(why.reason is Reason.ONCE_MENDED for why in item.why)  # judging the edited files shows it
+            if item.consequence is Consequence.WILL_BREAK and not (item.touch is Touch.PATCH or later or place in seen):
                 yield _break_of_coupling(item)
 
 

@@ -33,6 +33,11 @@ CASES = [
     ("module_gone", "import keel.wings\n", ["keel.wings"]),
     ("caught", "try:\n    from keel.run import fly\nexcept ImportError:\n    fly = None\n", []),
     ("branch", "import sys\nif sys.argv:\n    from keel.run import fly\nelse:\n    from keel.run import run\n", []),
+    (
+        "deep_in_a_branch",
+        "def go(x):\n    if x.fast:\n        for one in x:\n            from keel.run import fly\n",
+        ["keel.run.fly"],
+    ),
     ("typing", "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    from keel.run import fly\n", []),
     ("attribute", "import keel.run as r\nprint(r.Ship)\n", []),
     ("attribute_gone", "import keel.run as r\nprint(r.Boat)\n", ["keel.run.Boat"]),
