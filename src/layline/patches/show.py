@@ -368,7 +368,8 @@ def _build_plan(workspace: Workspace, opened: OpenedInventory, patch: Patch, key
         Cell("--to DIR", code=True),
         " writes an installable bundle.",
     )
-    target = next((effect.target for effect in patch.effects if effect.target), None)
+    judged = (one for one in patch.effects if one.target_kind is not TargetKind.EXTERNAL)
+    target = next((effect.target for effect in judged if effect.target), None)
     drift: Inline = (
         Cell(f"layline patches drift --culprits --target {target}", code=True),
         " says what became of it at the tip, and which commit did that.",

@@ -254,7 +254,7 @@ def _draft_proposal(tree: Tree, one: Proposal, folder: Path) -> Draft:
     if version is None:
         remarks.append(
             "no file of the project names its version: this pin is a guess, the newest release; write the one you use "
-            "and remove `guessed`"
+            "and remove `guessed`. `layline patches matrix --refs all-tags` shows with which releases our code works"
         )
     else:
         known = one.tag or version.file or version.address

@@ -73,10 +73,10 @@ def _edit_settings(workspace: Workspace, commit: str, key: str, new: tuple[str, 
     """The settings file with another revision; refused where it is no file of the commit."""
     path, name = workspace.settings_path, workspace.downstream.name
     if path is None:
-        return f"{workspace.file} writes it and lies outside {name}: set backends.{key}.pin.revision there by hand"
+        return f"{workspace.file} holds the pin and is outside {name}: set backends.{key}.pin.revision there by hand"
     entry = workspace.downstream.read_entry(commit, path)
     if entry is None:
-        return f"{path} writes it and is not committed: commit that file first"
+        return f"{path} holds the pin and is not committed: commit that file first"
     data = workspace.downstream.read_file(commit, path)
     if not entry.is_file or entry.is_symlink or data is None:
         return f"{path} is not a plain file"

@@ -54,6 +54,8 @@ def say_counts(plan: Plan) -> Iterator[str]:
     places, _ = count_places(plan)
     if plan.after_safe is not None:
         yield f"{plan.to[:8]} is the newest safe commit: {plan.after_safe[:8]}, the next one, breaks places of ours."
+    elif places:
+        yield "`--safe` plans the way to the newest commit that breaks nothing of ours."
     if plan.lacks:
         told = f"{count(plan.lacks, 'commit')} of the pin {verb(plan.lacks, 'is')} not in it"
         yield f"{plan.to[:8]} is on another branch than the pin: {told}."
@@ -86,7 +88,7 @@ def say_counts(plan: Plan) -> Iterator[str]:
         )
         both = places - plan.compared - (plan.before - plan.either)
         older += f", {both} of which {verb(both, 'breaks')} on the way in another way" if older and both > 0 else ""
-        without = f"it leaves out {plan.compared} that only a comparison with the pin shows" if plan.compared else ""
+        without = f"it leaves out {plan.compared} seen only when both commits are compared" if plan.compared else ""
         told = "; ".join(part for part in (older, without) if part)
         yield f"`upgrade check --pin {plan.to[:8]}` counts {plan.before}: {told}."
 
@@ -121,7 +123,7 @@ def say_culprit(commit: Commit | None) -> str:
 
 def _group(plan: Plan, number: int, step: Step) -> Group:
     places, rest = count_lines(step.mends)
-    size = f", {count(step.lines, 'line')} of ours to look at" if rest else ""
+    size = f" ({count(step.lines, 'line')} of our code)" if rest else ""
     title = (
         f"Step {number} of {len(plan.steps)}: to {step.to[:8]} ({step.date}), {say_culprit(step.culprit)}: "
         f"{places - rest} mechanical, {rest} left for a person{size}"

@@ -98,8 +98,8 @@ def test_a_pin_of_the_settings_moves_with_each_step(project: Project) -> None:
 @pytest.mark.parametrize(
     ("place", "said"),
     [
-        ("down", "layline.toml writes it and is not committed: commit that file first"),
-        (".", "lies outside own: set backends.keel.pin.revision there by hand"),
+        ("down", "layline.toml holds the pin and is not committed: commit that file first"),
+        (".", "is outside own: set backends.keel.pin.revision there by hand"),
     ],
 )
 def test_what_apply_refuses_the_plan_says_first(project: Project, place: str, said: str) -> None:

@@ -448,12 +448,13 @@ def test_the_counts_of_drift_plan_and_check_are_reconciled(plan: Plan, project: 
     assert sum(int(number) for number in re.findall(r"(\d+) (?:of \d+ patched places|places outside)", title)) == len(
         lines
     )
-    beside, counted, checked = say_counts(plan)
+    safe, beside, counted, checked = say_counts(plan)
+    assert safe.startswith("`--safe` plans the way")
     assert beside == "Beside these places, 2 settings of ours (requirements, configuration keys) must follow upstream."
     assert counted.partition(" counts ")[0] == "`patches drift`"
     assert "1 repeats a name that drift counts once for each file" in counted
     assert (
-        checked.partition(" counts ")[2] == f"{plan.before}: it leaves out 1 that only a comparison with the pin shows."
+        checked.partition(" counts ")[2] == f"{plan.before}: it leaves out 1 seen only when both commits are compared."
     )
     *_, older = say_counts(replace(plan, compared=0, before=places + 2, either=2))
     assert older.endswith(f" counts {places + 2}: 2 of them do not fit the pin either.")

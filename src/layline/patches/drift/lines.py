@@ -118,7 +118,7 @@ def _title(drift: DriftReport, rows: Iterable[Drift]) -> str:
     calls = any(item.touch != IMPORTS for item in failing)
     told = f"{len(failing)} {'imports and calls' if calls else 'imports'}" if len(failing) > 1 else "1 import"
     told = "1 call" if calls and len(failing) == 1 else told
-    more += [f"{told} {verb(len(failing), 'fails')} already"] if failing else []
+    more += [f"{told} {verb(len(failing), 'fails')} at the pin already"] if failing else []
     return f"{drift.label}: {say_broken(places)} at {drift.tip.hash[:8]}" + "".join(f"; {part}" for part in more) + "."
 
 

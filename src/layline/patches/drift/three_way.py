@@ -23,7 +23,7 @@ def build_diff_report(patch: str, views: Sequence[ThreeWay], here: Evidence) -> 
         or (
             Section(
                 title="Nothing to show",
-                blocks=(Paragraph("No effect of this patch replaces a symbol whose source can be read."),),
+                blocks=(Paragraph("No effect of this patch replaces code of a configured upstream that can be read."),),
             ),
         ),
         meta=(("downstream", f"{here.repo} at {here.commit}"),),
