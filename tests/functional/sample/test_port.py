@@ -60,3 +60,8 @@ def test_the_plan_adds_no_key_that_upstream_has_and_the_readme_says_how_to_run(s
 def test_a_patch_names_the_allow_list_of_its_engine(sample: Sample) -> None:
     page = render_markdown(patches_show(open_workspace(sample.config), "keel.checkpoint.in_one_piece").report)
     assert "Allow-list: HARBOR\\_PATCHES = all" in page
+
+
+def test_the_standard_library_is_nothing_to_install(sample: Sample) -> None:
+    answer = patches_port(open_workspace(sample.config), "keel.checkpoint.in_one_piece")
+    assert answer.data["needs"] == ["keel"]

@@ -5,13 +5,14 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from layline.core.condition import ALWAYS, say
 from layline.core.evidence import Location
-from layline.core.patch import Effect, Guard, Inventory, Moment, Patch, Style, Unregistered
+from layline.core.patch import Effect, Guard, Inventory, Moment, Patch, Style, TargetKind, Unregistered
 from layline.patches.tracing.compare import Records, Seen, compare, read_records
 from layline.patches.tracing.run import run_traced
 
@@ -27,6 +28,13 @@ UNSEEN = [
     # what is listed, its patch's guard, modules imported, why it was not seen
     (_effect(None), "always", {"up.a"}, "is set on single objects, which are not watched"),
     (_effect("up.a.f"), "always", set(), "no module of up was imported"),
+    (_effect("up.models.new.a.f"), "fast", {"up", "up.models"}, "up.models.new was not imported"),
+    (
+        replace(_effect("up.a.nn.Norm"), target_kind=TargetKind.EXTERNAL),
+        "fast",
+        {"up.a"},
+        "is a name of another package that is reached through upstream, and watched under neither name",
+    ),
     (_effect("up.a.f"), "fast", {"up.a"}, "only when fast"),
     (_effect("up.a.f", when="ready"), "fast", {"up.a"}, "only when fast and ready"),
     (_effect("up.a.f", moment=Moment.TRANSIENT), "always", {"up.a"}, "only for the time of a call"),

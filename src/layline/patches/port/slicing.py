@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+import sys
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
@@ -108,12 +109,12 @@ class Slicer:
         if self.modules.knows(alias.name):
             self._take_whole(alias.name)
         else:
-            self.found.outside.add(alias.name.partition(".")[0])
+            self._need_package(alias.name)
 
     def _take_import_from(self, module: Module, wanted: str, base: str, alias: ast.alias) -> None:
         if not self.modules.knows(base):
             self.found.imports.setdefault(module.name, {})[wanted] = (base, alias)
-            self.found.outside.add(base.partition(".")[0])
+            self._need_package(base)
             return
         self.found.imports.setdefault(module.name, {})[wanted] = (base, alias)
         self._want_from(base, alias.name)
@@ -164,10 +165,16 @@ class Slicer:
             yield found
             waiting.extend(inner for inner in ast.iter_child_nodes(found) if inner not in left_behind)
 
+    def _need_package(self, dotted: str) -> None:
+        """Something to install; the standard library is there."""
+        top = dotted.partition(".")[0]
+        if top not in sys.stdlib_module_names:
+            self.found.outside.add(top)
+
     def _need(self, base: str, name: str | None, module: Module) -> None:
         """An import inside a function."""
         if not self.modules.knows(base):
-            self.found.outside.add(base.partition(".")[0])
+            self._need_package(base)
         elif name is None:
             self._take_whole(base)
         elif name == "*":

@@ -8,10 +8,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from layline.core.patch import Effect, Inventory, Moment, Patch
+from layline.core.patch import Effect, Inventory, Moment, Patch, TargetKind
 from layline.patches.guards.show import show_both
 
 ON_OBJECTS = "is set on single objects, which are not watched"
+THROUGH = "is a name of another package that is reached through upstream, and watched under neither name"
+_IN_A_CLASS = 2
+"""Names behind a module: a class and what is set on it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -148,6 +151,11 @@ def _explain(effect: Effect, patch: Patch | None, records: Records) -> str:
         home = home.rpartition(".")[0]
     if not home:
         return f"no module of {effect.target.partition('.')[0]} was imported"
+    if effect.target_kind is TargetKind.EXTERNAL and effect.target.count(".") > home.count(".") + 1:
+        return THROUGH
+    inner = effect.target.removeprefix(f"{home}.").split(".")
+    if len(inner) > _IN_A_CLASS:
+        return f"{home}.{inner[0]} was not imported"
     both = show_both(effect, patch)
     if both:
         return f"only when {both}"
