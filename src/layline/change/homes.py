@@ -75,7 +75,7 @@ class Homes:
         if last is not None:
             self._shingles[True, module, definition.qualname, definition.line] = last
         found = [self._judge(module, definition, item) for item in self._candidates(module, definition)]
-        kept = [item for item in found if item is not None and item.score >= _WORTH_SHOWING]
+        kept = [item for item in found if item is not None and _is_worth_showing(item, definition)]
         kept = self._single_out(module, definition, kept) or list(self._find_alike(module, definition))
         return sorted(kept, key=lambda item: (-item.score, -_near(module, item.target), item.target))[:5]
 
@@ -140,7 +140,7 @@ class Homes:
         prefix = owner[len(holder) + 1 :] + "."
         rows = [row for row in tip_module.rows if row[0].startswith(prefix) and "." not in row[0][len(prefix) :]]
         found = [self._judge(module, definition, _Candidate(holder, row)) for row in rows]
-        kept = [item for item in found if item is not None and item.score >= _WORTH_SHOWING]
+        kept = [item for item in found if item is not None and _is_worth_showing(item, definition)]
         asks = {row[ROW_QUALNAME]: needs_more(definition, definition_of(row)) for row in rows}
         clear = self._single_out(module, definition, kept)
         told = [self._doubt(item) if asks[item.target[len(holder) + 1 :]] else item for item in clear]
@@ -357,6 +357,13 @@ def _score_small(same_name: bool, body: float, traits: float, near: float) -> fl
 def _reason(same_name: bool, body: float, traits: float) -> str:
     name = "same name" if same_name else "another name"
     return f"{name}, new there since the pin; bodies {body:.0%} alike, signature or members {traits:.0%}"
+
+
+def _is_worth_showing(item: Suggestion, definition: Definition) -> bool:
+    """A body that is a little alike is no trace by itself: below a move the name has to speak for it, too."""
+    last = item.target.rpartition(".")[2]
+    named = last == definition.name or share_words(last, definition.name)
+    return item.score >= (_WORTH_SHOWING if named else MOVE)
 
 
 def may_replace(item: Suggestion, name: str) -> bool:

@@ -15,6 +15,8 @@ from layline.source import Symbol
 from layline.source.resolve import Resolver
 from layline.source.walking import walk
 
+_DOCUMENTED = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
+
 
 def judge_body(question: Question, severity: Severity) -> Iterator[Finding]:
     """Of a target that keeps its signature and is worth a look: what its body does now and did not do before."""
@@ -42,10 +44,19 @@ def _compare(then: ast.AST, now: ast.AST) -> Iterator[Why]:
     if went:
         yield Why(Reason.BODY_DROPS, names=went)
     if not came and not went:
-        before, after = (ast.unparse(node).splitlines() for node in (then, now))
+        before, after = (_find_lines(node) for node in (then, now))
         changed = [line for line in difflib.ndiff(before, after) if line.startswith(("+ ", "- "))]
         number = max(sum(line.startswith(sign) for line in changed) for sign in "+-") if changed else 0
         yield Why(Reason.BODY_LINE if number == 1 else Reason.BODY_LINES, counts=(number,))
+
+
+def _find_lines(node: ast.AST) -> list[str]:
+    """The lines of a body in one normal spelling, without what only people read."""
+    for item in walk(node):
+        if isinstance(item, _DOCUMENTED) and ast.get_docstring(item, clean=False) is not None:
+            item.body = item.body[1:] or [ast.Pass()]
+    body = node.body if isinstance(node, _DOCUMENTED) else [node]
+    return [line for statement in body for line in ast.unparse(statement).splitlines()]
 
 
 def _find_names(node: ast.AST) -> dict[str, None]:

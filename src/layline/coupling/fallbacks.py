@@ -73,7 +73,9 @@ def find_fallback(body: list[ast.stmt], line: int, gone: Callable[[str], bool]) 
     instead = {name: found for name in names if (found := _find_instead(way, handler, name)) is not None}
     flags = tuple(name for name, value in names.items() if _is_flag(value, instead.get(name)))
     taken = {name for name, found in instead.items() if _is_choice(found, gone)}
-    uses = list(find_uses(way.scope, names.keys() - taken, flags, (way.node.lineno, way.node.end_lineno or 0)))
+    # a name that nothing binds cannot be asked for: `if name is not None` fails itself
+    telling = {*flags, *instead}
+    uses = list(find_uses(way.scope, names.keys() - taken, telling, (way.node.lineno, way.node.end_lineno or 0)))
     return _sum_up(way, handler, {name: instead.get(name) for name in names if name not in taken}, flags, uses)
 
 

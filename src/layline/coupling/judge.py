@@ -9,9 +9,10 @@ from dataclasses import replace
 from layline.change.binding import CallShape, Problem, check_call
 from layline.change.compare import Comparer, Comparison
 from layline.core.drift import DriftKind, Fate
-from layline.core.evidence import Evidence, Location
+from layline.core.evidence import Location
 from layline.core.progress import Progress, count, silent
 from layline.core.why import Reason, Why
+from layline.coupling.attributes import find_attribute_evidence, judge_attribute
 from layline.coupling.binding_kind import compare_returns
 from layline.coupling.callee import (
     find_callee,
@@ -192,7 +193,7 @@ class Judge:
 
     def _judge_name(self, place: Place) -> Verdict | None:
         if place.instance:
-            return self._judge_attribute(place)
+            return judge_attribute(self._comparer, self._instances, place)
         fate = self._comparer.find_fate(place.target) if place.touch in _SHALLOW and not place.tested else None
         if fate is not None:
             return Verdict(state=find_state(fate), consequence=Consequence.OK)
@@ -212,37 +213,21 @@ class Judge:
         through = place.imported if place.touch is Touch.FIELD else ""
         return bool(through) and self._comparer.tip.resolve(f"{through}.{place.target.rpartition('.')[2]}").exists
 
-    def _judge_attribute(self, place: Place) -> Verdict | None:
-        """An attribute that upstream's methods set, and whether methods of the class at the tip still do."""
-        found = self._comparer.compare(place.imported)
-        home, name = found.after.home or found.new_home, place.target.rpartition(".")[2]
-        if home is None or not self._comparer.tip.resolve(home).exists:
-            return None  # the class itself is gone, which its own row says
-        here = self._instances[1].find(home)
-        if name in here or self._comparer.tip.resolve(f"{home}.{name}").exists:
-            stays = here.get(name)
-            held = self._instances[0].find(place.imported).get(name)
-            if stays is not None and held is not None and held.kind and stays.kind and held.kind != stays.kind:
-                return Verdict(
-                    state=State.SIGNATURE,
-                    consequence=Consequence.LOOK,
-                    why=(Why(Reason.HOLDS_ANOTHER, held.kind, stays.kind),),
-                )
-            return Verdict(state=State.OK, consequence=Consequence.OK)
-        doubt = place.guarded or self._instances[1].mentions(home, name)
-        consequence = Consequence.MAY_BREAK if doubt else Consequence.WILL_BREAK
-        return Verdict(state=State.REMOVED, consequence=consequence, why=(Why(Reason.NOT_SET, home, name),))
-
     def _judge_unknown(self, place: Place, found: Comparison) -> Verdict | None:
         if place.touch not in _IMPORTS and find_missing(self._comparer, place, self._patched) == place.target:
             why = (Why(Reason.READ_FAILS_ALREADY),)
             return Verdict(state=State.MISSING, consequence=Consequence.LOOK, why=why)
         if place.touch not in _IMPORTS or found.kind is DriftKind.EXTERNAL:
             return None
+        holder, _, last = place.target.rpartition(".")
+        module = self._comparer.compare(holder) if holder in self._comparer.pin.index.entries else None
+        if module is not None and not module.after.exists and found.kind is not DriftKind.DEAD_AT_PIN:
+            verdict = self._judge_gone(place, module)  # whatever the name was, it is not taken from there any more
+            return replace(verdict, new_target=f"{module.new_home}.{last}" if module.new_home else None)
         if found.kind is not DriftKind.DEAD_AT_PIN:
             return Verdict(state=State.UNDECIDED, consequence=Consequence.OK, why=found.why)
         # below a package it may be a module that is compiled
-        entry = self._comparer.pin.index.entries.get(place.target.rpartition(".")[0])
+        entry = self._comparer.pin.index.entries.get(holder)
         alone = entry is not None and not entry.path.endswith("__init__.py")
         if alone and not (found.after.exists or place.guarded or place.type_checking) and place.certain:
             why = (Why(Reason.FAILS_ALREADY),)
@@ -349,7 +334,7 @@ class Judge:
         place, verdict = items[0]
         lines = (other.location.line for other, _ in items[1:] if other.location.line != place.location.line)
         pin, tip = (
-            self._attribute_evidence(place)
+            find_attribute_evidence(self._comparer, self._instances, place)
             if place.instance
             else find_evidence(self._comparer, place.target, verdict.new_target)
         )
@@ -384,14 +369,6 @@ class Judge:
         if refuses and verdict.consequence is Consequence.WILL_BREAK:
             return find_refusal(self._comparer, place, self._comparer.compare(place.target))
         return None
-
-    def _attribute_evidence(self, place: Place) -> tuple[Evidence | None, Evidence | None]:
-        """Where methods of the class set it."""
-        name = place.target.rpartition(".")[2]
-        then = self._instances[0].find(place.imported).get(name)
-        home = self._comparer.compare(place.imported).after.home
-        now = self._instances[1].find(home).get(name) if home is not None else None
-        return then.evidence if then else None, now.evidence if now else None
 
 
 def _is_bound(place: Place, callee: tuple[Definition, bool]) -> bool:

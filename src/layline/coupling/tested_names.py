@@ -118,9 +118,11 @@ class _Reader:
 
 
 def find_uses(
-    body: list[ast.stmt], names: Collection[str], flags: Iterable[str], aside: tuple[int, int]
+    body: list[ast.stmt], names: Collection[str], telling: Iterable[str], aside: tuple[int, int]
 ) -> Iterator[NameUse]:
-    """Every place that reads one of the names, apart from the lines `aside`; `flags` tell whether they are bound."""
+    """Every place that reads one of the names, apart from the lines `aside`; who asks for one that is `telling` knows
+    what they hold.
+    """
     lazy = any(
         isinstance(one, ast.ImportFrom)
         and one.module == "__future__"
@@ -128,7 +130,7 @@ def find_uses(
         for one in body
     )
     reader = _Reader(aside, lazy)
-    reader.read(body, _Context(frozenset(names), frozenset({*names, *flags})))
+    reader.read(body, _Context(frozenset(names), frozenset(telling)))
     yield from reader.found
 
 

@@ -39,6 +39,13 @@ CASES = [
         [("imports the name", "keel.run.walk", "missing already", "look at")],
     ),
     (
+        "a name that only a run makes, and whose module is gone",
+        "from keel.run import fast\n",
+        {"keel/run.py": "from hub import *\n", "keel/other.py": "x = 1\n"},
+        {"keel/run.py": None},
+        [("imports the name", "keel.run.fast", "removed", "will break")],
+    ),
+    (
         "read of a module, missing at both, once for all lines",
         "from keel import run\n\n\ndef go():\n    run.walk(1)\n    return run.walk(2)\n",
         {"keel/run.py": RUN},

@@ -545,6 +545,11 @@ BODIES = [
     ("a call came", RUN.replace("total += step * x", "total += weigh(step, x)"), "its body uses weigh now"),
     ("a call went", RUN.replace("range(x)", "x"), "its body no longer uses range"),
     ("only figures", RUN.replace("total = 0", "total = 1"), "1 line of its body changed"),
+    (
+        "figures and what people read",
+        RUN.replace("    total = 0", '    """Add.\n\n    All.\n    """\n    total = 1'),
+        "1 line of its body changed",
+    ),
 ]
 
 

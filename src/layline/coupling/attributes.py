@@ -1,0 +1,49 @@
+"""Attributes that only methods of upstream's class set on `self`, and that our classes read."""
+
+from __future__ import annotations
+
+from typing import TypeAlias
+
+from layline.change.compare import Comparer
+from layline.core.evidence import Evidence
+from layline.core.why import Reason, Why
+from layline.coupling.model import Consequence, State
+from layline.coupling.place import Place
+from layline.coupling.states import Verdict
+from layline.source.instances import Instances
+
+Both: TypeAlias = tuple[Instances, Instances]
+"""Of pin and tip."""
+
+
+def judge_attribute(comparer: Comparer, instances: Both, place: Place) -> Verdict | None:
+    """An attribute that upstream's methods set, and whether methods of the class at the tip still do."""
+    found = comparer.compare(place.imported)
+    home, name = found.after.home or found.new_home, place.target.rpartition(".")[2]
+    if home is None or not comparer.tip.resolve(home).exists:
+        return None  # the class itself is gone, which its own row says
+    here = instances[1].find(home)
+    if name in here or comparer.tip.resolve(f"{home}.{name}").exists:
+        stays = here.get(name)
+        held = instances[0].find(place.imported).get(name)
+        if stays is not None and held is not None and held.kind and stays.kind and held.kind != stays.kind:
+            return Verdict(
+                state=State.SIGNATURE,
+                consequence=Consequence.LOOK,
+                why=(Why(Reason.HOLDS_ANOTHER, held.kind, stays.kind),),
+            )
+        return Verdict(state=State.OK, consequence=Consequence.OK)
+    doubt = place.guarded or instances[1].mentions(home, name)
+    consequence = Consequence.MAY_BREAK if doubt else Consequence.WILL_BREAK
+    return Verdict(state=State.REMOVED, consequence=consequence, why=(Why(Reason.NOT_SET, home, name),))
+
+
+def find_attribute_evidence(
+    comparer: Comparer, instances: Both, place: Place
+) -> tuple[Evidence | None, Evidence | None]:
+    """Where methods of the class set it."""
+    name = place.target.rpartition(".")[2]
+    then = instances[0].find(place.imported).get(name)
+    home = comparer.compare(place.imported).after.home
+    now = instances[1].find(home).get(name) if home is not None else None
+    return then.evidence if then else None, now.evidence if now else None
