@@ -195,7 +195,7 @@ class Reason(Enum):
     RESULT_MISFITS = "our code takes {counts[0]:#value} of it, and it returns {counts[1]} now"
     OUTGROWN = "takes {other} as {text} in the place of {name}, which is gone"
     CALL_MISFITS = "at the tip {name} {parts:;}"
-    LOOKED_AT = "our code looks at it with `inspect` before and chooses"
+    LOOKED_AT = "our code looks for that with `inspect` before"
     ONCE_MENDED = "once it is taken from {name}"
     OVERRIDE_MISFITS = "our override {parts:;}"
     PASSED_AT = "upstream passes it at {places:3}"

@@ -79,6 +79,8 @@ class Judge:
         for location, target in sorted(owned, key=lambda one: (one[0].path, one[0].line)):
             self._owners[location.path, target].append(location)
         self._patched = frozenset(target for _, target in owned)
+        self._written: frozenset[tuple[str, str]] = frozenset()
+        """File and name of what our own lines put into upstream's modules."""
         self._instances = Instances(comparer.pin), Instances(comparer.tip)
         self._overrides = Overrides(comparer)
         self.reads: dict[str, set[Read]] = defaultdict(set)
@@ -89,6 +91,7 @@ class Judge:
         groups: dict[tuple[object, ...], list[tuple[Place, Verdict]]] = {}
         broken: set[tuple[str, str]] = set()
         listed = [follow_apply(place, self._comparer.pin) for place in places]
+        self._written = frozenset((one.location.path, one.target) for one in listed if one.touch is Touch.PATCH)
         self._overrides.ask(listed)
         for place in count(listed, "comparing our overrides and calls", len(listed), self._progress):
             target = self._shorten(place)
@@ -149,7 +152,7 @@ class Judge:
             return place.target if self._comparer.compare(place.target).is_class_no_more else None
         if place.touch not in {Touch.ATTRIBUTE, Touch.CALL, Touch.PATCH} or place.bound:
             return place.target
-        if (missing := find_missing(self._comparer, place, self._patched)) is not None:
+        if (missing := self._find_missing(place)) is not None:
             return missing
         target = place.target
         while target.count(".") > place.imported.count("."):
@@ -159,6 +162,10 @@ class Judge:
                 return None  # a method of a value: only a run knows whose
             target = target.rpartition(".")[0]
         return target if place.call is not None and place.target == place.imported else None
+
+    def _find_missing(self, place: Place) -> str | None:
+        name = find_missing(self._comparer, place, self._patched)
+        return name if name is not None and (place.location.path, name) not in self._written else None
 
     def _find_owner(self, place: Place) -> Location | None:
         """The line whose drift row speaks for a patched place."""
@@ -214,7 +221,7 @@ class Judge:
         return bool(through) and self._comparer.tip.resolve(f"{through}.{place.target.rpartition('.')[2]}").exists
 
     def _judge_unknown(self, place: Place, found: Comparison) -> Verdict | None:
-        if place.touch not in _IMPORTS and find_missing(self._comparer, place, self._patched) == place.target:
+        if place.touch not in _IMPORTS and self._find_missing(place) == place.target:
             why = (Why(Reason.READ_FAILS_ALREADY),)
             return Verdict(state=State.MISSING, consequence=Consequence.LOOK, why=why)
         if place.touch not in _IMPORTS or found.kind is DriftKind.EXTERNAL:
@@ -299,7 +306,7 @@ class Judge:
     def _refuse(place: Place, found: Comparison, problems: Sequence[Problem]) -> Verdict:
         certain = any(problem.certain for problem in problems) and not place.guarded
         why = sum_up(Reason.CALL_MISFITS, problems, found.name.rpartition(".")[2])
-        if place.probed:
+        if any(problem.argument in place.asked for problem in problems):
             return Verdict(state=State.NO_LONGER_BINDS, consequence=Consequence.OK, why=(why, Why(Reason.LOOKED_AT)))
         consequence = Consequence.WILL_BREAK if certain else Consequence.MAY_BREAK
         return Verdict(state=State.NO_LONGER_BINDS, consequence=consequence, why=(why,))

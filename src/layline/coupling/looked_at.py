@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 from layline.source.fingerprint import dotted_text
 from layline.source.walking import find_children, walk
@@ -12,18 +13,28 @@ _BLOCKS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)
 _MAKES = ".__init__"
 
 
-def find_looked_at(body: list[ast.stmt], *, deep: bool) -> frozenset[str]:
-    """Dotted names that statements give to a function of `inspect`; those in functions below only where `deep`."""
-    return frozenset(name for statement in body for name in _find(statement, deep=deep))
+@dataclass(frozen=True, slots=True)
+class LookedAt:
+    """What a piece of code gives to functions of `inspect`, and the words that it looks for with `in`."""
+
+    names: frozenset[str] = frozenset()
+    words: frozenset[str] = frozenset()
+
+    def __or__(self, other: LookedAt) -> LookedAt:
+        return LookedAt(self.names | other.names, self.words | other.words)
 
 
-def _find(statement: ast.stmt, *, deep: bool) -> Iterator[str]:
-    for node in walk(statement) if deep else _walk_flat(statement):
+def find_looked_at(body: list[ast.stmt], *, deep: bool) -> LookedAt:
+    """Of these statements; of functions below only where `deep`."""
+    names, words = set(), set()
+    for node in (one for statement in body for one in (walk(statement) if deep else _walk_flat(statement))):
         match node:
             case ast.Call(func=ast.Attribute(value=ast.Name(id="inspect")), args=[asked, *_]):
                 name = dotted_text(asked)
-                if name is not None:
-                    yield name.removesuffix(_MAKES)
+                names.update([name.removesuffix(_MAKES)] if name is not None else [])
+            case ast.Compare(left=ast.Constant(value=str(word)), ops=[ast.In() | ast.NotIn()]):
+                words.add(word)
+    return LookedAt(frozenset(names), frozenset(words))
 
 
 def _walk_flat(statement: ast.AST) -> Iterator[ast.AST]:

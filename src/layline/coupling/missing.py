@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 from layline.change.compare import Comparer
+from layline.core.why import Reason
 from layline.coupling.callee import is_rebound
-from layline.coupling.model import Touch
+from layline.coupling.model import Coupling, Touch
 from layline.coupling.place import Place
-from layline.source import SymbolKind
+from layline.interpreter.modules import read_texts
+from layline.source import SymbolKind, Tree
 from layline.source.names import is_within
+from layline.source.usage import sets_attribute
 
 
 def find_missing(comparer: Comparer, place: Place, patched: Iterable[str]) -> str | None:
@@ -25,3 +28,24 @@ def find_missing(comparer: Comparer, place: Place, patched: Iterable[str]) -> st
         return None
     there = comparer.tip.resolve(place.imported).exists and not comparer.tip.resolve(name).exists
     return name if there and not is_rebound(name, patched) else None
+
+
+def drop_written(couplings: Iterable[Coupling], ours: Tree) -> Iterator[Coupling]:
+    """All but reads of missing names that our own code puts somewhere: such a name is there when it is read."""
+    listed = list(couplings)
+    words = {one.target.rpartition(".")[2] for one in listed if _fails_already(one)}
+    texts = [data for _, data in read_texts(ours)] if words else []
+    written = {word for word in words if any(_writes(data, word) for data in texts)}
+    yield from (one for one in listed if not (_fails_already(one) and one.target.rpartition(".")[2] in written))
+
+
+def _fails_already(coupling: Coupling) -> bool:
+    return any(why.reason is Reason.READ_FAILS_ALREADY for why in coupling.why)
+
+
+def _writes(data: bytes, word: str) -> bool:
+    """Whether code sets it as an attribute, by its name or by a text."""
+    if word.encode() not in data:
+        return False
+    quoted = any(f"{mark}{word}{mark}".encode() in data for mark in "\"'")
+    return sets_attribute(data, word) or (quoted and b"setattr" in data)

@@ -20,6 +20,7 @@ from layline.coupling.decide import RefKnowledge, decide
 from layline.coupling.flags import FlagChanges, compare_flags_of, settle_flags
 from layline.coupling.installed import InstalledFunctions
 from layline.coupling.judge import Judge
+from layline.coupling.missing import drop_written
 from layline.coupling.model import Consequence, is_flag
 from layline.coupling.own_code import find_running, judge_ours, read_indexes, read_ours, read_running
 from layline.coupling.own_keys import find_own_keys
@@ -208,7 +209,8 @@ class Pair:
     @cached_property
     def settled(self) -> tuple[Coupling, ...]:
         """Every place with its verdict, also those that read a command-line flag of upstream's: one count for all."""
-        couplings = tuple(one for one in self.places.couplings if not self._is_left_behind(one))
+        left = [one for one in self.places.couplings if not self._is_left_behind(one)]
+        couplings = tuple(drop_written(left, self.workspace.tree))
         if not any(is_flag(one.target) for one in couplings):
             return couplings
         flags = {row.name: row for row in self._flags.rows}

@@ -28,8 +28,8 @@ class Place:
     """The imported name that a use goes through."""
     tested: bool = False
     """Our code needs a class there: `isinstance(x, name)`."""
-    probed: bool = False
-    """Of a call: our code looks at the signature or the source of what it calls before."""
+    asked: tuple[str, ...] = ()
+    """Of a call: words that our code looks for in the signature or the source of what it calls."""
     certain: bool = True
     """False where the type of the variable is only guessed from its name."""
     instance: bool = False

@@ -93,7 +93,7 @@ class Finder:
                 guarded=use.guarded,
                 imported=imported,
                 tested=use.tested,
-                probed=use.probed,
+                asked=use.asked,
                 type_checking=item.type_checking,
             )
 

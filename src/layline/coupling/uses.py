@@ -17,7 +17,7 @@ from layline.source.fingerprint import text_of
 from layline.source.handlers import catches
 from layline.source.walking import find_children, walk
 
-ANALYSER = f"uses-14-py{sys.version_info[0]}.{sys.version_info[1]}"
+ANALYSER = f"uses-15-py{sys.version_info[0]}.{sys.version_info[1]}"
 """Part of the cache key: raise the number whenever the rows change."""
 _LAUNCH = frozenset({"num_warps", "num_stages", "num_ctas", "maxnreg", "warmup", "grid", "stream"})
 """What a kernel's launcher takes itself: `kernel[grid](x, num_warps=4)`."""
@@ -25,7 +25,7 @@ _CATCHES = frozenset(
     {"ImportError", "ModuleNotFoundError", "AttributeError", "Exception", "BaseException", "TypeError"}
 )
 _NOTHING: frozenset[str] = frozenset()
-_READ, _ASSIGNED, _TESTED, _PROBED = range(4)
+_READ, _ASSIGNED, _TESTED = range(3)
 """How a name is used, as rows have it."""
 _ARGS = "name:args"
 """What holds the arguments of a command line, by its name."""
@@ -48,8 +48,8 @@ class Use:
     """Something is put in its place: `module.name = ours`."""
     tested: bool = False
     """It must be a class: `isinstance(x, name)`."""
-    probed: bool = False
-    """Our code looks at its signature or source before: `inspect.signature(name)`."""
+    asked: tuple[str, ...] = ()
+    """Words that our code looks for in its signature or source: `"word" in inspect.signature(name).parameters`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -100,9 +100,9 @@ def decode_uses(text: str) -> Uses | str:
             guarded=bool(guarded),
             assigned=way == _ASSIGNED,
             tested=way == _TESTED,
-            probed=way == _PROBED,
+            asked=tuple(asked),
         )
-        for line, scope, chain, call, guarded, way in plain["u"]
+        for line, scope, chain, call, guarded, way, asked in plain["u"]
     ]
     reads = [
         FieldRead(line=line, scope=scope, origin=origin, attributes=attributes, guarded=bool(guarded))
@@ -294,9 +294,8 @@ class _Walker:
     def _add(self, line: int, chain: str, call: _Call | None, way: int = _READ) -> None:
         scope = ".".join(self._scope)
         guarded = self._is_guarded(chain.split("."))
-        if call is not None and chain in self._looked_at:
-            way = _PROBED
-        self.uses.append([line, scope, chain, _encode_call(call), guarded, way])
+        asked = sorted(self._looked_at.words) if call is not None and chain in self._looked_at.names else []
+        self.uses.append([line, scope, chain, _encode_call(call), guarded, way, asked])
 
     def _read(self, line: int, origin: str, attributes: list[str]) -> None:
         guarded = self._is_guarded(attributes)

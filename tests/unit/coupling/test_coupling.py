@@ -60,6 +60,13 @@ CASES = [
         [],
     ),
     (
+        "read of a module into which the file puts the name",
+        "from keel import run\n\nrun.walk = print\n\n\ndef go():\n    return run.walk(1)\n",
+        {"keel/run.py": RUN},
+        {"x.py": ""},
+        [],
+    ),
+    (
         "read of a module that makes its names",
         "from keel import run\n\n\ndef go():\n    return run.walk(1)\n",
         {"keel/run.py": RUN + "\n\ndef __getattr__(name):\n    return 1\n"},
@@ -546,6 +553,7 @@ LOOKED_AT = [
     # (what it shows, a line of the file, the test, states that break)
     ("in the test", "", "'y' in inspect.signature(run).parameters", []),
     ("once for the file", "NAMES = inspect.signature(run).parameters\n", "'y' in NAMES", []),
+    ("for another word", "", "'x' in inspect.signature(run).parameters", ["no longer binds"]),
     ("of another function", "", "'y' in inspect.signature(print).parameters", ["no longer binds"]),
     ("not at all", "", "ready", ["no longer binds"]),
 ]
