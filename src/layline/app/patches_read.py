@@ -91,7 +91,7 @@ def patches_retarget(workspace: Workspace, backend: str, *, to: str | None = Non
     """The edit for moved and renamed targets: an answer that tells it, and the diff itself."""
     opening = open_drift(workspace, backend, to)
     found = find_retarget(workspace, backend, opening)
-    return build_retargeted(backend, opening.opened, found), found.diff
+    return build_retargeted(backend, opening.pair, found), found.diff
 
 
 def patches_trace(

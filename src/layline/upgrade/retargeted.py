@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from layline import codec
 from layline.core.evidence import encode_skipped
 from layline.core.prose import count, verb
 from layline.core.report import Answer, Block, Bullets, Code, Report, Section
@@ -13,16 +14,30 @@ from layline.patches.drift.read import find_rows
 from layline.patches.inventory.read import read_inventory
 from layline.patches.opened import open_reading
 from layline.upgrade.retarget import Retargeted, build_retarget, confirm
+from layline.workspace.kept import Results, find_inputs, result_key
+from layline.workspace.open import know_packages
 
 if TYPE_CHECKING:
     from layline.core.patch import Inventory
+    from layline.coupling.pair import Pair
     from layline.patches import answers
-    from layline.patches.drift.read import OpenedDrift, Opening
+    from layline.patches.drift.read import Opening
     from layline.workspace.open import Workspace
 
 
 def find_retarget(workspace: Workspace, backend: str, opening: Opening) -> Retargeted:
-    """The edit, as far as the inventory with it shows what was meant."""
+    """The edit, as far as the inventory with it shows what was meant; kept."""
+    pair, known = opening.pair, know_packages(workspace)
+    results = Results("retarget")
+    digest = result_key("retarget", backend, pair.pin, pair.tip, pair.upstream.is_shallow, *find_inputs(known))
+    kept = results.load(digest, lambda plain: codec.decode(Retargeted, plain, where="cache"))
+    if kept is None:
+        kept = _make_retarget(workspace, backend, opening)
+        results.store(digest, codec.encode(kept))
+    return kept
+
+
+def _make_retarget(workspace: Workspace, backend: str, opening: Opening) -> Retargeted:
     rows, opened = sorted(find_rows(opening), key=lambda row: row.order), opening.opened
     opening.save()
     found = build_retarget(rows, workspace.tree, opened.sides.pin, opened.sides.tip)
@@ -32,12 +47,12 @@ def find_retarget(workspace: Workspace, backend: str, opening: Opening) -> Retar
     return confirm(found, opened.inventory.every_effect(), again.every_effect(), opened.sides.tip)
 
 
-def build_retargeted(backend: str, opened: OpenedDrift, found: Retargeted) -> Answer:
+def build_retargeted(backend: str, pair: Pair, found: Retargeted) -> Answer:
     done, left = tuple(dict.fromkeys(found.done)), tuple(dict.fromkeys(found.left))
     blocks: list[Block] = [Bullets(done)] if done else []
     if found.diff:
         blocks.append(Code(found.diff, "diff"))
-    nothing = f"{backend}: no target of a patch moved or was renamed up to {opened.tip[:8]}; there is nothing to edit."
+    nothing = f"{backend}: no target of a patch moved or was renamed up to {pair.tip[:8]}; there is nothing to edit."
     if left:
         nothing = (
             f"{backend}: no edit is sure; {count(len(left), 'moved target')} {verb(len(left), 'is')} left for a person."
@@ -50,8 +65,8 @@ def build_retargeted(backend: str, opened: OpenedDrift, found: Retargeted) -> An
     data: answers.Retarget = {
         "schema": "layline.retarget/1",
         "backend": backend,
-        "pin": opened.pin,
-        "tip": opened.tip,
+        "pin": pair.pin,
+        "tip": pair.tip,
         "done": list(done),
         "diff": found.diff,
         "left": encode_skipped(left),
