@@ -14,12 +14,13 @@ from layline.core.evidence import Location, Severity
 from layline.core.finding import Finding
 from layline.core.why import Reason, Why
 from layline.coupling.binding_kind import compare_returns
-from layline.coupling.callee import is_rebound, is_taken, is_told_by_name
+from layline.coupling.callee import find_callee, is_rebound, is_taken, is_told_by_name
 from layline.coupling.fit import Refused
 from layline.coupling.forwards import find_accepting
 from layline.coupling.question import Question
 from layline.coupling.replacements import Replacement
 from layline.coupling.surroundings import Imported, find_imports
+from layline.source import Definition
 from layline.source.fingerprint import dotted_text
 from layline.source.walking import find_children, walk
 
@@ -87,7 +88,7 @@ def _find_unbound(question: Question, ours: Replacement, imports: dict[str, Impo
             told = Why(Reason.CALLS_REFUSING, text, parts=tuple(problem.why for problem in now), places=(at,))
         elif change is not None and change.before == count_taken(user, find_tested(ours.node)):
             told = Why(Reason.TAKES_OTHER, text, counts=change, places=(at,))
-        elif then and _is_plain(ours.node, node) and _says_all(question, found):
+        elif then and _is_plain(ours.node, node) and _says_all(question, found, callees[0]):
             sure = tuple(problem.why for problem in then if problem.certain)
             told = Why(Reason.CALLS_REFUSING_TODAY, text, parts=sure, places=(at,)) if sure else None
         side = 0 if told is not None and told.reason is Reason.CALLS_REFUSING_TODAY else 1
@@ -96,9 +97,10 @@ def _find_unbound(question: Question, ours: Replacement, imports: dict[str, Impo
             yield told
 
 
-def _says_all(question: Question, found: Comparison) -> bool:
-    """Whether upstream's signature decides a call by this name."""
-    return is_told_by_name(found.before) and not is_rebound(found.name, question.sides.targets)
+def _says_all(question: Question, found: Comparison, callee: tuple[Definition, bool] | None) -> bool:
+    """Whether upstream's signature, as it is written, decides a call by this name."""
+    written = find_callee(question.sides.pin, found.before)
+    return written == callee and is_told_by_name(found.before) and not is_rebound(found.name, question.sides.targets)
 
 
 def _is_plain(function: ast.AST, call: ast.Call) -> bool:

@@ -30,7 +30,7 @@ def find_accepting(resolver: Resolver, symbol: Symbol, depth: int = 0) -> tuple[
     """
     found = find_callee(resolver, symbol)
     run = _find_run(resolver, symbol)
-    if found is None or run is None or depth > _DEEPEST:
+    if found is None or run is None or depth > _DEEPEST or not _is_alone(resolver, symbol, run, depth):
         return found
     ours = found[0].parameters or ()
     words = [one.name for one in ours if one.kind is ParameterKind.KEYWORDS]
@@ -50,6 +50,23 @@ def _find_run(resolver: Resolver, symbol: Symbol) -> Symbol | None:
         made = resolver.resolve(f"{symbol.home}.__init__")
         return None if made.is_implicit else made
     return symbol
+
+
+def _is_alone(resolver: Resolver, symbol: Symbol, run: Symbol, depth: int) -> bool:
+    """Whether `super()` in what runs means the class above it: of several bases another one may come between, and of a
+    method nobody knows whose object it is called on.
+    """
+    if run.definition is None or not run.definition.owner:
+        return True
+    if symbol.definition is None or symbol.definition.kind is not DefinitionKind.CLASS:
+        return depth > 0
+    owner, below = f"{run.module}.{run.definition.owner}", symbol
+    for _ in range(2 * _DEEPEST):
+        bases = below.definition.bases if below.definition is not None else ()
+        if below.home == owner or len(bases) != 1 or below.module is None:
+            return below.home == owner
+        below = resolver.resolve_in(below.module, bases[0].partition("[")[0])
+    return False
 
 
 def _hands_more(call: ast.Call, ours: tuple[Parameter, ...]) -> bool:
@@ -92,18 +109,16 @@ def _find_bound(resolver: Resolver, run: Symbol) -> frozenset[str]:
 
 
 def _find_above(resolver: Resolver, run: Symbol, name: str) -> Symbol | None:
-    """The method of the first base that has it, as far as the bases before it can be read."""
+    """The method of the class above, where there is one such class."""
     if run.definition is None or run.module is None or not run.definition.owner:
         return None
     owner = resolver.resolve(f"{run.module}.{run.definition.owner}").definition
-    for text in owner.bases if owner is not None else ():
-        base = resolver.resolve_in(run.module, text.partition("[")[0])
-        if base.definition is None or base.home is None:
-            return None
-        found = resolver.resolve(f"{base.home}.{name}")
-        if found.exists:
-            return None if found.is_implicit else found
-    return None
+    bases = owner.bases if owner is not None else ()
+    base = resolver.resolve_in(run.module, bases[0].partition("[")[0]) if len(bases) == 1 else None
+    if base is None or base.definition is None or base.home is None:
+        return None
+    found = resolver.resolve(f"{base.home}.{name}")
+    return found if found.exists and not found.is_implicit and _is_alone(resolver, base, found, 0) else None
 
 
 def _merge(ours: tuple[Parameter, ...], taken: tuple[Parameter, ...], forward: Forward) -> Iterator[Parameter]:

@@ -461,6 +461,21 @@ HANDS_ON = [
         ["no longer binds"],
     ),
     (
+        "a class above that has two bases itself",
+        "class Wood:\n    pass\n\n\nclass Tar:\n    pass\n\n\n"
+        + SLIM.replace("Hull:", "Hull(Wood, Tar):")
+        + "class Boat(Hull):\n    def __init__(self, *args, **kwargs):\n        super().__init__(*args, **kwargs)\n",
+        ["no longer binds"],
+    ),
+    (
+        "a class with another base between",
+        SLIM
+        + "class Row(Hull):\n    def __init__(self, y, **kw):\n        super().__init__(**kw)\n\n\n"
+        + "class Column(Hull):\n    def __init__(self, **kw):\n        super().__init__(**kw)\n\n\n"
+        + "class Boat(Column, Row):\n    pass\n",
+        [],
+    ),
+    (
         "a keyword that it takes out before",
         SLIM
         + "class Boat(Hull):\n    def __init__(self, **kw):\n        kw.pop('y', 1)\n        super().__init__(**kw)\n",
