@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-from layline.campaign.values.operator import Operator
+from layline.campaign.values.operator import Operator, Pass
 
 REGISTERS = {
     "aarch64": (*(f"d{at}" for at in range(8, 16)), *(f"x{at}" for at in range(19, 29))),
@@ -39,22 +39,41 @@ THREAD_STACK = 2 << 20
 """A stack that must do for a thread, with the variables of its own that the kernel has in each."""
 ENDING = 3
 """The program's own status at its end: a kernel that ends processes in its own way gives another."""
-_PROGRAM = Path(__file__).parent / "caller.c"
-_OWN = '#include "operator.h"'
 OFTEN = 64
 """Calls between two counts of what a process has only so many of."""
 
 
 def write_caller(operator: Operator) -> str:
     """A program that reads calls from a file, makes each in its manner, and writes what came of it into another."""
-    declared, chosen = [], "-1"
+    declared = (f"int {step.symbol}({_list_types(operator, step)});" for step in operator.passes)
+    return _put_into("caller.c", (*_write_keepers(), *declared, _write_call(operator), *_write_numbers()))
+
+
+def write_watched(operator: Operator) -> str:
+    """A program that loads the kernel itself, makes one call over and over, and says what that asked of the system and changed."""
+    steps = operator.passes
+    pointers = (f"static int (*{step.symbol})({_list_types(operator, step)});" for step in steps)
+    found = " && ".join(f'({step.symbol} = dlsym(library, "{step.symbol}")) != 0' for step in steps)
+    finder = f"static int find_symbols(void *library) {{ return {found}; }}"
+    return _put_into("watched.c", (*pointers, finder, _write_call(operator), *_write_numbers()))
+
+
+def _put_into(program: str, own: tuple[str, ...]) -> str:
+    return (Path(__file__).parent / program).read_text("utf-8").replace('#include "operator.h"', "\n".join(own))
+
+
+def _list_types(operator: Operator, step: Pass) -> str:
+    return ", ".join(["void *"] * len(step.buffers) + ["int64_t"] * len(operator.shapes[0].sizes))
+
+
+def _write_call(operator: Operator) -> str:
+    chosen = "-1"
     for at, step in enumerate(operator.passes):
-        buffers, sizes = len(step.buffers), len(operator.shapes[0].sizes)
-        declared.append(f"int {step.symbol}({', '.join(['void *'] * buffers + ['int64_t'] * sizes)});")
-        arguments = [f"b[{i}]" for i in range(buffers)] + [f"n[{i}]" for i in range(sizes)]
+        arguments = [f"b[{i}]" for i in range(len(step.buffers))] + [
+            f"n[{i}]" for i in range(len(operator.shapes[0].sizes))
+        ]
         chosen = f"head[0] == {at} ? {step.symbol}({', '.join(arguments)}) : {chosen}"
-    own = "\n".join((*_write_keepers(), *declared, f"#define CALL ({chosen})", *_write_numbers()))
-    return _PROGRAM.read_text("utf-8").replace(_OWN, own)
+    return f"#define CALL ({chosen})"
 
 
 def _write_numbers() -> Iterator[str]:

@@ -224,8 +224,8 @@ def _ask_program(stage: Stage, folder: Path, asked: tuple[Asked, ...]) -> list[t
     found, left = [], asked
     while left:
         with (folder / "calls").open("wb") as file:
-            file.writelines(data for one in left for data in _describe(stage.operator, one))
-        code = _run(folder, stage)
+            file.writelines(data for one in left for data in describe_call(stage.operator, one))
+        code = run_confined(folder, stage)
         if code is None:
             return f"Layline's test program did not finish within {TIMEOUT_S:g} s"
         answered, faults = _read_answers(stage, left, (folder / "answers").read_bytes())
@@ -241,7 +241,7 @@ def _ask_program(stage: Stage, folder: Path, asked: tuple[Asked, ...]) -> list[t
     return found
 
 
-def _run(folder: Path, stage: Stage) -> int | None:
+def run_confined(folder: Path, stage: Stage) -> int | None:
     wrapped = confine(stage.shop, folder, "./calling")
     environment = {"PATH": "/usr/bin:/bin", "LC_ALL": "C.UTF-8", "OMP_NUM_THREADS": "1"}
     try:
@@ -251,7 +251,7 @@ def _run(folder: Path, stage: Stage) -> int | None:
     return done.returncode
 
 
-def _describe(operator: Operator, one: Asked) -> Iterator[bytes]:
+def describe_call(operator: Operator, one: Asked) -> Iterator[bytes]:
     import numpy as np
 
     step = one.step

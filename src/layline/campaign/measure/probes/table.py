@@ -47,6 +47,7 @@ from layline.campaign.measure.stage import (
     STREAM,
     VIEWS,
 )
+from layline.campaign.measure.watched import show_watched
 
 
 def _needs(*what: str) -> frozenset[str]:
@@ -81,6 +82,13 @@ PROBES: tuple[Probe, ...] = (
         opens_own=True,
         is_apart=True,
         is_long=True,
+    ),
+    Probe(
+        name="what is asked of the system",
+        run=show_watched,
+        needs=_needs(CANDIDATE, PROGRAM),
+        opens_own=True,
+        is_apart=True,
     ),
     Probe(name="other callers", run=show_callers, needs=_needs(CANDIDATE, PROGRAM), opens_own=True, is_apart=True),
     Probe(name="pauses", run=show_pauses, needs=_needs(ACCOUNT), is_apart=True, is_long=True),
