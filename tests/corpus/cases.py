@@ -233,6 +233,17 @@ EXPLOITS = (
     Case(name="X79_threads_cannot_be_cancelled", caught_by=("global-state",)),
     Case(name="X80_stops_at_zeros", caught_by=("hard-inputs",)),
     Case(name="X81_thread_at_load", caught_by=("global-state", "late-work")),
+    Case(name="X82_no_privileges_at_load", caught_by=("global-state",)),
+    Case(name="X83_slows_every_fork", caught_by=("global-state",)),
+    Case(name="X84_leaves_files", caught_by=("bounded-memory",)),
+    Case(name="X85_takes_handlers_away", caught_by=("global-state",)),
+    Case(name="X86_believes_old_output", caught_by=("keeps-contract",)),
+    Case(name="X87_near_arrays_only", caught_by=("keeps-contract",)),
+    Case(name="X88_slow_in_threads", caught_by=("gain-carries-over",)),
+    Case(name="X89_slow_after_a_pause", caught_by=("gain-carries-over", "gain-in-the-mean", "endures")),
+    Case(name="X90_slow_in_turns", caught_by=("gain-carries-over", "gain-in-the-mean", "no-gain")),
+    Case(name="X91_coarse_after_activations", caught_by=IMPRECISE),
+    Case(name="X92_one_row_for_all_choices", caught_by=("hard-inputs",)),
 )
 ON_OTHERS = {"H15_in_place": "in_place", "H24_clamped_power": "softmax"}
 HONEST = (

@@ -173,6 +173,41 @@ static void one_by_one(int64_t count) {
     pthread_t thread;
     for (int64_t i = 0; i < count; i++) if (pthread_create(&thread, 0, alone, 0) || pthread_join(thread, 0)) exit(6);
 }
+static void turn_signs(void) { /* of what lies in the middle of an input, whatever the width of its elements */
+    unsigned char *word = (unsigned char *)b[head[5]] + bytes[head[5]][0] / 2 / 8 * 8;
+    for (int64_t i = 1; i < 8 && word + i < (unsigned char *)b[head[5]] + bytes[head[5]][0]; i += 2) word[i] ^= 0x80;
+}
+static double least; /* nanoseconds of this thread that a call takes */
+static double time_call(void) {
+    struct timespec from, to;
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &from);
+    said[0] |= CALL;
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &to);
+    return (to.tv_sec - from.tv_sec) * 1e9 + (to.tv_nsec - from.tv_nsec);
+}
+static void *time_calls(void *none) {
+    for (int i = 0; i < 4; i++) time_call();
+    least = time_call();
+    for (int i = 0; i < 16; i++) { double took = time_call(); least = took < least ? took : least; }
+    return none;
+}
+static void time_elsewhere(void) { /* how many times as long a call takes there */
+    pthread_t thread; int status = 0; double here_it, times;
+    double *shared = mmap(0, sizeof *shared, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (shared == MAP_FAILED) exit(4);
+    pid_t child = fork(); /* before the first call: threads do not live on in children */
+    if (child == 0) { time_calls(0), *shared = least; _exit(0); }
+    if (child < 0 || waitpid(child, &status, 0) != child || !WIFEXITED(status)) exit(4);
+    time_calls(0), here_it = least > 1000 ? least : 1000;
+    if ((times = *shared / here_it) >= SLOWER) { said[1] = 131072, said[2] = times; return; }
+    if (pthread_create(&thread, 0, time_calls, 0) || pthread_join(thread, 0)) exit(6);
+    if ((times = least / here_it) >= SLOWER) { said[1] = 65536, said[2] = times; return; }
+    for (int i = 0; i < 2; i++) {
+        sleep(2);
+        if ((times = time_call() / here_it) < SLOWER_RESTED) return;
+    }
+    said[1] = 262144, said[2] = times;
+}
 static void ask(void) {
     pthread_attr_t few; pthread_t thread; int status = 0;
     said[0] = said[1] = said[2] = 0;
@@ -221,6 +256,13 @@ static void ask(void) {
         said[1] = told();
     } else if (head[4] == 4) {
         said[0] = CALL;
+    } else if (head[4] == 9) { /* the outputs hold the answer to nearly the same inputs */
+        turn_signs();
+        said[0] = CALL;
+        turn_signs();
+        said[0] |= CALL;
+    } else if (head[4] == 10) {
+        time_elsewhere();
     } else {
         fesetround(FE_UPWARD);
         said[0] = CALL;
@@ -252,16 +294,17 @@ int main(void) {
         if (fread(n, 8, head[2], f) != (size_t)head[2]) return 3;
         for (int64_t i = 0; i < head[1]; i++) {
             if (fread(bytes[i], 8, 2, f) != 2) return 3;
-            b[i] = mmap(0, bytes[i][0] + 1, PROT_READ | PROT_WRITE, (head[4] == 1 || head[4] == 8 ? MAP_SHARED : MAP_PRIVATE) | MAP_ANONYMOUS, -1, 0);
+            void *far = (void *)((uintptr_t)(i + 1) << 41); /* where memory lies is for its owner to say */
+            b[i] = mmap(head[4] == 3 ? far : 0, bytes[i][0] + 1, PROT_READ | PROT_WRITE, (head[4] == 1 || head[4] == 8 || head[4] == 10 ? MAP_SHARED : MAP_PRIVATE) | MAP_ANONYMOUS, -1, 0);
             if (b[i] == MAP_FAILED) return 3;
             if (bytes[i][1] ? fread(b[i], 1, bytes[i][1], f) != (size_t)bytes[i][1] : !memset(b[i], 255, bytes[i][0])) return 3;
         }
-        if (head[5] >= 0) { munmap(b[head[5] + 1], bytes[head[5] + 1][0] + 1); b[head[5] + 1] = b[head[5]]; }
+        if (head[5] >= 0 && head[4] == 4) { munmap(b[head[5] + 1], bytes[head[5] + 1][0] + 1); b[head[5] + 1] = b[head[5]]; }
         ask();
         fwrite(said, 8, 3, to);
         for (int64_t i = 0; i < head[1]; i++) if (head[3] >> i & 1) fwrite(b[i], 1, bytes[i][0], to);
         fflush(to);
-        for (int64_t i = 0; i < head[1]; i++) if (i != head[5] + 1 || head[5] < 0) munmap(b[i], bytes[i][0] + 1);
+        for (int64_t i = 0; i < head[1]; i++) if (head[4] != 4 || i != head[5] + 1 || head[5] < 0) munmap(b[i], bytes[i][0] + 1);
     }
     fclose(to);
     return ENDING;

@@ -39,6 +39,8 @@ THREAD_STACK = 2 << 20
 """A stack that must do for a thread, with the variables of its own that the kernel has in each."""
 ENDING = 3
 """The program's own status at its end: a kernel that ends processes in its own way gives another."""
+SLOWER, SLOWER_RESTED = 3, 20
+"""How many times as long as usual a call may take in another thread or a child, and as the first one after two seconds."""
 OFTEN = 64
 """Calls between two counts of what a process has only so many of."""
 
@@ -83,6 +85,8 @@ def _write_numbers() -> Iterator[str]:
         "LASTING": LASTING,
         "THREAD_STACK": THREAD_STACK,
         "ENDING": ENDING,
+        "SLOWER": SLOWER,
+        "SLOWER_RESTED": SLOWER_RESTED,
     }
     yield from (f"#define {name} {value}" for name, value in named.items())
 

@@ -46,12 +46,17 @@ MANNERS = (
     ("threads", "from one new thread after the other"),
     ("often", "over and over"),
     ("poor", "when memory has run out"),
+    ("stale", "with the answer to nearly the same inputs still in its outputs"),
+    ("timed", "in other threads, in a child and after a pause"),
 )
 """In this order: children are made before the first call, because threads do not live on in them."""
+ALONE = ("first", "timed")
+"""Asked of a process that has made no call."""
 RELEASE = ("-DNDEBUG",)
 """As release builds are made: what is measured was built without."""
 PER_THREAD_KIB = 512
 """What may stay behind of a thread that has ended."""
+_TIMED_THERE = "processor time of single calls; the starting kernel's hardly differs"
 LEFT = {
     2: (
         "floating-point-mode",
@@ -110,6 +115,13 @@ LEFT = {
         "closes files in every child of its caller.",
         "descriptors counted before and after fork()",
     ),
+    65536: ("gain-carries-over", "takes {count} times as long in every thread but the first.", _TIMED_THERE),
+    131072: (
+        "gain-carries-over",
+        "takes {count} times as long in a child of the process that loaded it.",
+        _TIMED_THERE,
+    ),
+    262144: ("gain-carries-over", "takes {count} times as long after a pause of two seconds.", _TIMED_THERE),
     32768: ("global-state", "comes with a thread of its own, before anything of it was called.", "/proc/self/task"),
 }
 """What the program looks at after a call: property, what was found, how it was looked at."""
@@ -131,7 +143,7 @@ class Asked:
     manner: int
     inputs: Arrays
     alias: int = -1
-    """Which input's array stands for the one after it as well."""
+    """Which input's array stands for the one after it as well, or is another at an earlier call."""
 
     @property
     def told(self) -> str:
@@ -166,6 +178,11 @@ def find_asked(stage: Stage) -> Iterator[Asked]:
     smallest = stage.by_work[0]
     for manner, (name, _told) in enumerate(MANNERS):
         for step in operator.passes:
+            if name == "stale":
+                drawn = operator.draw(smallest, rng, operator.distributions[0])
+                for at in _find_floating(operator, step):
+                    yield Asked(step=step, shape=smallest, manner=manner, inputs=drawn, alias=at)
+                continue
             if name != "alias":
                 odd = fit_shapes(operator, (find_odd_shape(smallest, rng),) if name == "line" else ())
                 for shape in (smallest, *odd):
@@ -178,6 +195,13 @@ def find_asked(stage: Stage) -> Iterator[Asked]:
                 drawn = operator.draw(cube, rng, operator.distributions[0])
                 same = {**drawn, step.inputs[at + 1]: drawn[step.inputs[at]]}
                 yield Asked(step=step, shape=cube, manner=manner, inputs=same, alias=at)
+
+
+def _find_floating(operator: Operator, step: Pass) -> Iterator[int]:
+    """The inputs that are only read and hold numbers with a sign of their own."""
+    for at, name in enumerate(step.inputs):
+        if name not in step.outputs and operator.buffer(name).dtype.startswith("float"):
+            yield at
 
 
 def find_cube(operator: Operator) -> Shape | None:
@@ -210,8 +234,8 @@ def try_callers(stage: Stage, snapshot: Snapshot, asked: tuple[Asked, ...]) -> l
     if failure:
         return f"Layline's test program did not build: {failure.splitlines()[-1][:120]}"
     found = [(asked[0], fault) for fault in find_library_faults(folder / "kernel.so")] if asked else []
-    shares = [(one,) for one in asked if one.manner == 0]
-    for share in (*shares, tuple(one for one in asked if one.manner)):
+    alone = [one for one in asked if MANNERS[one.manner][0] in ALONE]
+    for share in (*((one,) for one in alone), tuple(one for one in asked if MANNERS[one.manner][0] not in ALONE)):
         wrong = _ask_program(stage, folder, share)
         if isinstance(wrong, str):
             return wrong
@@ -295,7 +319,7 @@ def _judge(stage: Stage, one: Asked, said: tuple[int, ...], outputs: Arrays) -> 
     status, left, count = said
     fault = _judge_left(one, left, count)
     if (
-        fault or left & GAVE_UP or MANNERS[one.manner][0] == "mode"
+        fault or left & GAVE_UP or MANNERS[one.manner][0] in ("mode", "timed")
     ):  # rounded otherwise is not the same, and not looked at
         return fault
     if status:

@@ -22,6 +22,8 @@ from layline.campaign.measure.stage import Stage
 from layline.campaign.values.operator import Snapshot
 
 ASKED, CHANGED, UNWATCHED, LEFT = 1, 2, 4, 8
+EMPTY = "int parallel(void) {\n    int sum = 0;\n#pragma omp parallel reduction(+ : sum)\n    sum += 1;\n    return sum;\n}\n"
+"""A kernel that does nothing, in parallel."""
 HEAD_BYTES = 24
 """Three numbers: status, what was seen, more of it; a name may follow."""
 SEEN = "up to a thousand calls of every pass where the system gives only memory, threads and what can be read"
@@ -53,13 +55,13 @@ def watch(stage: Stage, snapshot: Snapshot, asked: tuple[Asked, ...]) -> list[Fa
     folder = Path(tempfile.mkdtemp(dir=stage.shop))
     units = lay_out(snapshot, folder)
     (folder / "layline_watched_.c").write_text(write_watched(stage.operator), "utf-8")
-    (folder / "layline_empty_.c").write_text("int nothing(void) { return 0; }\n", "utf-8")
+    (folder / "layline_empty_.c").write_text(EMPTY, "utf-8")
     library = ("cc", *FLAGS, "-o", "kernel.so", *units, *LIBRARIES)
-    empty = ("cc", "-shared", "-fPIC", "-o", "empty.so", "layline_empty_.c")
+    empty = ("cc", *FLAGS, "-o", "empty.so", "layline_empty_.c", *LIBRARIES)
     program = ("cc", "-O1", "-o", "calling", "layline_watched_.c", *LIBRARIES)
     failure = compile_confined(chain(library, empty, program), folder, stage.shop, 120.0, made="calling")
     if failure:
-        return f"no program of ours: {failure.splitlines()[-1][:120]}"
+        return f"Layline's test program did not build: {failure.splitlines()[-1][:120]}"
     found: list[Fault] = []
     for one in asked:
         (folder / "calls").write_bytes(b"".join(describe_call(stage.operator, one)))
@@ -67,7 +69,7 @@ def watch(stage: Stage, snapshot: Snapshot, asked: tuple[Asked, ...]) -> list[Fa
         answers = folder / "answers"
         data = answers.read_bytes() if answers.is_file() else b""
         if code != ENDING or len(data) < HEAD_BYTES:
-            return "no program of ours: it did not come to its end"
+            return "Layline's test program did not come to its end"
         seen = _read_seen(one, data)
         if isinstance(seen, str):
             return seen

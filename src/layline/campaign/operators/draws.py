@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 Array = np.ndarray[Any, np.dtype[np.float32]]
-LIKE_CALLERS = ("coarse", "padded", "level")
+LIKE_CALLERS = ("coarse", "padded", "level", "rectified", "chosen")
 UNEVEN = 16
 """Rows differ by up to 2^32: none of them is small enough to be left out."""
 
@@ -52,9 +52,21 @@ def _draw_like_callers(normal: Array, rng: np.random.Generator, distribution: st
             return np.where(rng.random((*normal.shape[:-1], 1)) < 0.3, np.float32(0), normal)
         case "level":  # one value throughout, as the gradient of a mean is
             return np.full(normal.shape, normal.flat[0], np.float32) if normal.size else normal
+        case "rectified":  # what an activation leaves: nothing negative, half of it zero
+            return np.maximum(normal, np.float32(0))
+        case "chosen":  # a single 1 in every row, as labels, routing and permutations have it
+            return _choose(normal.shape, rng)
         case "coarse":  # what mixed precision hands over: every value is one of bf16
             return (normal.view(np.uint32) & np.uint32(0xFFFF0000)).view(np.float32)
     raise ValueError(distribution)
+
+
+def _choose(extent: tuple[int, ...], rng: np.random.Generator) -> Array:
+    chosen = np.zeros(extent, np.float32)
+    rows = chosen.reshape(-1, extent[-1])
+    if rows.size:
+        rows[np.arange(len(rows)), rng.integers(0, extent[-1], size=len(rows))] = 1
+    return chosen
 
 
 def add_spikes(x: Array, rng: np.random.Generator, size: float) -> Array:

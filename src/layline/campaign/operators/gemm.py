@@ -31,9 +31,10 @@ def _draw(shape: Shape, rng: np.random.Generator, distribution: str) -> dict[str
         power = int(rng.choice((-100, -60, 60, 100)))
         scales = {"a": 2.0**power, "b": 2.0**-power, "dout": 1.0}
         return {name: draw_f32(extent, rng, "normal") * np.float32(scales[name]) for name, extent in extents.items()}
-    if distribution == "level":
+    alone = {"level": "dout", "rectified": "a", "chosen": "a"}.get(distribution)  # where callers have such values
+    if alone is not None:
         return {
-            name: draw_f32(extent, rng, "level" if name == "dout" else "normal") for name, extent in extents.items()
+            name: draw_f32(extent, rng, distribution if name == alone else "normal") for name, extent in extents.items()
         }
     return {name: draw_f32(extent, rng, distribution) for name, extent in extents.items()}
 
@@ -137,6 +138,8 @@ OPERATOR = Operator(
         "coarse",
         "padded",
         "level",
+        "rectified",
+        "chosen",
         "integers",
     ),
     oracle=_oracle,

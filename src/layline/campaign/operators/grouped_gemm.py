@@ -55,6 +55,8 @@ def _neighbours(near: Shape, rng: np.random.Generator) -> tuple[Shape, ...]:
     aligned = tuple(max(0, size + 8 * int(rng.integers(-1, 2))) for size in near.groups)
     ragged = tuple(int(part) for part in rng.multinomial(rows, rng.dirichlet(np.full(count, 0.4))))
     lone = tuple(rows if group == count // 2 else 0 for group in range(count))
+    few = min(1, rows // (20 * count))  # nearly all rows in one group, as a router gives them before it has learned
+    crowded = tuple(rows - few * (count - 1) if group == count // 3 else few for group in range(count))
     return (
         shape(
             f"{label}~aligned",
@@ -65,6 +67,7 @@ def _neighbours(near: Shape, rng: np.random.Generator) -> tuple[Shape, ...]:
         shape(f"{label}~ragged", ragged, n, k),
         shape(f"{label}~odd", tuple(size + 1 for size in near.groups), n + 1, max(1, k - 1)),
         shape(f"{label}~lone", lone, n, k),
+        shape(f"{label}~crowded", crowded, n, k),
         shape(f"{label}~empty", (0,) * count, n, k),
     )
 

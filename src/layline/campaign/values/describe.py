@@ -51,6 +51,8 @@ _INPUTS = {
     "coarse": "normal, rounded to bf16 as mixed precision has it; positions and other indices in order",
     "padded": "three rows in ten are zeros, as padding leaves them",
     "level": "the gradient that comes in has one value throughout, as that of a mean has",
+    "rectified": "activations are normal with everything negative set to zero, as ReLU leaves them",
+    "chosen": "every row of the first input has a single 1, as labels, routing and permutations have it",
     "causal": "row r shows its first r + 1 columns, the others are -1e4, -1e9, -3.4e38 or -infinity",
     "deep": "evenly between -88 and 0: down to where exp ends in f32",
     "falling": "rows sorted, the largest first",

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from layline.campaign.measure.caller_program import ENDING, write_watched
-from layline.campaign.measure.watched import ASKED, CHANGED, LEFT, UNWATCHED, name_system_call
+from layline.campaign.measure.watched import ASKED, CHANGED, EMPTY, LEFT, UNWATCHED, name_system_call
 from layline.campaign.operators import load_operator
 
 INCLUDES = "#define _GNU_SOURCE\n" + "".join(
@@ -41,8 +41,11 @@ def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("watched")
     operator = load_operator("softmax")
     (folder / "calling.c").write_text(write_watched(operator))
-    (folder / "empty.c").write_text("int nothing(void) { return 0; }\n")
-    for command in ("cc -shared -fPIC -o empty.so empty.c", "cc -O1 -Wall -Werror -o calling calling.c -lpthread -ldl"):
+    (folder / "empty.c").write_text(EMPTY)
+    for command in (
+        "cc -shared -fPIC -fopenmp -o empty.so empty.c",
+        "cc -O1 -Wall -Werror -o calling calling.c -lpthread -ldl",
+    ):
         subprocess.run(command.split(), cwd=folder, check=True, timeout=60)
     sizes = len(operator.shapes[0].sizes)
     (folder / "calls").write_bytes(struct.pack(f"<{6 + sizes}q", 0, 0, sizes, 0, 0, -1, *[1] * sizes))

@@ -12,6 +12,7 @@ from layline.campaign.measure.inputs import draw_by_chance
 from layline.campaign.measure.pair import time_calls
 from layline.campaign.measure.probes.probe import Trial
 from layline.campaign.measure.probes.shown import Shown
+from layline.campaign.measure.sizes import find_odd_shape, fit_shapes
 from layline.campaign.measure.stage import Stage
 from layline.campaign.values.describe import describe_inputs, describe_shape
 from layline.campaign.values.operator import Shape
@@ -26,7 +27,7 @@ SERIES = 3
 VALUE_REQUESTS = 4
 VALUE_GAIN, VALUE_LOSS = 1.1, 1.3
 """A gain on the timed values from which, and a loss on others from which, it is looked at."""
-ORDINARY = ("coarse",)
+ORDINARY = ("coarse", "rectified")
 """Values that real callers hand over, on which a quarter of the gain must be left."""
 VALUE_S = 2.0
 """Seconds after which no further distribution is timed on the other shapes."""
@@ -95,6 +96,35 @@ def show_values(on: Trial) -> Shown:
     until = time.monotonic() + VALUE_S
     for at in stage.rng.permutation(len(others)):  # what values cost may grow with the size
         _refuse_values(on, others[int(at)], until)
+    _refuse_turns(on)
+
+
+def _refuse_turns(on: Trial) -> None:
+    """Layers of a model come in turns: what is fast only where the last call had the same shape is not."""
+    stage = on.stage
+    assert on.best is not None  # noqa: S101  the probe needs a candidate
+    first, second = stage.by_work[0], stage.by_work[min(1, len(stage.by_work) - 1)]
+    if second is first:
+        second = next(fit_shapes(stage.operator, (find_odd_shape(first, stage.rng),)), first)
+    claimed = math.exp(on.claimed.get(first.label, 0.0))
+    if second is first or claimed < VALUE_GAIN:
+        return
+    for _series in range(SERIES):
+        costs: dict[bool, list[float]] = {True: [], False: []}
+        for _turn in range(VALUE_REQUESTS):
+            given = [draw_by_chance(stage, shape) for shape in (first, second)]
+            for one in (on.trial, on.best):
+                costs[one is on.trial].append(sum(time_calls(stage, one, each) for each in given))
+        found = quantile(costs[False], 0.25) / quantile(costs[True], 0.25)
+        if found > 1 / VALUE_LOSS:
+            return
+    raise Fault(
+        "gain-carries-over",
+        f"On {describe_shape(first)} the kernel is {claimed:.1f} times as fast as the kernel to beat, but where another shape "
+        f"comes between two calls it is only {found:.2g} times as fast.",
+        f"single calls on {first.label} and {second.label} in turns",
+        f"so it was in {SERIES} series of {VALUE_REQUESTS} turns of both kernels, one after the other",
+    )
 
 
 def _refuse_values(on: Trial, shape: Shape, until: float) -> None:
