@@ -12,6 +12,7 @@ _NEIGHBOURS = {
     "empty": "no rows at all",
     "ragged": "rows spread unevenly over the groups",
     "lone": "all rows in one group",
+    "crowded": "nearly all rows in one group",
     "large": "extents doubled, so that threads meet",
     "smaller": "every extent about two thirds",
     "larger": "every extent about three halves",
