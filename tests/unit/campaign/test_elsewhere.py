@@ -211,5 +211,5 @@ def test_a_campaign_moves_to_the_executors_other_kind(project: History, monkeypa
 def test_a_command_of_the_users_own_does_not_travel(tmp_path: Path) -> None:
     history = start_project(tmp_path / "project")
     begin(history.path)
-    with inside(history.path), pytest.raises(ConfigError, match="does not travel"):
+    with inside(history.path), pytest.raises(ConfigError, match="cannot run on another machine"):
         campaign_baseline(now=now, executor=Scripted(FAR))
