@@ -187,7 +187,7 @@ def test_what_is_no_round_is_refused_before_it_has_a_number(
 def test_another_branch_is_left_alone(project: History) -> None:
     project.git("switch", "-q", "main")
     edit(project, "COST=0.80\n")
-    with inside(project.path), pytest.raises(ConfigError, match="works on optimize/demo, you stand on main"):
+    with inside(project.path), pytest.raises(ConfigError, match="works on optimize/demo, you are on main"):
         campaign_round(propose(), now=now)
     assert (project.path / "kernel.sh").read_text() == "COST=0.80\n"
 
