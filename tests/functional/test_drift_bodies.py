@@ -413,8 +413,8 @@ def test_a_replacement_that_no_longer_works_is_no_fit(
             "look",
             None,
             (
-                "parameters config, size became *args, **kwargs; upstream's takes any keyword now, our replacement "
-                "(config, size) takes none but its own; no upstream code calls it at the tip"
+                "parameters config, size became *args, **kwargs; upstream's function takes any keyword now; our replacement "
+                "(config, size) takes only its own; no upstream code calls it at the tip"
             ),
         ),
         (
