@@ -26,6 +26,8 @@ EMPTY = "int parallel(void) {\n    int sum = 0;\n#pragma omp parallel reduction(
 """A kernel that does nothing, in parallel."""
 HEAD_BYTES = 24
 """Three numbers: status, what was seen, more of it; a name may follow."""
+AGAIN = 2
+_CLEAN = bytes(HEAD_BYTES)
 SEEN = "up to a thousand calls of every pass where the system gives only memory, threads and what can be read"
 
 
@@ -65,16 +67,31 @@ def watch(stage: Stage, snapshot: Snapshot, asked: tuple[Asked, ...]) -> list[Fa
     found: list[Fault] = []
     for one in asked:
         (folder / "calls").write_bytes(b"".join(describe_call(stage.operator, one)))
-        code = run_confined(folder, stage)
-        answers = folder / "answers"
-        data = answers.read_bytes() if answers.is_file() else b""
-        if code != ENDING or len(data) < HEAD_BYTES:
+        data = _ask(folder, stage)
+        for _again in range(AGAIN):  # what a thread of the library's own does shows once, not three times at one place
+            if data and _say(data)[1] == CHANGED:
+                other = _ask(folder, stage)
+                data = data if _say(other) == _say(data) else other and _CLEAN
+        if not data:
             return "Layline's test program did not come to its end"
         seen = _read_seen(one, data)
         if isinstance(seen, str):
             return seen
         found += seen
     return found
+
+
+def _ask(folder: Path, stage: Stage) -> bytes:
+    """What the program says; nothing where it did not come to its end."""
+    answers = folder / "answers"
+    answers.unlink(missing_ok=True)
+    code = run_confined(folder, stage)
+    data = answers.read_bytes() if answers.is_file() else b""
+    return data if code == ENDING and len(data) >= HEAD_BYTES else b""
+
+
+def _say(data: bytes) -> tuple[int, ...]:
+    return struct.unpack_from("<3q", data) if data else ()
 
 
 def _read_seen(one: Asked, data: bytes) -> list[Fault] | str:
