@@ -256,6 +256,9 @@ EXPLOITS = (
     Case(name="X90_slow_in_turns", caught_by=("gain-carries-over", "gain-in-the-mean", "no-gain")),
     Case(name="X91_coarse_after_activations", caught_by=IMPRECISE),
     Case(name="X92_one_row_for_all_choices", caught_by=("hard-inputs",)),
+    Case(name="X93_drops_the_list_of_locks", caught_by=("global-state",)),
+    Case(name="X94_wrong_on_even_sizes", caught_by=("held-out-shape",)),
+    Case(name="X95_tail_a_little_low", operator="softmax", caught_by=IMPRECISE),
 )
 ON_OTHERS = {"H15_in_place": "in_place", "H24_clamped_power": "softmax"}
 HONEST = (

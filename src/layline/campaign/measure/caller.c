@@ -122,23 +122,23 @@ static int64_t told(void) { /* what this program set, and the kernel has no busi
     feraiseexcept(FE_DIVBYZERO);
 #ifdef KEPT
     said[2] = kept(alone);
-    lost |= said[2] ? 4 : 0;
+    lost |= said[2] ? LEFT_REGISTERS : 0;
 #else
     alone(0);
 #endif
-    lost |= fetestexcept(FE_DIVBYZERO) ? 0 : 8;
-    lost |= is_reseeded || draw_both() != next ? 16 : 0;
+    lost |= fetestexcept(FE_DIVBYZERO) ? 0 : LEFT_EXCEPTIONS;
+    lost |= is_reseeded || draw_both() != next ? LEFT_SEEDS : 0;
 #if defined(__GLIBC_PREREQ)
 #if __GLIBC_PREREQ(2, 33)
     size_t before = mallinfo2().hblks;
     void *large = malloc(64 << 20); /* more than any threshold the allocator chooses by itself */
-    lost |= large && mallinfo2().hblks == before ? 32 : 0;
+    lost |= large && mallinfo2().hblks == before ? LEFT_MALLOC : 0;
     free(large);
 #endif
 #endif
-    lost |= here[0] && (!getcwd(now, sizeof now) || strcmp(here, now)) ? 64 : 0;
+    lost |= here[0] && (!getcwd(now, sizeof now) || strcmp(here, now)) ? LEFT_FOLDER : 0;
 #if defined(__GLIBC__)
-    lost |= read_stack() != stack ? 128 : 0;
+    lost |= read_stack() != stack ? LEFT_STACKS : 0;
 #endif
     survey(after_it);
     end_survey();
@@ -146,15 +146,15 @@ static int64_t told(void) { /* what this program set, and the kernel has no busi
         int differs = before_it[i] != after_it[i] || (i < LASTING && at_start[i] != after_it[i]);
         changed |= (int64_t)differs << i;
     }
-    if (!lost && changed) lost = 1024, said[2] = changed;
-    if (!lost && (changed = look_at_arrays())) lost = 2048, said[2] = changed;
+    if (!lost && changed) lost = LEFT_SURVEYED, said[2] = changed;
+    if (!lost && (changed = look_at_arrays())) lost = LEFT_ARRAYS, said[2] = changed;
     return lost;
 }
 static int64_t used(void) {
 #if defined(__x86_64__)
     unsigned short env[14];
     __asm__ volatile("fnstenv %0; fldenv %0" : "=m"(env) : : "memory");
-    int64_t is_used = env[4] != 0xffff ? 2 : 0;
+    int64_t is_used = env[4] != 0xffff ? LEFT_X87 : 0;
     __asm__ volatile("emms");
     return is_used;
 #else
@@ -200,34 +200,34 @@ static void time_elsewhere(void) { /* how many times as long a call takes there 
     if (child < 0 || waitpid(child, &status, 0) != child || !WIFEXITED(status)) exit(4);
     time_calls(0), here_it = least > 1000 ? least : 1000;
     if (count_threads() > 1) return; /* threads of its own wait for one another, and their waiting is timed as well */
-    if ((times = *shared / here_it) >= SLOWER) { said[1] = 131072, said[2] = times; return; }
+    if ((times = *shared / here_it) >= SLOWER) { said[1] = LEFT_SLOW_CHILDREN, said[2] = times; return; }
     if (pthread_create(&thread, 0, time_calls, 0) || pthread_join(thread, 0)) exit(6);
-    if ((times = least / here_it) >= SLOWER) { said[1] = 65536, said[2] = times; return; }
+    if ((times = least / here_it) >= SLOWER) { said[1] = LEFT_SLOW_THREADS, said[2] = times; return; }
     for (int i = 0; i < 2; i++) {
         sleep(2);
         if ((times = time_call() / here_it) < SLOWER_RESTED) return;
     }
-    said[1] = 262144, said[2] = times;
+    said[1] = LEFT_SLOW_RESTED, said[2] = times;
 }
 static void ask(void) {
     pthread_attr_t few; pthread_t thread; int status = 0;
     said[0] = said[1] = said[2] = 0;
-    if (head[4] == 0) {
-        if (count_threads() > 1) said[1] = 32768;
+    if (head[4] == MANNER_FIRST) {
+        if (count_threads() > 1) said[1] = LEFT_THREAD;
         said[0] = CALL;
-    } else if (head[4] == 6) {
+    } else if (head[4] == MANNER_THREADS) {
         one_by_one(8);
         int64_t before = held();
         one_by_one(32);
         said[2] = (held() - before) / 32;
-        said[1] = 256;
-    } else if (head[4] == 7) {
+        said[1] = LEFT_IN_THREADS;
+    } else if (head[4] == MANNER_OFTEN) {
         for (int i = 0; i < OFTEN; i++) said[0] |= CALL;
         int64_t before = count_keys();
         for (int i = 0; i < OFTEN; i++) said[0] |= CALL;
         said[2] = before - count_keys();
-        said[1] = said[2] > 0 ? 512 : 0;
-    } else if (head[4] == 8) {
+        said[1] = said[2] > 0 ? LEFT_KEYS : 0;
+    } else if (head[4] == MANNER_POOR) {
         struct rlimit none = {0, 0};
         pid_t child = fork();
         if (child == 0) { /* what it does not get it must do without, or say so; to end the process says it, too */
@@ -236,38 +236,38 @@ static void ask(void) {
             _exit(CALL != 0);
         }
         if (child < 0 || waitpid(child, &status, 0) != child) exit(4);
-        said[0] = 0, said[1] = WIFEXITED(status) && !WEXITSTATUS(status) ? 0 : 8192;
-    } else if (head[4] == 1) {
+        said[0] = 0, said[1] = WIFEXITED(status) && !WEXITSTATUS(status) ? 0 : LEFT_GAVE_UP;
+    } else if (head[4] == MANNER_CHILD) {
         int open_before = count_open();
         pid_t child = fork();
         if (child == 0) _exit(count_open() != open_before ? 77 : CALL != 0);
         if (child < 0 || waitpid(child, &status, 0) != child || !WIFEXITED(status)) exit(4);
         said[0] = WEXITSTATUS(status) == 77 ? 0 : WEXITSTATUS(status);
-        said[1] = WEXITSTATUS(status) == 77 ? 16384 : 0;
-    } else if (head[4] == 2) {
+        said[1] = WEXITSTATUS(status) == 77 ? LEFT_FILES : 0;
+    } else if (head[4] == MANNER_THREAD) {
         int made = EINVAL; /* a stack also holds the variables each thread has, which are the kernel's affair */
         pthread_attr_init(&few);
         for (size_t size = 512 << 10; made == EINVAL && size <= THREAD_STACK; size *= 2) {
             pthread_attr_setstacksize(&few, size);
             made = pthread_create(&thread, &few, alone, 0);
         }
-        if (made == EINVAL) said[1] = 4096;
+        if (made == EINVAL) said[1] = LEFT_VARIABLES;
         else if (made || pthread_join(thread, 0)) exit(5);
-    } else if (head[4] == 3) {
+    } else if (head[4] == MANNER_LINE) {
         said[1] = told();
-    } else if (head[4] == 4) {
+    } else if (head[4] == MANNER_ALIAS) {
         said[0] = CALL;
-    } else if (head[4] == 9) { /* the outputs hold the answer to nearly the same inputs */
+    } else if (head[4] == MANNER_STALE) { /* the outputs hold the answer to nearly the same inputs */
         turn_signs();
         said[0] = CALL;
         turn_signs();
         said[0] |= CALL;
-    } else if (head[4] == 10) {
+    } else if (head[4] == MANNER_TIMED) {
         time_elsewhere();
     } else {
         fesetround(FE_UPWARD);
         said[0] = CALL;
-        said[1] = fegetround() != FE_UPWARD;
+        said[1] = fegetround() != FE_UPWARD ? LEFT_MODE : 0;
         fesetround(FE_TONEAREST);
     }
     said[1] |= used();
@@ -296,16 +296,16 @@ int main(void) {
         for (int64_t i = 0; i < head[1]; i++) {
             if (fread(bytes[i], 8, 2, f) != 2) return 3;
             void *far = (void *)((uintptr_t)(i + 1) << 41); /* where memory lies is for its owner to say */
-            b[i] = mmap(head[4] == 3 ? far : 0, bytes[i][0] + 1, PROT_READ | PROT_WRITE, (head[4] == 1 || head[4] == 8 || head[4] == 10 ? MAP_SHARED : MAP_PRIVATE) | MAP_ANONYMOUS, -1, 0);
+            b[i] = mmap(head[4] == MANNER_LINE ? far : 0, bytes[i][0] + 1, PROT_READ | PROT_WRITE, (head[4] == MANNER_CHILD || head[4] == MANNER_POOR || head[4] == MANNER_TIMED ? MAP_SHARED : MAP_PRIVATE) | MAP_ANONYMOUS, -1, 0);
             if (b[i] == MAP_FAILED) return 3;
             if (bytes[i][1] ? fread(b[i], 1, bytes[i][1], f) != (size_t)bytes[i][1] : !memset(b[i], 255, bytes[i][0])) return 3;
         }
-        if (head[5] >= 0 && head[4] == 4) { munmap(b[head[5] + 1], bytes[head[5] + 1][0] + 1); b[head[5] + 1] = b[head[5]]; }
+        if (head[5] >= 0 && head[4] == MANNER_ALIAS) { munmap(b[head[5] + 1], bytes[head[5] + 1][0] + 1); b[head[5] + 1] = b[head[5]]; }
         ask();
         fwrite(said, 8, 3, to);
         for (int64_t i = 0; i < head[1]; i++) if (head[3] >> i & 1) fwrite(b[i], 1, bytes[i][0], to);
         fflush(to);
-        for (int64_t i = 0; i < head[1]; i++) if (head[4] != 4 || i != head[5] + 1 || head[5] < 0) munmap(b[i], bytes[i][0] + 1);
+        for (int64_t i = 0; i < head[1]; i++) if (head[4] != MANNER_ALIAS || i != head[5] + 1 || head[5] < 0) munmap(b[i], bytes[i][0] + 1);
     }
     fclose(to);
     return ENDING;

@@ -3,9 +3,62 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from enum import IntEnum, IntFlag, auto
 from pathlib import Path
 
 from layline.campaign.values.operator import Operator, Pass
+
+
+class Manner(IntEnum):
+    """Ways to call a kernel, in this order: children are made before the first call, because threads do not live on in them."""
+
+    FIRST = 0
+    CHILD = auto()
+    THREAD = auto()
+    LINE = auto()
+    ALIAS = auto()
+    MODE = auto()
+    THREADS = auto()
+    OFTEN = auto()
+    POOR = auto()
+    STALE = auto()
+    TIMED = auto()
+
+
+class Left(IntFlag):
+    """What the program finds after a call; of those above MODE and X87 it tells one at a time."""
+
+    MODE = auto()
+    X87 = auto()
+    REGISTERS = auto()
+    EXCEPTIONS = auto()
+    SEEDS = auto()
+    MALLOC = auto()
+    FOLDER = auto()
+    STACKS = auto()
+    IN_THREADS = auto()
+    KEYS = auto()
+    SURVEYED = auto()
+    ARRAYS = auto()
+    VARIABLES = auto()
+    GAVE_UP = auto()
+    FILES = auto()
+    THREAD = auto()
+    SLOW_THREADS = auto()
+    SLOW_CHILDREN = auto()
+    SLOW_RESTED = auto()
+
+
+class Seen(IntEnum):
+    """What of a kernel that is watched comes to light first."""
+
+    NOTHING = 0
+    ASKED = auto()
+    CHANGED = auto()
+    UNWATCHED = auto()
+    LEFT = auto()
+    THREAD = auto()
+
 
 REGISTERS = {
     "aarch64": (*(f"d{at}" for at in range(8, 16)), *(f"x{at}" for at in range(19, 29))),
@@ -34,6 +87,13 @@ SURVEYED = (
 """What of a process or thread the program looks at before and after a call; each that differs is a bit, in this order."""
 LASTING = SURVEYED.index("an alarm that it had set")
 """Those before it last until somebody changes them again."""
+OF_THREADS = (
+    "its list of locks that others get back when it dies",
+    "its restartable sequences",
+    "which memory its protection keys lock",
+    "a segment register",
+)
+"""What system and processor keep for each thread; each that differs is a bit, in this order."""
 ARRAYS = ("its access rights", "what happens to it in children", "that it may be thrown away when memory runs out")
 THREAD_STACK = 2 << 20
 """A stack that must do for a thread, with the variables of its own that the kernel has in each."""
@@ -82,12 +142,15 @@ def _write_numbers() -> Iterator[str]:
     named = {
         "OFTEN": OFTEN,
         "SURVEY": len(SURVEYED),
+        "OF_THREADS": len(OF_THREADS),
         "LASTING": LASTING,
         "THREAD_STACK": THREAD_STACK,
         "ENDING": ENDING,
         "SLOWER": SLOWER,
         "SLOWER_RESTED": SLOWER_RESTED,
     }
+    for kind, word in ((Manner, "MANNER"), (Left, "LEFT"), (Seen, "SEEN")):
+        named |= {f"{word}_{one.name}": one.value for one in kind}
     yield from (f"#define {name} {value}" for name, value in named.items())
 
 

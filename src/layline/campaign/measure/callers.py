@@ -24,6 +24,8 @@ from layline.campaign.measure.caller_program import (
     REGISTERS,
     SURVEYED,
     THREAD_STACK,
+    Left,
+    Manner,
     write_caller,
 )
 from layline.campaign.measure.library import find_library_faults
@@ -36,99 +38,102 @@ from layline.campaign.measure.stage import Stage
 from layline.campaign.values.describe import describe_shape
 from layline.campaign.values.operator import Arrays, Operator, Pass, Shape, Snapshot
 
-MANNERS = (
-    ("first", "as the first call of a process"),
-    ("child", "in a child of the process that loaded it"),
-    ("thread", "in a thread with a stack of 512 KiB"),
-    ("line", "from another line of the program"),
-    ("alias", "with one array as two of its inputs"),
-    ("mode", "with a rounding mode of the caller's own"),
-    ("threads", "from one new thread after the other"),
-    ("often", "over and over"),
-    ("poor", "when memory has run out"),
-    ("stale", "with the answer to nearly the same inputs still in its outputs"),
-    ("timed", "in other threads, in a child and after a pause"),
-)
-"""In this order: children are made before the first call, because threads do not live on in them."""
-ALONE = ("first", "timed")
+MANNERS = {
+    Manner.FIRST: "as the first call of a process",
+    Manner.CHILD: "in a child of the process that loaded it",
+    Manner.THREAD: "in a thread with a stack of 512 KiB",
+    Manner.LINE: "from another line of the program",
+    Manner.ALIAS: "with one array as two of its inputs",
+    Manner.MODE: "with a rounding mode of the caller's own",
+    Manner.THREADS: "from one new thread after the other",
+    Manner.OFTEN: "over and over",
+    Manner.POOR: "when memory has run out",
+    Manner.STALE: "with the answer to nearly the same inputs still in its outputs",
+    Manner.TIMED: "in other threads, in a child and after a pause",
+}
+ALONE = (Manner.FIRST, Manner.TIMED)
 """Asked of a process that has made no call."""
 RELEASE = ("-DNDEBUG",)
 """As release builds are made: what is measured was built without."""
 PER_THREAD_KIB = 512
 """What may stay behind of a thread that has ended."""
 _TIMED_THERE = "processor time of single calls; the starting kernel's hardly differs"
-LEFT = {
-    2: (
+FOUND = {
+    Left.X87: (
         "floating-point-mode",
         "comes back with registers of the x87 unit in use: whatever its caller does in long double is NaN.",
         "after MMX instructions `emms` must follow",
     ),
-    1: (
+    Left.MODE: (
         "floating-point-mode",
         "comes back with another one: whatever its caller computes next is rounded differently.",
         "it was put to the default, or to what it was at another time",
     ),
-    4: (
+    Left.REGISTERS: (
         "keeps-contract",
         "comes back with another value in {registers}: whatever its caller kept there is lost.",
         "the processor's calling convention asks a called function to restore them",
     ),
-    8: (
+    Left.EXCEPTIONS: (
         "floating-point-mode",
         "clears floating-point exceptions that its caller had raised: an earlier division by zero goes unnoticed.",
         "raised before the call: FE_DIVBYZERO",
     ),
-    16: (
+    Left.SEEDS: (
         "global-state",
         "changes what rand() or lrand48() gives its caller next.",
         "both seeds were 7 before the call",
     ),
-    32: (
+    Left.MALLOC: (
         "global-state",
         "changes how malloc works for the whole process: large blocks are no longer given back to the system.",
         "64 MiB were allocated after the call",
     ),
-    64: ("global-state", "changes the working folder of the process.", "getcwd before and after the call"),
-    128: ("global-state", "changes the stack of every thread that starts later.", "pthread_getattr_default_np"),
-    512: (
+    Left.FOLDER: ("global-state", "changes the working folder of the process.", "getcwd before and after the call"),
+    Left.STACKS: ("global-state", "changes the stack of every thread that starts later.", "pthread_getattr_default_np"),
+    Left.KEYS: (
         "bounded-memory",
         f"takes {{count}} thread-specific keys in {OFTEN} calls and gives none back: a process has about a thousand of them.",
         f"counted after {OFTEN} calls that came before",
     ),
-    1024: (
+    Left.SURVEYED: (
         "global-state",
         "comes back with something of its caller's changed: {surveyed}.",
         "looked at before and after the call",
     ),
-    2048: (
+    Left.ARRAYS: (
         "input-modified",
         "changes how the system treats an array of its caller: {arrays}.",
         "read of /proc/self/smaps after the call",
     ),
-    4096: (
+    Left.VARIABLES: (
         "bounded-memory",
         f"has so many variables of its own in every thread that none starts on a stack of {THREAD_STACK >> 20} MiB.",
         "tried with 512 KiB, 1 MiB and 2 MiB",
     ),
-    16384: (
+    Left.FILES: (
         "global-state",
         "closes files in every child of its caller.",
         "descriptors counted before and after fork()",
     ),
-    65536: ("gain-carries-over", "takes {count} times as long in every thread but the first.", _TIMED_THERE),
-    131072: (
+    Left.SLOW_THREADS: (
+        "gain-carries-over",
+        "takes {count} times as long in every thread but the first.",
+        _TIMED_THERE,
+    ),
+    Left.SLOW_CHILDREN: (
         "gain-carries-over",
         "takes {count} times as long in a child of the process that loaded it.",
         _TIMED_THERE,
     ),
-    262144: ("gain-carries-over", "takes {count} times as long after a pause of two seconds.", _TIMED_THERE),
-    32768: ("global-state", "comes with a thread of its own, before anything of it was called.", "/proc/self/task"),
+    Left.SLOW_RESTED: ("gain-carries-over", "takes {count} times as long after a pause of two seconds.", _TIMED_THERE),
+    Left.THREAD: (
+        "global-state",
+        "comes with a thread of its own, before anything of it was called.",
+        "/proc/self/task",
+    ),
 }
 """What the program looks at after a call: property, what was found, how it was looked at."""
-GAVE_UP = 8192
-"""The bit of a call that said that it could not be made, or ended its process."""
-IN_THREADS = 256
-"""The bit that goes with a count of KiB for each thread."""
 TIMEOUT_S = 60.0
 CUBE = 33
 """Every extent, where two inputs are to be of one size."""
@@ -140,14 +145,14 @@ class Asked:
 
     step: Pass
     shape: Shape
-    manner: int
+    manner: Manner
     inputs: Arrays
     alias: int = -1
     """Which input's array stands for the one after it as well, or is another at an earlier call."""
 
     @property
     def told(self) -> str:
-        return f"{self.bare}, called {MANNERS[self.manner][1]},"
+        return f"{self.bare}, called {MANNERS[self.manner]},"
 
     @property
     def bare(self) -> str:
@@ -168,7 +173,7 @@ def show_callers(on: Trial) -> Shown:
         wrong = [(one, fault) for one, fault in wrong if one not in lost]
     if wrong:
         raise wrong[0][1]
-    manners = ", ".join(dict.fromkeys(MANNERS[one.manner][1] for one in asked))
+    manners = ", ".join(dict.fromkeys(MANNERS[one.manner] for one in asked))
     yield "keeps-contract", f"right wherever the starting kernel is: {manners}"
 
 
@@ -176,15 +181,15 @@ def find_asked(stage: Stage) -> Iterator[Asked]:
     """Every pass in every manner, on the smallest shape; from another line on odd sizes, too, which may go another way."""
     operator, rng = stage.operator, stage.rng
     smallest = stage.by_work[0]
-    for manner, (name, _told) in enumerate(MANNERS):
+    for manner in Manner:
         for step in operator.passes:
-            if name == "stale":
+            if manner is Manner.STALE:
                 drawn = operator.draw(smallest, rng, operator.distributions[0])
                 for at in _find_floating(operator, step):
                     yield Asked(step=step, shape=smallest, manner=manner, inputs=drawn, alias=at)
                 continue
-            if name != "alias":
-                odd = fit_shapes(operator, (find_odd_shape(smallest, rng),) if name == "line" else ())
+            if manner is not Manner.ALIAS:
+                odd = fit_shapes(operator, (find_odd_shape(smallest, rng),) if manner is Manner.LINE else ())
                 for shape in (smallest, *odd):
                     inputs = operator.draw(shape, rng, operator.distributions[0])
                     yield Asked(step=step, shape=shape, manner=manner, inputs=inputs)
@@ -234,8 +239,8 @@ def try_callers(stage: Stage, snapshot: Snapshot, asked: tuple[Asked, ...]) -> l
     if failure:
         return f"Layline's test program did not build: {failure.splitlines()[-1][:120]}"
     found = [(asked[0], fault) for fault in find_library_faults(folder / "kernel.so")] if asked else []
-    alone = [one for one in asked if MANNERS[one.manner][0] in ALONE]
-    for share in (*((one,) for one in alone), tuple(one for one in asked if MANNERS[one.manner][0] not in ALONE)):
+    alone = [one for one in asked if one.manner in ALONE]
+    for share in (*((one,) for one in alone), tuple(one for one in asked if one.manner not in ALONE)):
         wrong = _ask_program(stage, folder, share)
         if isinstance(wrong, str):
             return wrong
@@ -318,9 +323,8 @@ def _view(operator: Operator, name: str, shape: Shape, data: bytes) -> Any:
 def _judge(stage: Stage, one: Asked, said: tuple[int, ...], outputs: Arrays) -> Fault | None:
     status, left, count = said
     fault = _judge_left(one, left, count)
-    if (
-        fault or left & GAVE_UP or MANNERS[one.manner][0] in ("mode", "timed")
-    ):  # rounded otherwise is not the same, and not looked at
+    # rounded otherwise is not the same, and not looked at
+    if fault or left & Left.GAVE_UP or one.manner in (Manner.MODE, Manner.TIMED):
         return fault
     if status:
         return Fault("keeps-contract", f"{one.told} returns {status}.")
@@ -336,20 +340,20 @@ def _judge(stage: Stage, one: Asked, said: tuple[int, ...], outputs: Arrays) -> 
 def _judge_left(one: Asked, left: int, count: int) -> Fault | None:
     """What a call left behind in its caller: a bit for each kind, and which registers, how many keys, how many KiB."""
     words = {
-        "registers": _list_bits(REGISTERS.get(platform.machine(), ()), count),
-        "surveyed": _list_bits(SURVEYED, count),
-        "arrays": _list_bits(ARRAYS, count),
+        "registers": list_bits(REGISTERS.get(platform.machine(), ()), count),
+        "surveyed": list_bits(SURVEYED, count),
+        "arrays": list_bits(ARRAYS, count),
         "count": count,
     }
-    for bit, (name, told, hint) in LEFT.items():
+    for bit, (name, told, hint) in FOUND.items():
         if left & bit:
-            who = one.told if MANNERS[one.manner][0] == "mode" else one.bare
+            who = one.told if one.manner is Manner.MODE else one.bare
             return Fault(name, f"{who} {told.format(**words)}", hint)
-    if left & IN_THREADS and count > PER_THREAD_KIB:
+    if left & Left.IN_THREADS and count > PER_THREAD_KIB:
         told = f"{one.told} leaves {count} KiB behind for every thread that has ended."
         return Fault("bounded-memory", told, f"at most {PER_THREAD_KIB} are allowed")
     return None
 
 
-def _list_bits(names: tuple[str, ...], bits: int) -> str:
+def list_bits(names: tuple[str, ...], bits: int) -> str:
     return ", ".join(name for at, name in enumerate(names) if bits >> at & 1)

@@ -19,6 +19,8 @@ WIDE = 1024
 """Both sides of a matrix at once: work areas of a megabyte's worth of floats are too small."""
 LARGE = 512
 """Every extent at once: what is written for large matrices alone must run, too."""
+EVEN = (64, 128, 256)
+"""Every extent the same power of two: the sizes that callers choose most."""
 ODD = 65
 BESIDE = 12
 """Thin, but rows of a result long enough that not all of one cancel out by chance."""
@@ -74,7 +76,7 @@ def find_near_shapes(
 
 def find_far_shapes(shapes: tuple[Shape, ...], rng: np.random.Generator, thin: int = THIN) -> Iterator[Shape]:
     """One extent at a time beyond twice the largest listed, the others thin; then each two neighbouring ones wide; then
-    all large.
+    all large; then all the same.
     """
     names = [name for name, _value in shapes[0].sizes]
     groups = _name_groups(shapes[0])
@@ -88,6 +90,8 @@ def find_far_shapes(shapes: tuple[Shape, ...], rng: np.random.Generator, thin: i
             wide = {name: WIDE + 1 + 2 * int(rng.integers(0, 32)) for name in (first, second)}
             yield _build(f"wide~{first}{second}", shapes[0], wide, BESIDE)
     yield find_large_shape(shapes[0], rng)
+    for extent in EVEN:
+        yield _build(f"even~{extent}", shapes[0], dict.fromkeys(plain, extent), THIN)
 
 
 def find_large_shape(like: Shape, rng: np.random.Generator) -> Shape:

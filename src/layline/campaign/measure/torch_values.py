@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from layline.campaign.devices.gpu_memory import WORDS
-from layline.campaign.measure.oracle import LOST, SMALLEST, Error, Wrong, find_axes, tell_lost
+from layline.campaign.measure.oracle import LOST, LOST_NARROW, SMALLEST, Error, Wrong, find_axes, is_lost, tell_lost
 from layline.campaign.values.operator import Operator, Tolerance
 
 BY_ROWS = Tolerance(rtol=0.0, atol=0.0)
@@ -111,15 +111,15 @@ class TorchValues:
 
         if not want.numel() or not want.is_floating_point():
             return
-        part = LOST if got[0].dtype == torch.float32 else 16 * LOST
+        part = LOST if got[0].dtype == torch.float32 else LOST_NARROW
         size = want.abs()
         counted = (size >= SMALLEST) & size.isfinite()
         ours, theirs = (counted & ~((one.to(want.dtype) - want).abs() <= part * size) for one in got)
-        only = ours & ~theirs
         counts = int(ours.sum()), int(theirs.sum())
-        at = tuple(int(one) for one in only.nonzero()[0].tolist()) if bool(only.any()) else ()
-        values = [float(one[at]) for one in (got[0], want, got[1])] if at else [0.0, 0.0, 0.0]
-        yield from tell_lost(name, counts, int(want.numel()), part, (f"{name}{list(at)}", *values))
+        if is_lost(*counts):
+            at = tuple(int(one) for one in (ours & ~theirs).nonzero()[0].tolist())
+            worst = (f"{name}{list(at)}", float(got[0][at]), float(want[at]), float(got[1][at]))
+            yield tell_lost(name, counts, int(want.numel()), part, worst)
 
 
 def _pass_quickly(tolerance: Tolerance, name: str, got: Any, want: Any) -> Error | None:

@@ -1,5 +1,5 @@
-/* Loads a kernel and calls it where the system gives nothing but memory, threads and what can be read, and compares what the
-   C library keeps for the whole process: whatever else a kernel asks for or changes is its caller's. */
+/* Loads a kernel and calls it where the system gives nothing but memory, threads, reading and files of its own, and compares what
+   the C library keeps for the whole process, and system and processor for the calling thread: whatever else a kernel asks for or changes is its caller's. */
 #define _GNU_SOURCE
 #include <dirent.h>
 #include <dlfcn.h>
@@ -19,6 +19,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/auxv.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <time.h>
@@ -26,7 +27,7 @@
 
 #include "operator.h" /* what the calling program puts here: names, numbers, the call itself */
 
-enum { ANSWERS = 100, RANGES = 16, ASKED = 1, CHANGED = 2, UNWATCHED = 4, LEFT = 8, LONG = 1024 };
+enum { ANSWERS = 100, RANGES = 16, LONG = 1024 };
 static int64_t head[6], n[16], bytes[16][2], said[3]; /* status, what was seen, more of it */
 static void *b[16];
 static char name[64];
@@ -121,7 +122,7 @@ static void live(void) { /* what programs do that change nothing of anybody's */
 
 static void told(int number, siginfo_t *about, void *none) {
     (void)number, (void)none;
-    said[1] = ASKED, said[2] = about->si_syscall;
+    said[1] = SEEN_ASKED, said[2] = about->si_syscall;
     if (write(ANSWERS, said, sizeof said) != sizeof said) _exit(4);
     _exit(ENDING);
 }
@@ -153,7 +154,7 @@ static int watch(void) {
         MAY(clock_gettime), MAY(clock_getres), MAY(clock_nanosleep), MAY(nanosleep), MAY(gettimeofday), MAY(getpid),
         MAY(gettid), MAY(getppid), MAY(getuid), MAY(geteuid), MAY(getgid), MAY(getegid), MAY(getcpu), MAY(sched_getaffinity),
         MAY(sched_getparam), MAY(sched_getscheduler), MAY(sched_get_priority_max), MAY(sched_get_priority_min),
-        MAY(getpriority), MAY(set_robust_list), MAY(rseq), MAY(rt_sigprocmask), MAY(rt_sigreturn), MAY(membarrier), MAY(exit),
+        MAY(getpriority), MAY(get_robust_list), MAY(set_robust_list), MAY(rseq), MAY(rt_sigprocmask), MAY(rt_sigreturn), MAY(membarrier), MAY(exit),
         MAY(exit_group), MAY(set_tid_address), MAY(restart_syscall),
 #if defined(__x86_64__)
         MAY(stat), MAY(lstat), MAY(access), MAY(readlink), MAY(time), MAY(unlink),
@@ -176,6 +177,21 @@ static int watch(void) {
 #endif
 }
 
+extern const ptrdiff_t __rseq_offset __attribute__((weak)); /* where the C library has a thread's restartable sequences */
+extern const unsigned __rseq_size __attribute__((weak));
+static void look_at_thread(int64_t *at) {
+    size_t size; void *locks = 0;
+    at[0] = syscall(SYS_get_robust_list, 0, &locks, &size) ? 0 : (int64_t)locks;
+    if (&__rseq_size && __rseq_size) at[1] = *(volatile int32_t *)((char *)__builtin_thread_pointer() + __rseq_offset + 4) >= 0; /* on which core */
+#if defined(__x86_64__)
+    unsigned seven[4], rights, none; int64_t base = 0;
+    __asm__ volatile("cpuid" : "=a"(seven[0]), "=b"(seven[1]), "=c"(seven[2]), "=d"(seven[3]) : "a"(7), "c"(0));
+    if (seven[2] >> 4 & 1) { __asm__ volatile(".byte 0x0f,0x01,0xee" : "=a"(rights), "=d"(none) : "c"(0)); at[2] = rights; } /* rdpkru */
+    if (getauxval(AT_HWCAP2) >> 1 & 1) __asm__ volatile("rdgsbase %0" : "=r"(base));
+    at[3] = base;
+#endif
+}
+
 static int count_one(struct dl_phdr_info *about, size_t size, void *count) { (void)about, (void)size; return ++*(int *)count, 0; }
 static int count_libraries(void) { int count = 0; return dl_iterate_phdr(count_one, &count), count; }
 static double read_clock(void) { struct timespec now; clock_gettime(CLOCK_MONOTONIC, &now); return now.tv_sec + now.tv_nsec / 1e9; }
@@ -193,9 +209,11 @@ int main(void) {
     find_kept();
     for (int round = 0; round < 3; round++) keep_all(), live(), find_changed(1);
     if (!watch()) {
-        said[1] = UNWATCHED;
+        said[1] = SEEN_UNWATCHED;
     } else {
         int libraries = count_libraries();
+        int64_t before[OF_THREADS] = {0}, after[OF_THREADS] = {0}, differing = 0;
+        look_at_thread(before);
         keep_all();
         void *library = dlopen("./kernel.so", RTLD_NOW);
         if (!library || !find_symbols(library)) return 4;
@@ -204,11 +222,14 @@ int main(void) {
         double until = read_clock() + 0.5;
         for (int i = 0; i < LONG && read_clock() < until; i++) said[0] |= CALL;
         files = count_files() - files;
+        look_at_thread(after);
+        for (int i = 0; i < OF_THREADS; i++) differing |= (int64_t)(before[i] != after[i]) << i;
         int is_alone = count_libraries() == libraries + 1; /* what another library changes when it is loaded is its own affair */
         char *changed = is_alone ? find_changed(0) : 0;
         Dl_info about;
-        if (files > 0) said[1] = LEFT, said[2] = files;
-        else if (changed) said[1] = CHANGED, said[2] = changed - kept[0].at;
+        if (files > 0) said[1] = SEEN_LEFT, said[2] = files;
+        else if (differing) said[1] = SEEN_THREAD, said[2] = differing;
+        else if (changed) said[1] = SEEN_CHANGED, said[2] = changed - kept[0].at;
         if (changed && dladdr(changed, &about) && about.dli_sname) strncpy(name, about.dli_sname, sizeof name - 1);
     }
     if (write(ANSWERS, said, sizeof said) != sizeof said || write(ANSWERS, name, sizeof name) != sizeof name) return 4;

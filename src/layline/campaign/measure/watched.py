@@ -8,27 +8,43 @@ import re
 import struct
 import subprocess
 import tempfile
+from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
 
 from layline.campaign.devices.faults import Fault
 from layline.campaign.measure.build import FLAGS, LIBRARIES, chain, compile_confined
-from layline.campaign.measure.caller_program import ENDING, OFTEN, write_watched
-from layline.campaign.measure.callers import Asked, describe_call, run_confined
+from layline.campaign.measure.caller_program import ENDING, OF_THREADS, OFTEN, Manner, Seen, write_watched
+from layline.campaign.measure.callers import Asked, describe_call, list_bits, run_confined
 from layline.campaign.measure.probes.probe import Trial
 from layline.campaign.measure.probes.shown import Shown
 from layline.campaign.measure.sanitize import lay_out
 from layline.campaign.measure.stage import Stage
 from layline.campaign.values.operator import Snapshot
 
-ASKED, CHANGED, UNWATCHED, LEFT = 1, 2, 4, 8
 EMPTY = "int parallel(void) {\n    int sum = 0;\n#pragma omp parallel reduction(+ : sum)\n    sum += 1;\n    return sum;\n}\n"
 """A kernel that does nothing, in parallel."""
-HEAD_BYTES = 24
-"""Three numbers: status, what was seen, more of it; a name may follow."""
+HEAD = struct.Struct("<3q")
+"""Status, what was seen, more of it; a name may follow."""
 AGAIN = 2
-_CLEAN = bytes(HEAD_BYTES)
-SEEN = "up to a thousand calls of every pass where the system gives only memory, threads and what can be read"
+SHOWN = (
+    "up to a thousand calls of every pass where the system gives only memory, threads, reading and files of its own; what "
+    "the C library keeps for the process, and system and processor for the thread, compared before and after"
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sight:
+    """What was seen of one call, and more of it: which system call, which byte, how many files, what of the thread."""
+
+    of: Asked = field(compare=False)
+    seen: Seen
+    more: int
+    near: str = field(default="", compare=False)
+
+    @property
+    def fault(self) -> Fault:
+        return _WORDS[self.seen](self)
 
 
 def show_watched(on: Trial) -> Shown:
@@ -36,7 +52,12 @@ def show_watched(on: Trial) -> Shown:
     stage, operator = on.stage, on.stage.operator
     smallest = stage.by_work[0]
     asked = tuple(
-        Asked(step=step, shape=smallest, manner=0, inputs=operator.draw(smallest, stage.rng, operator.distributions[0]))
+        Asked(
+            step=step,
+            shape=smallest,
+            manner=Manner.FIRST,
+            inputs=operator.draw(smallest, stage.rng, operator.distributions[0]),
+        )
         for step in operator.passes
     )
     found = watch(stage, on.snapshot, asked)
@@ -45,14 +66,13 @@ def show_watched(on: Trial) -> Shown:
         return
     if found and on.start is not None:
         own = watch(stage, on.start, asked)
-        known = () if isinstance(own, str) else [fault.reason for fault in own]
-        found = [fault for fault in found if fault.reason not in known]
+        found = [one for one in found if isinstance(own, str) or one not in own]
     if found:
-        raise found[0]
-    yield "global-state", SEEN
+        raise found[0].fault
+    yield "global-state", SHOWN
 
 
-def watch(stage: Stage, snapshot: Snapshot, asked: tuple[Asked, ...]) -> list[Fault] | str:
+def watch(stage: Stage, snapshot: Snapshot, asked: tuple[Asked, ...]) -> list[Sight] | str:
     """What was seen of each pass; or why nothing could be."""
     folder = Path(tempfile.mkdtemp(dir=stage.shop))
     units = lay_out(snapshot, folder)
@@ -64,69 +84,70 @@ def watch(stage: Stage, snapshot: Snapshot, asked: tuple[Asked, ...]) -> list[Fa
     failure = compile_confined(chain(library, empty, program), folder, stage.shop, 120.0, made="calling")
     if failure:
         return f"Layline's test program did not build: {failure.splitlines()[-1][:120]}"
-    found: list[Fault] = []
+    found: list[Sight] = []
     for one in asked:
         (folder / "calls").write_bytes(b"".join(describe_call(stage.operator, one)))
-        data = _ask(folder, stage)
+        sight = _look(folder, stage, one)
         for _again in range(AGAIN):  # what a thread of the library's own does shows once, not three times at one place
-            if data and _say(data)[1] == CHANGED:
-                other = _ask(folder, stage)
-                data = data if _say(other) == _say(data) else other and _CLEAN
-        if not data:
+            if sight and sight.seen is Seen.CHANGED:
+                other = _look(folder, stage, one)
+                sight = sight if other == sight else other and replace(other, seen=Seen.NOTHING)
+        if sight is None:
             return "Layline's test program did not come to its end"
-        seen = _read_seen(one, data)
-        if isinstance(seen, str):
-            return seen
-        found += seen
+        if sight.seen is Seen.UNWATCHED:
+            return "this system lets no program watch what it asks for"
+        found += [sight] if sight.seen else []
     return found
 
 
-def _ask(folder: Path, stage: Stage) -> bytes:
+def _look(folder: Path, stage: Stage, one: Asked) -> Sight | None:
     """What the program says; nothing where it did not come to its end."""
     answers = folder / "answers"
     answers.unlink(missing_ok=True)
     code = run_confined(folder, stage)
     data = answers.read_bytes() if answers.is_file() else b""
-    return data if code == ENDING and len(data) >= HEAD_BYTES else b""
+    if code != ENDING or len(data) < HEAD.size:
+        return None
+    _status, seen, more = HEAD.unpack_from(data)
+    near = data[HEAD.size :].split(b"\0")[0].decode("ascii", "replace")
+    return Sight(of=one, seen=Seen(seen), more=more, near=near)
 
 
-def _say(data: bytes) -> tuple[int, ...]:
-    return struct.unpack_from("<3q", data) if data else ()
+def _tell_asked(sight: Sight) -> Fault:
+    return Fault(
+        "global-state",
+        f"{sight.of.bare} asks the system for {name_system_call(sight.more)}: a kernel needs memory, threads and files of its "
+        "own, the rest is its caller's.",
+        "seen while it was loaded or in its first thousand calls; the starting kernel does not ask for it",
+    )
 
 
-def _read_seen(one: Asked, data: bytes) -> list[Fault] | str:
-    _status, seen, more = struct.unpack_from("<3q", data)
-    if seen == UNWATCHED:
-        return "this system lets no program watch what it asks for"
-    if seen == ASKED:
-        return [
-            Fault(
-                "global-state",
-                f"{one.bare} asks the system for {name_system_call(more)}: a kernel needs memory, threads and files of its own, "
-                "the rest is its caller's.",
-                "seen while it was loaded or in its first thousand calls; the starting kernel does not ask for it",
-            )
-        ]
-    if seen == LEFT:
-        told = f"{one.bare} leaves ever more files behind: {more} in some thousand calls."
-        return [
-            Fault(
-                "bounded-memory",
-                told,
-                f"counted in /tmp, /dev/shm and the working folder, after {OFTEN} calls and later",
-            )
-        ]
-    if seen == CHANGED:
-        near = data[HEAD_BYTES:].split(b"\0")[0].decode("ascii", "replace")
-        return [
-            Fault(
-                "global-state",
-                f"{one.bare} changes what the C library keeps for the whole process{f' (near `{near}`)' if near else ''}: "
-                "handlers, buffers, seeds, settings.",
-                "compared before it was loaded and after some thousand calls",
-            )
-        ]
-    return []
+def _tell_left(sight: Sight) -> Fault:
+    return Fault(
+        "bounded-memory",
+        f"{sight.of.bare} leaves ever more files behind: {sight.more} in some thousand calls.",
+        f"counted in /tmp, /dev/shm and the working folder, after {OFTEN} calls and later",
+    )
+
+
+def _tell_changed(sight: Sight) -> Fault:
+    near = f" (near `{sight.near}`)" if sight.near else ""
+    return Fault(
+        "global-state",
+        f"{sight.of.bare} changes what the C library keeps for the whole process{near}: handlers, buffers, seeds, settings.",
+        "compared before it was loaded and after some thousand calls",
+    )
+
+
+def _tell_thread(sight: Sight) -> Fault:
+    return Fault(
+        "global-state",
+        f"{sight.of.bare} comes back with something of the calling thread changed: {list_bits(OF_THREADS, sight.more)}.",
+        "compared before it was loaded and after some thousand calls",
+    )
+
+
+_WORDS = {Seen.ASKED: _tell_asked, Seen.LEFT: _tell_left, Seen.CHANGED: _tell_changed, Seen.THREAD: _tell_thread}
 
 
 @cache

@@ -22,6 +22,7 @@ _SIZES = {
     "far": "{} beyond every listed extent, the others thin",
     "wide": "two extents beyond 1024 at once",
     "large": "every extent beyond 512",
+    "even": "every extent the same power of two",
     "odd": "every extent odd",
     "none": "{} is 0",
     "beyond": "every extent beyond every listed one, as far as memory allows",

@@ -109,7 +109,7 @@ def test_small_elements_beside_large_ones_count() -> None:
     assert list(compare_lost("y", (exact, exact), want)) == []
     (wrong,) = compare_lost("y", (lossy, exact), want)
     assert wrong.reason.startswith(
-        "28 of 32 elements of y are off by more than 0.1% of themselves, none of the starting"
+        "28 of 32 elements of y are off by more than 0.01% of themselves, none of the starting"
     )
 
 

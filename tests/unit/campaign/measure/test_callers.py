@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from layline.campaign.measure.caller_program import ENDING, write_caller
+from layline.campaign.measure.caller_program import ENDING, Manner, write_caller
 from layline.campaign.measure.caller_program import REGISTERS as ALL
-from layline.campaign.measure.callers import LEFT, MANNERS
+from layline.campaign.measure.callers import FOUND
 from layline.campaign.operators import load_operator
 
 KERNEL = "static __thread char room[{kib} << 10];\nint {symbol}() {{ room[0] = 1; return !room[0]; }}\n"
@@ -24,7 +24,7 @@ def _call(folder: Path, kernel: str, name: str) -> tuple[int, int, int]:
     (folder / "kernel.c").write_text(kernel)
     build = ["cc", "-O1", "-w", "-o", "calling", "calling.c", "kernel.c", "-lpthread", "-lm"]
     subprocess.run(build, cwd=folder, check=True, timeout=60)
-    manner, sizes = [one for one, _told in MANNERS].index(name), len(operator.shapes[0].sizes)
+    manner, sizes = Manner[name.upper()], len(operator.shapes[0].sizes)
     (folder / "calls").write_bytes(struct.pack(f"<{6 + sizes}q", 0, 0, sizes, 0, manner, -1, *[1] * sizes))
     assert subprocess.run(["./calling"], cwd=folder, check=False, timeout=60).returncode == ENDING
     status, left, count = struct.unpack("<3q", (folder / "answers").read_bytes()[:24])
@@ -96,7 +96,7 @@ INCLUDES = "#define _GNU_SOURCE\n" + "".join(
 def test_what_belongs_to_the_caller_is_as_it_was(tmp_path: Path, text: str, left: int) -> None:
     kernel = "".join(f"int {one.symbol}() {{ {text} return 0; }}\n" for one in load_operator("softmax").passes)
     assert _call(tmp_path, INCLUDES + kernel, "line")[:2] == (0, left)
-    assert left == 0 or left in LEFT
+    assert left == 0 or left in FOUND
 
 
 AT_LOAD = [

@@ -109,3 +109,9 @@ def test_shapes_beyond_32_bits_differ_and_fit_into_one_size_of_memory() -> None:
     drawn = {find_huge_shape(operator, rng).size("M") for _ in range(50)}
     assert len(drawn) > 9
     assert max(drawn) <= find_huge_shape(operator).size("M")
+
+
+def test_all_extents_are_once_the_same_power_of_two() -> None:
+    far = list(find_far_shapes(GEMM.shapes, np.random.default_rng(3)))
+    even = [{value for _name, value in shape.sizes} for shape in far if shape.label.startswith("even")]
+    assert even == [{64}, {128}, {256}]

@@ -8,30 +8,39 @@ from pathlib import Path
 
 import pytest
 
-from layline.campaign.measure.caller_program import ENDING, write_watched
-from layline.campaign.measure.watched import ASKED, CHANGED, EMPTY, LEFT, UNWATCHED, name_system_call
+from layline.campaign.measure.caller_program import ENDING, OF_THREADS, Seen, write_watched
+from layline.campaign.measure.callers import list_bits
+from layline.campaign.measure.watched import EMPTY, name_system_call
 from layline.campaign.operators import load_operator
 
-INCLUDES = "#define _GNU_SOURCE\n" + "".join(
-    f"#include <{name}.h>\n"
-    for name in (
-        "fcntl",
-        "locale",
-        "malloc",
-        "math",
-        "pthread",
-        "sched",
-        "signal",
-        "stdint",
-        "stdio",
-        "stdlib",
-        "string",
-        "sys/mman",
-        "sys/prctl",
-        "sys/resource",
-        "time",
-        "unistd",
-        "wchar",
+RSEQ = (
+    "extern const long __rseq_offset __attribute__((weak)); extern const unsigned __rseq_size __attribute__((weak));\n"
+)
+INCLUDES = (
+    "#define _GNU_SOURCE\n"
+    + RSEQ
+    + "".join(
+        f"#include <{name}.h>\n"
+        for name in (
+            "fcntl",
+            "locale",
+            "malloc",
+            "math",
+            "pthread",
+            "sched",
+            "signal",
+            "stdint",
+            "stdio",
+            "stdlib",
+            "string",
+            "sys/mman",
+            "sys/prctl",
+            "sys/resource",
+            "sys/syscall",
+            "time",
+            "unistd",
+            "wchar",
+        )
     )
 )
 
@@ -58,7 +67,7 @@ def _watch(folder: Path, kernel: str) -> tuple[int, int]:
     subprocess.run(build.split(), cwd=folder, check=True, timeout=60)
     assert subprocess.run(["./calling"], cwd=folder, check=False, timeout=60).returncode == ENDING
     _status, seen, more = struct.unpack_from("<3q", (folder / "answers").read_bytes())
-    if seen == UNWATCHED:
+    if seen == Seen.UNWATCHED:
         pytest.skip("no system call filter here")
     return seen, more
 
@@ -122,11 +131,34 @@ def test_memory_threads_and_reading_are_the_kernels_affair(program: Path, text: 
 @pytest.mark.parametrize(("text", "name"), CALLERS)
 def test_what_is_the_callers_is_seen(program: Path, text: str, name: str | None, at_load: bool) -> None:
     seen, more = _watch(program, _write(text, at_load=at_load))
-    assert seen == (CHANGED if name == "" else ASKED)
+    assert seen == (Seen.CHANGED if name == "" else Seen.ASKED)
     if name:
         assert name_system_call(more) == f"`{name}`"
 
 
+THREADS = (
+    ("static void *robust[3]; syscall(SYS_set_robust_list, robust, 24L);", OF_THREADS[0], ""),
+    (
+        "if (&__rseq_size && __rseq_size) syscall(SYS_rseq, (char *)__builtin_thread_pointer() + __rseq_offset, 32, 1, 0x53053053);",
+        OF_THREADS[1],
+        "",
+    ),
+    ('__asm__ volatile(".byte 0x0f,0x01,0xef" ::"a"(0), "c"(0), "d"(0));', OF_THREADS[2], "ospke"),
+)
+
+
+@pytest.mark.parametrize(("text", "what", "flag"), THREADS, ids=[one[1] for one in THREADS])
+def test_what_is_the_threads_is_seen(program: Path, text: str, what: str, flag: str) -> None:
+    known = Path("/proc/cpuinfo").read_text("utf-8").split()
+    if flag and flag not in known:
+        pytest.skip(f"this processor has no {flag}")
+    seen, more = _watch(program, _write(text, at_load=False))
+    if not seen and "rseq" in text:
+        pytest.skip("this C library has no restartable sequences")
+    assert seen == Seen.THREAD
+    assert list_bits(OF_THREADS, more) == what
+
+
 def test_files_that_pile_up_are_seen(program: Path) -> None:
     made = 'static int calls; char name[32]; if (calls++ % 200 == 150) { sprintf(name, "left%d", calls); close(open(name, O_CREAT | O_RDWR, 0600)); }'
-    assert _watch(program, _write(made, at_load=False)) == (LEFT, 5)
+    assert _watch(program, _write(made, at_load=False)) == (Seen.LEFT, 5)

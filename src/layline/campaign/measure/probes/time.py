@@ -6,14 +6,12 @@ import math
 import time
 
 from layline.campaign.devices.faults import Fault
-from layline.campaign.measure.arm import LiveArm
 from layline.campaign.measure.final_checks import CARRY_SHARE
 from layline.campaign.measure.inputs import draw_by_chance
 from layline.campaign.measure.pair import time_calls
 from layline.campaign.measure.probes.probe import Trial
 from layline.campaign.measure.probes.shown import Shown
 from layline.campaign.measure.sizes import find_odd_shape, fit_shapes
-from layline.campaign.measure.stage import Stage
 from layline.campaign.values.describe import describe_inputs, describe_shape
 from layline.campaign.values.operator import Shape
 from layline.campaign.values.statistics import denies_gain, quantile
@@ -104,7 +102,6 @@ def show_values(on: Trial) -> Shown:
 def _refuse_turns(on: Trial) -> None:
     """Layers of a model come in turns: what is fast only where the last call had the same shape is not."""
     stage = on.stage
-    assert on.best is not None  # noqa: S101  the probe needs a candidate
     first, second = stage.by_work[0], stage.by_work[min(1, len(stage.by_work) - 1)]
     if second is first:
         second = next(fit_shapes(stage.operator, (find_odd_shape(first, stage.rng),)), first)
@@ -112,12 +109,7 @@ def _refuse_turns(on: Trial) -> None:
     if second is first or claimed < VALUE_GAIN:
         return
     for _series in range(SERIES):
-        costs: dict[bool, list[float]] = {True: [], False: []}
-        for _turn in range(VALUE_REQUESTS):
-            given = [draw_by_chance(stage, shape) for shape in (first, second)]
-            for one in (on.trial, on.best):
-                costs[one is on.trial].append(sum(time_calls(stage, one, each) for each in given))
-        found = quantile(costs[False], 0.25) / quantile(costs[True], 0.25)
+        found = _compare(on, (first, second), kind=None, requests=VALUE_REQUESTS)
         if found > 1 / VALUE_LOSS:
             return
     raise Fault(
@@ -125,14 +117,13 @@ def _refuse_turns(on: Trial) -> None:
         f"On {describe_shape(first)} the kernel is {claimed:.1f} times as fast as the kernel to beat, but where another shape "
         f"comes between two calls it is only {found:.2g} times as fast.",
         f"single calls on {first.label} and {second.label} in turns",
-        f"so it was in {SERIES} series of {VALUE_REQUESTS} turns of both kernels, one after the other",
+        f"the same in {SERIES} series of {VALUE_REQUESTS} turns of both kernels, one after the other",
     )
 
 
 def _refuse_values(on: Trial, shape: Shape, until: float) -> None:
     stage, kinds = on.stage, on.stage.operator.distributions
-    assert on.best is not None  # noqa: S101  the probe needs a candidate
-    arms = (on.trial, on.best)
+    together = max(1, min(FEW, stage.device.count_room(stage, shape)))
     claimed = math.exp(on.claimed.get(shape.label, 0.0))  # the process pairs know it better than any series here
     if claimed < VALUE_GAIN:
         return
@@ -140,26 +131,26 @@ def _refuse_values(on: Trial, shape: Shape, until: float) -> None:
         if time.monotonic() > until:
             return
         least = claimed**CARRY_SHARE if kind in ORDINARY else 1 / VALUE_LOSS
-        found = _compare(stage, arms, shape, str(kind), 1)
+        found = _compare(on, (shape,), str(kind), VALUE_REQUESTS, together)
         if found <= CLEARLY * least:
-            found = _compare(stage, arms, shape, str(kind), SERIES)
+            found = _compare(on, (shape,), str(kind), SERIES * VALUE_REQUESTS, together)
         if found <= least:
             raise Fault(
                 "gain-carries-over",
                 f"On {describe_shape(shape)} the kernel is {claimed:.1f} times as fast as the kernel to beat on the timed "
                 f"values, but on others it is only {found:.2g} times as fast: {describe_inputs(str(kind))}.",
-                f"so it was in {SERIES * VALUE_REQUESTS} requests of both kernels in turns",
+                f"the same in {SERIES * VALUE_REQUESTS} requests of both kernels in turns",
             )
 
 
-def _compare(stage: Stage, arms: tuple[LiveArm, LiveArm], shape: Shape, kind: str, series: int) -> float:
-    """Time of the best over the candidate's, all passes together, on the same inputs in turns: several calls to a
-    request, as in the process pairs, because what comes before a single call hides what it costs.
+def _compare(on: Trial, shapes: tuple[Shape, ...], kind: str | None, requests: int, together: int = 1) -> float:
+    """Time of the best over the candidate's, all passes together, on the same inputs in turns; each request one call of each
+    shape, or several of one, as in the process pairs, because what comes before a single call hides what it costs.
     """
+    assert on.best is not None  # noqa: S101  the probe needs a candidate
     costs: dict[bool, list[float]] = {True: [], False: []}
-    together = max(1, min(FEW, stage.device.count_room(stage, shape)))
-    for _request in range(series * VALUE_REQUESTS):
-        given = draw_by_chance(stage, shape, kind, count=together)
-        for one in arms:
-            costs[one is arms[0]].append(time_calls(stage, one, given))
+    for _request in range(requests):
+        given = [draw_by_chance(on.stage, shape, kind, count=together) for shape in shapes]
+        for one in (on.trial, on.best):
+            costs[one is on.trial].append(sum(time_calls(on.stage, one, each) for each in given))
     return quantile(costs[False], 0.25) / quantile(costs[True], 0.25)
