@@ -192,7 +192,7 @@ class Days:
         workspace = open_workspace(self.root / "layline.toml")
         options = DriftOptions(to=tip, culprits=True)
 
-        def count(what: str, done: int, total: int) -> None:
+        def count(what: str, done: int, total: int, at: str = "") -> None:
             told.extend([done] if what == KEPT else [])
 
         _, found = find_drift(workspace, "keel", options, count)

@@ -19,7 +19,7 @@ def read_patches(pair: Pair) -> tuple[tuple[Drift, ...] | None, tuple[Skipped, .
     """The drift of our patches; a registry that cannot be read is said, not fatal."""
     try:
         options = DriftOptions(to=pair.tip, culprits=True, elsewhere=False)
-        _, found = find_drift(pair.workspace, pair.backend, options, pair=pair)
+        _, found = find_drift(pair.workspace, pair.backend, options, pair.progress, pair)
     except Error as error:
         return None, (Skipped("patches", error.message),)
     return found.rows, ()

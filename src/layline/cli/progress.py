@@ -48,14 +48,18 @@ def show_progress() -> Iterator[Progress]:
     with Bars(*columns, console=Console(stderr=True), transient=True) as bars:
         tasks = {}
 
-        def report(what: str, done: int, total: int) -> None:
+        def report(what: str, done: int, total: int, at: str = "") -> None:
             if what not in tasks:
                 tasks[what] = bars.add_task(what, total=total or None)
                 for old in list(tasks.values())[:-_BARS]:
                     bars.update(old, visible=False)
-            bars.update(tasks[what], completed=done, total=total or None)
+            bars.update(tasks[what], completed=done, total=total or None, description=_name(what, at))
 
         yield report
+
+
+def _name(what: str, at: str) -> str:
+    return f"{what}: {at}" if at else what
 
 
 def find_talk() -> str | None:
@@ -79,17 +83,17 @@ def write_lines(
     """
     last = begun = clock()
     told = ""
-    now_doing: tuple[str, int, int] | None = None
+    now_doing: tuple[str, int, int, str] | None = None
 
-    def report(what: str, done: int, total: int) -> None:
+    def report(what: str, done: int, total: int, at: str = "") -> None:
         nonlocal last, told, now_doing
         now = clock()
-        now_doing = (what, done, total)
+        now_doing = (what, done, total, at)
         if now - last < _PAUSE_S and not (every and what != told):
             return
         last, told = now, what
         far = f", {done} of {total}" if total else ""
-        stream.write(f"layline: {what}{far} ({now - begun:.0f} s)\n")
+        stream.write(f"layline: {_name(f'{what}{far}', at)} ({now - begun:.0f} s)\n")
         stream.flush()
 
     def repeat() -> None:

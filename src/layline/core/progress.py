@@ -2,33 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Protocol, TypeVar
 
 T = TypeVar("T")
 
 
 class Progress(Protocol):
-    """Called as work goes on; `total` may be 0 where it is not known."""
+    """Called as work goes on; `total` may be 0 where it is not known, `at` names what is looked at just now."""
 
-    def __call__(self, what: str, done: int, total: int) -> None: ...
+    def __call__(self, what: str, done: int, total: int, at: str = "") -> None: ...
 
 
-def silent(what: str, done: int, total: int) -> None:
+def silent(what: str, done: int, total: int, at: str = "") -> None:
     """Nobody watches."""
 
 
 def within(progress: Progress, part: str) -> Progress:
     """What is said of a part of the work, with its name before it: `2 of 5, at the tip: comparing targets`."""
 
-    def tell(what: str, done: int, total: int) -> None:
-        progress(f"{part}: {what}", done, total)
+    def tell(what: str, done: int, total: int, at: str = "") -> None:
+        progress(f"{part}: {what}", done, total, at)
 
     return tell
 
 
-def count(items: Iterable[T], what: str, total: int, progress: Progress) -> Iterator[T]:
-    """The same items; how many have come is told with each."""
+def count(
+    items: Iterable[T], what: str, total: int, progress: Progress, name: Callable[[T], str] = lambda _: ""
+) -> Iterator[T]:
+    """The same items; how many have come, and what this one is called, is told with each."""
     for number, item in enumerate(items, 1):
-        progress(what, number, total)
+        progress(what, number, total, name(item))
         yield item

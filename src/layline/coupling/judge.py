@@ -93,7 +93,8 @@ class Judge:
         listed = [follow_apply(place, self._comparer.pin) for place in places]
         self._written = frozenset((one.location.path, one.target) for one in listed if one.touch is Touch.PATCH)
         self._overrides.ask(listed)
-        for place in count(listed, "comparing our overrides and calls", len(listed), self._progress):
+        told = count(listed, "comparing our overrides and calls", len(listed), self._progress, lambda one: one.target)
+        for place in told:
             target = self._shorten(place)
             if target is None:
                 continue

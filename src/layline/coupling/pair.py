@@ -41,7 +41,7 @@ from layline.source.shift import Shift
 from layline.source.sight import Sight
 from layline.source.versions import Versions
 from layline.source.workers import begin_reading
-from layline.workspace.kept import Results, find_pins, open_memos, result_key
+from layline.workspace.kept import find_kept, find_pins, open_memos
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -98,7 +98,7 @@ class Pair:
     def _read(self) -> list[Index]:
         return read_indexes(self._find_parts(self.pin), self._find_parts(self.tip), progress=self._note)
 
-    def _note(self, what: str, done: int, total: int) -> None:
+    def _note(self, what: str, done: int, total: int, at: str = "") -> None:
         self._far = done, total
 
     def _find_parts(self, commit: str) -> list[Part]:
@@ -233,13 +233,12 @@ class Pair:
     @cached_property
     def _flags(self) -> FlagChanges:
         packages, roots = self.settings.packages, self.settings.source_roots
-        key, results = result_key("flags", packages, roots, self.pin, self.tip), Results("flags")
-        known = results.load(key, lambda plain: codec.decode(FlagChanges, plain, where="cache"))
-        if known is None:
+
+        def compare() -> FlagChanges:
             self.progress(f"comparing the command-line flags of {self.backend}", 0, 0)
-            known = compare_flags_of(self.comparer, packages)
-            results.store(key, codec.encode(known))
-        return known
+            return compare_flags_of(self.comparer, packages)
+
+        return find_kept(FlagChanges, "flags", compare, packages, roots, self.pin, self.tip)
 
     def _judge(self, paths: list[str]) -> tuple[KeptPlaces, dict[str, set[Read]]]:
         finder, skipped = read_ours(self.workspace, self.part, self.sight.see(paths), self.indexes[0])

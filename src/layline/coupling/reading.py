@@ -42,7 +42,7 @@ class Finder:
         """Of all our files, or of these, in the order of their paths."""
         entries = (entry for entry in self.index.entries.values() if is_ours(entry))
         wanted = sorted((one for one in entries if paths is None or one.path in paths), key=lambda one: one.path)
-        for entry in count(wanted, READING, len(wanted), self.progress):
+        for entry in count(wanted, READING, len(wanted), self.progress, lambda entry: entry.path):
             module = self.index.module(entry.name)
             if module is None:
                 continue

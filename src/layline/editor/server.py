@@ -138,7 +138,7 @@ class Server:
         text = f"Layline: {error.message}" + (f" {error.hint}" if error.hint else "")
         self.server.window_show_message(lsp.ShowMessageParams(lsp.MessageType.Warning, text))
 
-    def _tell(self, what: str, done: int, total: int) -> None:  # noqa: ARG002  the shape of a progress
+    def _tell(self, what: str, done: int, total: int, at: str = "") -> None:  # noqa: ARG002  the shape of a progress
         self.server.window_log_message(lsp.LogMessageParams(lsp.MessageType.Info, f"layline: {what}"))
 
 

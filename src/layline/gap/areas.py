@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Mapping, Set
+from collections import Counter, defaultdict
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from layline.core.patterns import Classes
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 
     from layline.core.revision import Commit
-    from layline.history.changes import Diff
+    from layline.history.changes import Diff, FileChange
 
 OTHER = "other"
 DEFAULT_AREAS: Mapping[str, tuple[str, ...]] = {
@@ -134,8 +134,9 @@ def find_package_changes(pin: Iterable[str], tip: Iterable[str], diff: Diff) -> 
     gone, new = before.keys() - _folders(new_paths), after.keys() - _folders(old_paths)
     renamed: set[str] = set()
     modules = frozenset(new_paths)
+    inside, left = _find_inside(diff), _find_left(diff, gone)
     for path in _outermost(new):
-        old = _find_origin(path, diff, gone)
+        old = _find_origin(path, inside[path], left)
         renamed |= {old} if old else set()
         yield PackageChange(path=path, kind="renamed" if old else "added", files=_below(path, after), old_path=old)
     for path in _outermost(gone):
@@ -148,11 +149,9 @@ def name_deletions(
     packages: Iterable[PackageChange], log: Iterable[Commit], touched: Mapping[str, tuple[str, ...]]
 ) -> Iterator[PackageChange]:
     """The same packages; those that are gone with the newest commit (the log's first) that touched them."""
-    commits = list(log)
+    newest = _find_first(log, touched)
     for one in packages:
-        inside = f"{one.path}/"
-        newest = (commit for commit in commits if any(path.startswith(inside) for path in touched.get(commit.hash, ())))
-        yield replace(one, by=next(newest, None)) if one.kind == "removed" else one
+        yield replace(one, by=newest.get(one.path)) if one.kind == "removed" else one
 
 
 def name_origins(
@@ -166,12 +165,10 @@ def name_origins(
     `read` gives what one commit changed, copies told. A name that moved away may leave a forwarding file behind, so
     that pin and tip show a new folder and no rename.
     """
-    commits = list(log)[::-1]
+    oldest = _find_first(list(log)[::-1], touched)
     for one in packages:
-        inside = f"{one.path}/"
-        first = (commit for commit in commits if any(path.startswith(inside) for path in touched.get(commit.hash, ())))
-        by = next(first, None) if one.kind == "added" else None
-        origins = _find_sources(inside, read(by.hash)) if by is not None else ()
+        by = oldest.get(one.path) if one.kind == "added" else None
+        origins = _find_sources(f"{one.path}/", read(by.hash)) if by is not None else ()
         yield replace(one, by=by, origins=origins) if origins else one
 
 
@@ -187,22 +184,20 @@ def _find_sources(inside: str, diff: Diff) -> tuple[str, ...]:
     return tuple(folder for folder, _ in gave.most_common()) if 2 * len(taken) > len(files) else ()
 
 
-def _find_origin(path: str, diff: Diff, gone: Set[str]) -> str | None:
+def _find_origin(path: str, inside: Collection[FileChange], left: Mapping[str, Sequence[FileChange]]) -> str | None:
     """The vanished folder that gave more than half of the files of `path` (small `__init__` files look all alike), or
     most of whose own files are there now under the names they had.
+
+    `inside`: what changed in the folder itself; `left`: vanished folders with what went from below them.
     """
-    inside = [
-        change for change in diff.files if _folder(change.path) == path and not change.path.endswith("/__init__.py")
-    ]
     gave = Counter(_folder(change.old_path) for change in inside if change.old_path).most_common(1)
-    if gave and gave[0][0] in gone and gave[0][1] * 2 > len(inside):
+    if gave and gave[0][0] in left and gave[0][1] * 2 > len(inside):
         return gave[0][0]
-    return next((old for old in _outermost(gone) if _went(old, path, diff)), None)
+    return next((old for old in _outermost(left) if _went(old, path, left[old])), None)
 
 
-def _went(old: str, path: str, diff: Diff) -> bool:
+def _went(old: str, path: str, left: Sequence[FileChange]) -> bool:
     """Whether most files that were below one folder are below the other."""
-    left = [one for one in diff.files if (one.old_path or one.path).startswith(f"{old}/") and one.path.endswith(".py")]
     moved = [
         one
         for one in left
@@ -211,6 +206,42 @@ def _went(old: str, path: str, diff: Diff) -> bool:
         and one.path[len(path) :] == one.old_path[len(old) :]
     ]
     return len(moved) > 1 and 2 * len(moved) > len(left)
+
+
+def _find_inside(diff: Diff) -> dict[str, list[FileChange]]:
+    """Folder → what changed in it, its `__init__.py` apart."""
+    found: dict[str, list[FileChange]] = defaultdict(list)
+    for change in diff.files:
+        if not change.path.endswith("/__init__.py"):
+            found[_folder(change.path)].append(change)
+    return found
+
+
+def _find_left(diff: Diff, gone: Iterable[str]) -> dict[str, list[FileChange]]:
+    """Each vanished folder with the Python files that were below it."""
+    found: dict[str, list[FileChange]] = {folder: [] for folder in gone}
+    for change in diff.files:
+        if change.path.endswith(".py"):
+            for folder in _above(change.old_path or change.path):
+                if folder in found:
+                    found[folder].append(change)
+    return found
+
+
+def _find_first(commits: Iterable[Commit], touched: Mapping[str, tuple[str, ...]]) -> dict[str, Commit]:
+    """Folder → the first of these commits that touched something below it."""
+    found: dict[str, Commit] = {}
+    for commit in commits:
+        for path in touched.get(commit.hash, ()):
+            for folder in _above(path):
+                found.setdefault(folder, commit)
+    return found
+
+
+def _above(path: str) -> Iterator[str]:
+    """The folders that hold a path, the innermost first."""
+    while path := _folder(path):
+        yield path
 
 
 def _below(path: str, packages: Mapping[str, int]) -> int:

@@ -17,6 +17,7 @@ from layline.change.surface import StaleKey, Surface
 from layline.change.trace import Tracer
 from layline.core.evidence import Location, Skipped, locate_skipped
 from layline.core.ours import is_test
+from layline.core.progress import within
 from layline.coupling.agree import agree_on_patches, find_owned
 from layline.coupling.model import Consequence, Coupling, is_flag
 from layline.coupling.own_code import read_ours
@@ -105,15 +106,19 @@ def measure_impact(pair: Pair) -> Impact:
         Part(tree=SelectedTree(tree, chosen), packages=packages, source_roots=pair.settings.source_roots)
         for tree in (pin, tip)
     )
-    indexes = build_indexes([[before], [after]], cache)
+    pair.progress(f"reading the packages of {pair.backend}", 0, 0)
+    indexes = build_indexes([[before], [after]], cache, progress=within(pair.progress, pair.backend))
     tracer = Tracer(pin.repository, pin.commit, tip.commit, Versions(pin.repository, indexes, cache))
     comparer = open_comparer("impact", indexes[0], indexes[1], [tracer])
     resolvers = comparer.pin, comparer.tip
+    pair.progress(f"comparing the options of {pair.backend}", 0, 0)
     options = read_options(resolvers[0], packages), read_options(resolvers[1], packages)
+    pair.progress(f"comparing the public names of {pair.backend}", 0, 0)
     surface = compare_surface(comparer, packages, *options)
     comparer.save()
     couplings = tuple(one for one in pair.settled if not is_test(one.location.path))
     ours = SelectedTree(workspace.tree, lambda path: not is_test(path))
+    pair.progress("looking at our configuration keys", 0, 0)
     keys, unreadable = read_yaml_keys(ours, pair.settings.configs)
     beyond, unread_beyond = read_yaml_keys(ours, list_named(pair)) if pair.settings.configs else ({}, ())
     keys = join_beyond(keys, beyond)
@@ -125,6 +130,7 @@ def measure_impact(pair: Pair) -> Impact:
     lost_files = list_lost_files(pair.settings.path or "", pin.entries, tip.entries)
     unread = (one for one in pair.places.skipped if one.path is None or not is_test(one.path))
     pair.save()
+    pair.progress("looking for what took the place of lost names", 0, 0)
     return Impact(
         surface=surface,
         couplings=couplings,

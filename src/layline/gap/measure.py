@@ -87,9 +87,14 @@ def measure_between(
     progress: Progress = silent,
 ) -> Gap:
     """Everything between pin and tip; git reads the history while worker processes parse our code and theirs."""
-    pair, sides = Pair(workspace, key, ends.pin, ends.tip), (Tree(upstream, ends.pin), Tree(upstream, ends.tip))
-    history, (patches, unread, impact) = _read_both(upstream, ends, pair, read_patches, progress)
+    pair, sides = (
+        Pair(workspace, key, ends.pin, ends.tip, progress),
+        (Tree(upstream, ends.pin), Tree(upstream, ends.tip)),
+    )
+    history, (patches, unread, impact) = _read_both(upstream, ends, pair, read_patches)
+    progress("comparing requirements", 0, 0)
     dependencies, skipped = _read_dependencies(upstream, history, pair.settings, sides)
+    progress("looking for the upstream changes behind what breaks", 0, 0)
     fixes = find_fixes(impact.couplings, patches or ())
     packages, mentions = _find_named(pair, sides, history)
     causes = tuple(_find_causes(workspace, history, (patches or (), impact), dependencies, (packages, mentions)))
@@ -142,16 +147,16 @@ def measure_between(
 
 
 def _read_both(
-    upstream: Repository, ends: Endpoints, pair: Pair, read_patches: ReadPatches | None, progress: Progress
+    upstream: Repository, ends: Endpoints, pair: Pair, read_patches: ReadPatches | None
 ) -> tuple[History, Ours]:
     """What git tells, read beside what our code says."""
     backend = pair.settings
-    progress("Comparing our code with the tip", 0, 0)
     pool = ThreadPoolExecutor(max_workers=1)
     try:
         # the long part in front: an interrupt reaches the main thread alone, and waits for nobody
         reading = pool.submit(_read_history, upstream, backend, ends)
         ours = _judge_ours(pair, read_patches if backend.packages else None)
+        pair.progress("reading the history between pin and tip", 0, 0)
         return reading.result(), ours
     finally:
         pool.shutdown(wait=False)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from layline.interpreter.modules import Scope
@@ -131,14 +132,24 @@ def _find_in(item: ast.stmt, name: str, owner: Class, machine: Machine) -> Itera
                 yield from _read(returns, scope, machine)
         case ast.FunctionDef(args=ast.arguments(args=[first, *rest])):
             said = {arg.arg: arg.annotation for arg in (*rest, *item.args.kwonlyargs) if arg.annotation is not None}
-            for node in ast.walk(item):
-                match node:
-                    case ast.AnnAssign(target=ast.Attribute(value=ast.Name(id=own), attr=known), annotation=annotation):
-                        if (own, known) == (first.arg, name):
-                            yield from _read(annotation, scope, machine)
-                    case ast.Assign(targets=[ast.Attribute(value=ast.Name(id=own), attr=known)], value=value):
-                        if (own, known) == (first.arg, name):
-                            yield from _read_filling(value, said, scope, machine)
+            for node in _find_fillings(item, first.arg).get(name, ()):
+                if isinstance(node, ast.AnnAssign):
+                    yield from _read(node.annotation, scope, machine)
+                else:
+                    yield from _read_filling(node.value, said, scope, machine)
+
+
+@lru_cache(maxsize=4096)
+def _find_fillings(function: ast.FunctionDef, own: str) -> dict[str, list[ast.Assign | ast.AnnAssign]]:
+    """Attribute → where a method fills it; each is asked for many names, and walking it costs more than the answer."""
+    found: dict[str, list[ast.Assign | ast.AnnAssign]] = {}
+    for node in ast.walk(function):
+        match node:
+            case ast.AnnAssign(target=ast.Attribute(value=ast.Name(id=owner), attr=name)) if owner == own:
+                found.setdefault(name, []).append(node)
+            case ast.Assign(targets=[ast.Attribute(value=ast.Name(id=owner), attr=name)]) if owner == own:
+                found.setdefault(name, []).append(node)
+    return found
 
 
 def _read_filling(value: ast.expr, said: dict[str, ast.expr], scope: Scope, machine: Machine) -> Iterator[Value]:

@@ -74,13 +74,13 @@ def _answer(question: dict[str, Any], progress: Progress) -> Any:
 def _open_progress(pipe: TextIO) -> Progress:
     last: tuple[str, float] = ("", 0.0)
 
-    def progress(what: str, done: int, total: int) -> None:
+    def progress(what: str, done: int, total: int, at: str = "") -> None:
         nonlocal last
         now = time.monotonic()
         if what == last[0] and now - last[1] < _QUIET_S:
             return
         last = (what, now)
-        text = f"{what} {done}/{total}" if total else what
+        text = " ".join(filter(None, (what, f"{done}/{total}" if total else "", at)))
         pipe.write(json.dumps({"progress": text}) + "\n")
         pipe.flush()
 

@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING
 
 from layline.core.evidence import Skipped
 from layline.core.patch import TargetKind
-from layline.errors import Error, GitError
+from layline.errors import Error
 from layline.patches.installer import Known, MemberKind
 from layline.source import DefinitionKind, Index, Part, SymbolKind, open_cache
 from layline.source.lazy import LazyTexts, open_index
 from layline.source.resolve import Resolver
+from layline.source.text_search import TextSearch
 
 if TYPE_CHECKING:
     from layline.source import Symbol
@@ -40,6 +41,8 @@ class Upstreams:
     """Backend → the commit its targets are looked up in."""
     skipped: tuple[Skipped, ...]
     texts: LazyTexts
+    searches: tuple[TextSearch, ...]
+    """One for each part of the index."""
     members: dict[str, frozenset[MemberKind]] = field(default_factory=dict)
     """What `find_members` was asked before."""
     code: frozenset[str] | None = None
@@ -69,19 +72,18 @@ class Upstreams:
     def holds_code(self, name: str) -> bool:
         """Whether fields of this name hold something to be called, wherever they are declared: `sync: Callable | None`."""
         if self.code is None:
-            found = (_CODE.match(line) for part in self.index.parts for line in _grep_lines(part, _DECLARES))
+            found = (_CODE.match(line) for search in self.searches for line in search.find_lines("Callable"))
             self.code = frozenset(one.group(1) for one in found if one)
         if name not in self.code or self.find_members(name) != frozenset({MemberKind.FIELD}):
             return False
-        declared = (line for part in self.index.parts for line in _grep_lines(part, rf"^ +{name} *:"))
+        declares = re.compile(rf" +{name} *:")
+        declared = (line for search in self.searches for line in search.find_lines(name) if declares.match(line))
         return all("Callable" in line for line in declared)
 
     def _find_members(self, name: str) -> frozenset[MemberKind]:
-        if any(any(_grep(part, "-F", "-e", f"def {name}(")) for part in self.index.parts):
+        if any(search.has(f"def {name}(") for search in self.searches):
             return frozenset({MemberKind.METHOD})
-        paths = {
-            (number, path) for number, part in enumerate(self.index.parts) for path in _grep(part, "-w", "-e", name)
-        }
+        paths = {(number, path) for number, search in enumerate(self.searches) for path in search.find_files(name)}
         modules = [entry.name for entry in self.index.entries.values() if (entry.part, entry.path) in paths]
         for module in modules[:_MOST_FILES]:
             held = self.index.module(module)
@@ -116,28 +118,9 @@ class Upstreams:
             cache.close()
 
 
-_DECLARES = r"^ +\w+ *: .*\bCallable\b"
-_CODE = re.compile(r" +(\w+) *:")
+_CODE = re.compile(r" +(\w+) *: .*\bCallable\b")
 _MOST_FILES = 40
 """Files with a name that are looked at for a field of it."""
-
-
-def _grep(part: Part, *options: str) -> list[str]:
-    """The files of an upstream at its pin in which words stand; nothing where its objects are not all here."""
-    try:
-        told = part.tree.repository.git("grep", "-l", *options, part.tree.commit, "--", "*.py")
-    except GitError:  # git grep exits with 1 where nothing is found
-        return []
-    return [line.partition(":")[2] for line in told.decode("utf-8", "replace").splitlines()]
-
-
-def _grep_lines(part: Part, pattern: str) -> list[str]:
-    """The lines of an upstream at its pin that a pattern matches."""
-    try:
-        told = part.tree.repository.git("grep", "-h", "-E", "-e", pattern, part.tree.commit, "--", "*.py")
-    except GitError:
-        return []
-    return told.decode("utf-8", "replace").splitlines()
 
 
 def open_upstreams(workspace: Workspace) -> Upstreams:
@@ -155,4 +138,6 @@ def open_upstreams(workspace: Workspace) -> Upstreams:
     cache = open_cache()
     index, texts = open_index(parts, cache)
     cache.close()
-    return Upstreams(index, Resolver(index), pins, tuple(skipped), texts)
+    return Upstreams(
+        index, Resolver(index), pins, tuple(skipped), texts, tuple(TextSearch(part.tree) for part in parts)
+    )

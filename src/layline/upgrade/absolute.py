@@ -11,7 +11,6 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from layline import codec
 from layline.change.binding import CallSite, check_call
 from layline.change.call_sites import find_call_sites
 from layline.core.evidence import Evidence, Location, Skipped
@@ -23,7 +22,7 @@ from layline.coupling.states import find_place
 from layline.source import DefinitionKind, Symbol, SymbolKind
 from layline.source.names import parents
 from layline.source.resolve import Resolver
-from layline.workspace.kept import Results, result_key
+from layline.workspace.kept import find_kept
 
 _ENUMS = {"Enum", "IntEnum", "StrEnum", "Flag", "IntFlag"}
 _IMPORTS = {Touch.IMPORT, Touch.MODULE, Touch.SCRIPT}
@@ -224,13 +223,12 @@ def _read_calls(places: Iterable[Place], there: Resolver) -> Mapping[str, Sequen
         if place.override is not None and place.override.name != "__init__" and there.resolve(place.target).exists
     }
     parts = [(part.tree.commit, part.packages, part.source_roots) for part in there.index.parts]
-    results, key = Results("calls"), result_key("calls", parts, sorted(names))
-    known = results.load(key, lambda plain: codec.decode(_Calls, plain, where="cache"))
-    if known is None:
+
+    def make() -> _Calls:
         found = find_call_sites(there, names)
-        known = _Calls(sites={name: tuple(sites) for name, sites in found.items()})
-        results.store(key, codec.encode(known))
-    return known.sites
+        return _Calls(sites={name: tuple(sites) for name, sites in found.items()})
+
+    return find_kept(_Calls, "calls", make, parts, sorted(names)).sites
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

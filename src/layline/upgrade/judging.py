@@ -10,7 +10,6 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING
 
-from layline import codec
 from layline.config import Pin
 from layline.core.evidence import Evidence, Location, Severity
 from layline.core.ours import is_own
@@ -32,7 +31,7 @@ from layline.source.resolve import Resolver
 from layline.upgrade.absolute import Judged, OwnGround, Standing, find_judged
 from layline.upgrade.patched import find_judged_effects
 from layline.upgrade.values import Break
-from layline.workspace.kept import Results, find_inputs, result_key
+from layline.workspace.kept import find_inputs, find_kept
 from layline.workspace.open import know_packages
 
 if TYPE_CHECKING:
@@ -62,13 +61,9 @@ def judge_at(workspace: Workspace, key: str, commit: str, progress: Progress = s
     known = know_packages(workspace)
     # at its own pin what other answers have read is read already
     there = known if pin_of(known, key)[1] == commit else pin_to(known, key, commit)
-    results, inputs = Results("standing"), (key, commit, *find_inputs(there))
-    digest = result_key("standing", *inputs)
-    kept = results.load(digest, lambda plain: codec.decode(Standing, plain, where="cache"))
-    if kept is None:
-        kept = _judge(there, key, commit, progress)
-        results.store(digest, codec.encode(kept))
-    return kept
+    return find_kept(
+        Standing, "standing", lambda: _judge(there, key, commit, progress), key, commit, *find_inputs(there)
+    )
 
 
 def _judge(there: Workspace, key: str, commit: str, progress: Progress) -> Standing:
@@ -309,10 +304,9 @@ class Breaks:
 def judge_commit(workspace: Workspace, key: str, base: str, tip: str) -> tuple[Break, ...]:
     """What breaks between two upstream commits, whatever the pin is: places that fit the first and not the second."""
     known = know_packages(pin_to(workspace, key, base))
-    results = Results("breaks")
-    digest = result_key("breaks", key, base, tip, known.open_backend(key).is_shallow, *find_inputs(known))
-    kept = results.load(digest, lambda plain: codec.decode(Breaks, plain, where="cache"))
-    if kept is None:
-        kept = Breaks(breaks=tuple(judge_between(known, key, tip).find_breaks()))
-        results.store(digest, codec.encode(kept))
-    return kept.breaks
+    inputs = key, base, tip, known.open_backend(key).is_shallow, *find_inputs(known)
+
+    def make() -> Breaks:
+        return Breaks(breaks=tuple(judge_between(known, key, tip).find_breaks()))
+
+    return find_kept(Breaks, "breaks", make, *inputs).breaks

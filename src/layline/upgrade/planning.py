@@ -6,7 +6,6 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from layline import codec
 from layline.core.progress import Progress, silent, within
 from layline.coupling.drift_model import Drift
 from layline.history.commits import compare_commits, read_commits
@@ -33,7 +32,7 @@ from layline.upgrade.question import PARTS, Question, ask, find_order
 from layline.upgrade.settings import find_settings
 from layline.upgrade.values import Break, FileEdit, Mend, Plan, Step, digest_text
 from layline.upgrade.workshop import Workshop
-from layline.workspace.kept import Results, find_inputs, result_key
+from layline.workspace.kept import find_inputs, find_kept
 from layline.workspace.open import know_packages
 
 if TYPE_CHECKING:
@@ -49,13 +48,8 @@ def find_plan(workspace: Workspace, key: str, to: str, progress: Progress = sile
     upstream, pin = pin_of(known, key)
     commit = upstream.resolve_upstream(to)
     find_order(upstream, pin, commit, to)
-    results = Results("plan")
-    digest = result_key("plan", key, workspace.commit, pin, commit, upstream.is_shallow, *find_inputs(known))
-    kept = results.load(digest, lambda plain: codec.decode(Plan, plain, where="cache"))
-    if kept is None:
-        kept = make_plan(ask(workspace, key, to, progress), progress)
-        results.store(digest, codec.encode(kept))
-    return kept
+    inputs = key, workspace.commit, pin, commit, upstream.is_shallow, *find_inputs(known)
+    return find_kept(Plan, "plan", lambda: make_plan(ask(workspace, key, to, progress), progress), *inputs)
 
 
 def make_plan(question: Question, progress: Progress = silent) -> Plan:

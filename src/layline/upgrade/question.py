@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from layline import codec
 from layline.change.compare import Comparer
 from layline.core.progress import Progress, silent, within
 from layline.core.revision import Relation
@@ -19,7 +18,7 @@ from layline.upgrade.judging import Between, judge_as_drift, judge_at, judge_bet
 from layline.upgrade.moves import NameMove, find_move, follow_siblings
 from layline.upgrade.safe import SafePin, Verdict, find_safe_pin
 from layline.upgrade.values import Break
-from layline.workspace.kept import Results, find_inputs, result_key
+from layline.workspace.kept import find_inputs, find_kept
 from layline.workspace.open import know_packages
 
 if TYPE_CHECKING:
@@ -56,13 +55,8 @@ def find_safe(workspace: Workspace, key: str, to: str, progress: Progress = sile
     """The newest first-parent commit up to `to` at which nothing of ours breaks that does not break today; kept."""
     known = know_packages(workspace)
     upstream, pin = pin_of(known, key)
-    results = Results("safe")
-    digest = result_key("safe", key, pin, to, upstream.is_shallow, *find_inputs(known))
-    kept = results.load(digest, lambda plain: codec.decode(SafePin, plain, where="cache"))
-    if kept is None:
-        kept = _search_safe(workspace, key, to, progress)
-        results.store(digest, codec.encode(kept))
-    return kept
+    inputs = key, pin, to, upstream.is_shallow, *find_inputs(known)
+    return find_kept(SafePin, "safe", lambda: _search_safe(workspace, key, to, progress), *inputs)
 
 
 def _search_safe(workspace: Workspace, key: str, to: str, progress: Progress) -> SafePin:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from layline import codec
 from layline.core.evidence import encode_skipped
 from layline.core.prose import count, verb
 from layline.core.report import Answer, Block, Bullets, Code, Report, Section
@@ -14,7 +13,7 @@ from layline.patches.drift.read import find_rows
 from layline.patches.inventory.read import read_inventory
 from layline.patches.opened import open_reading
 from layline.upgrade.retarget import Retargeted, build_retarget, confirm
-from layline.workspace.kept import Results, find_inputs, result_key
+from layline.workspace.kept import find_inputs, find_kept
 from layline.workspace.open import know_packages
 
 if TYPE_CHECKING:
@@ -28,13 +27,8 @@ if TYPE_CHECKING:
 def find_retarget(workspace: Workspace, backend: str, opening: Opening) -> Retargeted:
     """The edit, as far as the inventory with it shows what was meant; kept."""
     pair, known = opening.pair, know_packages(workspace)
-    results = Results("retarget")
-    digest = result_key("retarget", backend, pair.pin, pair.tip, pair.upstream.is_shallow, *find_inputs(known))
-    kept = results.load(digest, lambda plain: codec.decode(Retargeted, plain, where="cache"))
-    if kept is None:
-        kept = _make_retarget(workspace, backend, opening)
-        results.store(digest, codec.encode(kept))
-    return kept
+    inputs = backend, pair.pin, pair.tip, pair.upstream.is_shallow, *find_inputs(known)
+    return find_kept(Retargeted, "retarget", lambda: _make_retarget(workspace, backend, opening), *inputs)
 
 
 def _make_retarget(workspace: Workspace, backend: str, opening: Opening) -> Retargeted:

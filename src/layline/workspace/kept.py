@@ -123,6 +123,16 @@ class Results:
         return found if isinstance(found, dict) else None
 
 
+def find_kept(shape: type[Value], kind: str, make: Callable[[], Value], *inputs: object) -> Value:
+    """What was made of these inputs before, else what is made now; it is kept for the next time."""
+    results, key = Results(kind), result_key(kind, *inputs)
+    known = results.load(key, lambda plain: codec.decode(shape, plain, where="cache"))
+    if known is None:
+        known = make()
+        results.store(key, codec.encode(known))
+    return known
+
+
 def compare(what: str, kept: dict[str, Any] | None, fresh: dict[str, Any]) -> None:
     """Raise an error that names the first difference; nothing was kept: nothing to compare."""
     if kept is None:

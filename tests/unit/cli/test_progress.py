@@ -35,6 +35,19 @@ def test_a_line_every_few_seconds() -> None:
     ]
 
 
+def test_what_is_looked_at_is_named() -> None:
+    stream, now = io.StringIO(), [0.0]
+    report, repeat = write_lines(stream, lambda: now[0])
+    now[0] = 6
+    report("reading our modules", 1, 23, "pack/loader.py")
+    now[0] = 12
+    repeat()
+    assert stream.getvalue().splitlines() == [
+        "layline: reading our modules, 1 of 23: pack/loader.py (6 s)",
+        "layline: reading our modules, 1 of 23: pack/loader.py (12 s)",
+    ]
+
+
 def test_short_work_says_nothing() -> None:
     stream = io.StringIO()
     report, repeat = write_lines(stream, lambda: 1.0)
@@ -44,7 +57,7 @@ def test_short_work_says_nothing() -> None:
 
 
 def test_items_are_counted_as_they_come() -> None:
-    told: list[tuple[str, int, int]] = []
-    items = list(count(iter("abc"), "reading our files", 3, lambda *said: told.append(said)))
+    told: list[tuple[object, ...]] = []
+    items = list(count(iter("abc"), "reading our files", 3, lambda *said: told.append(said), lambda item: f"{item}.py"))
     assert items == ["a", "b", "c"]
-    assert told == [("reading our files", number, 3) for number in (1, 2, 3)]
+    assert told == [("reading our files", number, 3, f"{name}.py") for number, name in enumerate("abc", 1)]

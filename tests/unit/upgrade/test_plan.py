@@ -490,7 +490,7 @@ def test_an_example_speaks_of_what_holds_the_name(project: Project) -> None:
 def test_what_drift_has_judged_is_not_judged_again(project: Project) -> None:
     patches_drift(project.open(), "keel", DriftOptions())
     told = list[str]()
-    judge_as_drift(project.open(), "keel", "main", lambda text, done, total: told.append(text))
+    judge_as_drift(project.open(), "keel", "main", lambda text, *_: told.append(text))
     assert told
     assert "comparing targets" not in told
 

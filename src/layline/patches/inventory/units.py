@@ -88,7 +88,7 @@ class Units:
         keys = {path: self.memos.key(name, path, self.reach.digest([path]), given) for path, given in subjects.items()}
         kept = self._recall(keys.values())
         found: dict[str, Read] = {}
-        for path, key in count(keys.items(), f"{doing} our modules", len(keys), self.progress):
+        for path, key in count(keys.items(), f"{doing} our modules", len(keys), self.progress, lambda item: item[0]):
             known = self._decode(kind, kept.get(key))
             if known is not None and self.memos.compare is None:
                 self.memos.recalled += 1
