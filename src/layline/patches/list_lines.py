@@ -10,15 +10,17 @@ from layline.core.evidence import Severity
 from layline.core.listing import Diagnostic, Group, Listing
 from layline.core.patch import AS_IT_WAS, Holder, Style, TargetKind
 from layline.core.prose import count, verb
-from layline.patches.guards.show import show_both
+from layline.patches.guards.show import show_short
 from layline.patches.report import describe_change, describe_closing, find_shared_targets, is_on_object
 from layline.patches.wanted import DEAD, NEVER_ACTIVE, find_warnings, is_dead, say_rewriters
 
 if TYPE_CHECKING:
     from layline.core.patch import Effect, Inventory, Patch
 
-_LONGEST = 200
+_LONGEST = 160
 """A condition is shown up to here; the JSON and `patches show` tell the whole."""
+_MOST = 5
+"""Other packages that the head line names, those with most patches first."""
 _RULED_OUT = "the tests before this line rule it out"
 _UPSTREAM, _OTHER, _SETTING, _UNNAMED = "upstream", "other", "setting", "unnamed"
 
@@ -84,7 +86,9 @@ def _count(inventory: Inventory, label: str) -> str:
     parts = _say_parts(effects, f"on {label}" if inventory.pin else "on named targets")
     stray = inventory.unregistered
     if not inventory.patches:
-        whole = f"{count(len(stray), 'monkey patch')} (this project has no patch registry)"
+        is_elsewhere = inventory.pin is not None and not any(_find_part(one) == _UPSTREAM for one in effects)
+        none = f", none of them on {label}" if stray and is_elsewhere else ""
+        whole = f"{count(len(stray), 'monkey patch')}{none} (this project has no patch registry)"
         return f"{whole}: {parts}.{_say_overlaps(effects)}" if stray else f"{whole}."
     held = sum(len(patch.effects) for patch in inventory.patches)
     outside = f", and {count(len(stray), 'effect')} outside any registration" if stray else ""
@@ -97,9 +101,10 @@ def _count(inventory: Inventory, label: str) -> str:
 def _say_parts(effects: list[Effect], named: str) -> str:
     """What they change; each effect counts once."""
     kinds = Counter(_find_part(effect) for effect in effects)
+    others = Counter((one.target or "").partition(".")[0] for one in effects if _find_part(one) == _OTHER)
     words = {
         _UPSTREAM: named,
-        _OTHER: "on other packages",
+        _OTHER: f"on other packages ({', '.join(f'{name} {number}' for name, number in others.most_common(_MOST))})",
         _SETTING: "on config keys or environment variables",
         _UNNAMED: "on targets that cannot be named without running the code",
     }
@@ -119,11 +124,9 @@ def _say_overlaps(effects: list[Effect]) -> str:
     if len(effects) == 1:
         said = ["set on a single object"] * single + ["uncertain"] * unsure
         return f" It is {' and '.join(said)}." if said else ""
-    said = [f"{single} {verb(single, 'is')} set on single objects"] if single else []
+    said = [f"{single} {'changes' if single == 1 else 'change'} single objects only"] if single else []
     said += [f"{unsure} {verb(unsure, 'is')} uncertain"] if unsure else []
-    both = sum(is_on_object(effect) and not effect.certain for effect in effects)
-    more = f" ({both} {verb(both, 'is')} both)" if both else ""
-    return f" Of all {len(effects)}, {' and '.join(said)}{more}." if said else ""
+    return f" Of all {len(effects)}, {'; '.join(said)}." if said else ""
 
 
 def _name_commits(inventory: Inventory, repository: str, label: str) -> str:
@@ -153,9 +156,9 @@ def _describe(effect: Effect) -> str:
 
 
 def _condition(effect: Effect, patch: Patch | None) -> str:
-    both = show_both(effect, patch)
-    if len(both) > _LONGEST:
-        both = f"{both[:_LONGEST].rpartition(' ')[0]} … (`patches show {patch.id if patch is not None else effect.id}` tells all)"
+    both, is_whole = show_short(effect, patch, _LONGEST)
+    if not is_whole:
+        both = f"{both} (`patches show {patch.id if patch is not None else effect.id}` tells all)"
     rest = "; else the original stays" if effect.otherwise == AS_IT_WAS else f", else {effect.otherwise}"
     return f"when {both}{rest if effect.otherwise else ''}" if both else ""
 

@@ -47,6 +47,8 @@ class Mend(TypedDict):
     diff: str
     why: str
     example: str
+    ours: str | None
+    """Where our replacement stands, of a proposed mend."""
     evidence: str | None
     revealed: bool
     """It does not fit only after the mechanical mends."""
@@ -58,6 +60,8 @@ class Step(TypedDict):
     to: str
     date: str
     culprit: NamedCommit | None
+    before: str | None
+    """The commit before the culprit: the last without these breaks."""
     lines: int
     left: int
     files: list[ChangedFile]
@@ -80,6 +84,8 @@ class Plan(OfCommit, _From):
     commit: str
     plan: str
     to: str
+    last_good: str | None
+    """The commit before the first that breaks a place; None where a break could not be dated."""
     safe_pin: str | None
     after_safe: str | None
     """The commit after the safe one, which breaks places of ours."""

@@ -43,10 +43,17 @@ def say_plan(plan: Plan, label: str) -> str:
         return f"{label}: nothing of ours breaks on the way to {plan.to[:8]}; {count(len(plan.steps), 'step')}."
     return (
         f"{label}: {count(places - plan.idle, 'place')} of ours {'breaks' if places - plan.idle == 1 else 'break'} on "
-        "the way "
-        f"to {plan.to[:8]}{idle}; {places - left} can be fixed mechanically, {left} {verb(left, 'is')} left for a "
+        f"the way to {plan.to[:8]}{_say_last_good(plan)}{idle}; {places - left} can be fixed mechanically, {left} {verb(left, 'is')} left for a "
         f"person, in {count(len(plan.steps), 'step')}."
     )
+
+
+def _say_last_good(plan: Plan) -> str:
+    if plan.last_good is None:
+        return ""
+    if plan.last_good.hash == plan.start:
+        return " (the first right after the pin)"
+    return f" (none up to {plan.last_good.hash[:8]}, {plan.last_good.date})"
 
 
 def say_counts(plan: Plan) -> Iterator[str]:
@@ -55,7 +62,9 @@ def say_counts(plan: Plan) -> Iterator[str]:
     if plan.after_safe is not None:
         yield f"{plan.to[:8]} is the newest safe commit: {plan.after_safe[:8]}, the next one, breaks places of ours."
     elif places:
-        yield "`--safe` plans the way to the newest commit that breaks nothing of ours."
+        good = plan.last_good.hash if plan.last_good is not None else plan.start
+        checked = f" judges {good[:8]} in full and" if good != plan.start else ""
+        yield f"`--safe`{checked} plans the way to the newest commit that breaks nothing of ours."
     if plan.lacks:
         told = f"{count(plan.lacks, 'commit')} of the pin {verb(plan.lacks, 'is')} not in it"
         yield f"{plan.to[:8]} is on another branch than the pin: {told}."
@@ -123,16 +132,18 @@ def say_culprit(commit: Commit | None) -> str:
 
 def _group(plan: Plan, number: int, step: Step) -> Group:
     places, rest = count_lines(step.mends)
-    size = f" ({count(step.lines, 'line')} of our code)" if rest else ""
+    before = f"; the commit before it is {step.before[:8]}" if step.before is not None else ""
     title = (
         f"Step {number} of {len(plan.steps)}: to {step.to[:8]} ({step.date}), {say_culprit(step.culprit)}: "
-        f"{places - rest} mechanical, {rest} left for a person{size}"
+        f"{places - rest} mechanical, {rest} left for a person{before}"
     )
     return Group(title=title, items=tuple(_diagnose(mend, plan.to) for mend in step.mends))
 
 
 def _diagnose(mend: Mend, to: str) -> Diagnostic:
     details: tuple[tuple[str, str], ...] = (("fix" if mend.mechanical else "why", mend.why),)
+    if mend.ours is not None:
+        details = (*details, ("ours", f"{mend.ours} ({count(mend.lines[1] - mend.lines[0] + 1, 'line')})"))
     if mend.diff and not mend.mechanical:
         details = (*details, ("diff", f"`layline patches diff {mend.file}:{mend.lines[0]} --to {to[:12]}`"))
     if mend.example:
@@ -168,6 +179,7 @@ def encode_plan(plan: Plan, refusal: str | None = None) -> answers.Plan:
         "plan": plan.digest,
         "from": plan.start,
         "to": plan.to,
+        "last_good": plan.last_good.hash if plan.last_good is not None else None,
         "safe_pin": plan.safe_pin,
         "after_safe": plan.after_safe,
         "apply_refuses": refusal,
@@ -183,6 +195,7 @@ def _encode_step(step: Step) -> answers.Step:
         "to": step.to,
         "date": step.date,
         "culprit": encode_commit(step.culprit),
+        "before": step.before,
         "lines": step.lines,
         "left": step.left,
         "files": [{"path": one.path, "sha256": one.before} for one in step.edits],
@@ -200,6 +213,7 @@ def _encode_mend(mend: Mend) -> answers.Mend:
         "diff": mend.diff,
         "why": mend.why,
         "example": mend.example,
+        "ours": str(mend.ours) if mend.ours is not None else None,
         "evidence": str(mend.evidence) if mend.evidence is not None else None,
         "revealed": mend.revealed,
     }

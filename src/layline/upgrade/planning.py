@@ -124,6 +124,8 @@ def _assemble(workshop: Workshop, question: Question, course: _Course) -> Plan:
     known = {one.key for one in question.breaks} | {one.key for one in question.now.misfits}
     revealed = [find_break(question.between.opened, one) for one in after.misfits if one.key not in known]
     steps = (*steps[:-1], _reveal(question, steps[-1], revealed))
+    first = next((name for name, _ in course.groups), None)
+    good = _find_before(question, first) if not any(name is None for name, _ in course.groups) else None
     lines, told = find_lines(question.breaks), question.between.drift_lines
     counted = {(one.location.path, one.target) for one in question.breaks if find_lines([one]) <= told}
     again = (one for one in question.breaks if (one.location.path, one.target) in counted)
@@ -133,6 +135,7 @@ def _assemble(workshop: Workshop, question: Question, course: _Course) -> Plan:
         start=question.now.commit,
         to=question.to,
         steps=steps,
+        last_good=next(iter(read_commits(question.upstream, [good])), None) if good is not None else None,
         left=(*(one for one in question.breaks if one not in mended and one not in healed), *revealed),
         idle=len({(one.location.path, one.location.line) for one in question.breaks if one.idle}),
         before=len(question.then.bad_lines),
@@ -144,6 +147,13 @@ def _assemble(workshop: Workshop, question: Question, course: _Course) -> Plan:
         compared=len(lines - question.then.bad_lines),
         lacks=compare_commits(question.upstream, question.now.commit, question.to).ahead,
     )
+
+
+def _find_before(question: Question, culprit: str | None) -> str | None:
+    """The commit that comes before another on the way; before the first comes the pin."""
+    if culprit is None:
+        return None
+    return (question.now.commit, *question.order)[question.order.index(culprit)]
 
 
 def _reveal(question: Question, last: Step, revealed: list[Break]) -> Step:
@@ -176,7 +186,16 @@ def _build_steps(
         before |= changed
         culprit = known[commit] if any(name == commit for name, _ in course.groups) else None
         mends = (*done, *proposals)
-        yield Step(to=commit, date=known[commit].date, culprit=culprit, mends=mends, edits=edits, left=left)
+        before_it = _find_before(question, commit) if culprit is not None else None
+        yield Step(
+            to=commit,
+            date=known[commit].date,
+            culprit=culprit,
+            before=before_it,
+            mends=mends,
+            edits=edits,
+            left=left,
+        )
 
 
 def _propose(question: Question, one: Break, row: Drift | None, refuted: dict[Break, str]) -> Mend:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from layline.core.drift import DriftKind
 from layline.coupling.model import Touch
 from layline.coupling.threeway import build_three_way, render_diff
+from layline.source.facts import parse_facts
 from layline.upgrade.values import Break, Mend, MendKind
 
 if TYPE_CHECKING:
@@ -52,6 +53,7 @@ def propose(broken: Break, row: Drift | None, sides: Sides, upstream: Repository
         target=broken.target,
         evidence=broken.evidence,
         example=find_example(upstream, broken.culprit, broken.target),
+        ours=row.effect.replacement_at if view is not None and row is not None and row.effect is not None else None,
     )
 
 
@@ -103,10 +105,12 @@ def find_example(upstream: Repository, culprit: str | None, target: str) -> str:
 
 def _speaks_of(upstream: Repository, commit: str, path: str, target: str) -> bool:
     """Whether a file names what holds the target, too: many things have a `forward`, many modules a `Config`."""
-    data = upstream.read_file(upstream.resolve(f"{commit}^1"), path) or b""
-    text, module = data.decode("utf-8", "replace"), path.removesuffix(".py").replace("/", ".")
     holder = target.rpartition(".")[0].rpartition(".")[2]
-    return bool(re.search(rf"\b{re.escape(holder)}\b", f"{module} {text}"))
+    if holder in path.removesuffix(".py").split("/"):
+        return True
+    facts = parse_facts(upstream.read_file(upstream.resolve(f"{commit}^1"), path) or b"")
+    modules = (part for line in facts.imports for part in line.module.split("."))
+    return holder in {*facts.words, *(name for name, _ in facts.classes), *modules}
 
 
 def _uses(line: str, name: str) -> bool:

@@ -85,6 +85,8 @@ class Mend:
     evidence: Evidence | None = None
     example: str = ""
     """How upstream changed its own callers."""
+    ours: Location | None = None
+    """Where the body of ours begins that a proposed mend is about; `lines` has its length."""
     revealed: bool = False
     """It stands behind a name that could not be reached before the mechanical mends, so it is no place that broke."""
 
@@ -108,6 +110,8 @@ class Step:
     date: str
     culprit: Commit | None
     """The commit that breaks our places; None: the last step, to where the upgrade ends."""
+    before: str | None = None
+    """The commit before that one: the last without these breaks."""
     mends: tuple[Mend, ...] = ()
     edits: tuple[FileEdit, ...] = ()
     left: int = 0
@@ -132,6 +136,8 @@ class Plan:
     safe_pin: str | None = None
     after_safe: str | None = None
     """The commit after the safe one, which breaks places of ours; None: the safe one is the last that was asked about."""
+    last_good: Commit | None = None
+    """The commit before the first that is known to break a place; None: not every break could be dated."""
     left: tuple[Break, ...] = ()
     """What no mechanical mend fits at the end."""
     idle: int = 0

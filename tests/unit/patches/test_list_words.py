@@ -37,7 +37,10 @@ TAILS = [
     # body below `import up.a as m`, the end of its line
     (
         f"def go(model):\n    if {LONG}:\n        m.f = print\n",
-        "check_number_6(model) and … (`patches show ID` tells all)",
+        (
+            "when check_number_14(model) and check_number_15(model) and check_number_16(model) and check_number_17(model) "
+            "and check_number_18(model) and check_number_19(model) and 14 more conditions (`patches show ID` tells all)"
+        ),
     ),
     (
         "def g(): pass\ndef go(fast):\n    f = m.f\n    if fast:\n        f = g\n    m.f = f\n",

@@ -474,8 +474,17 @@ def test_the_head_line_counts_every_effect_once_and_says_what_overlaps(tmp_path:
     ]
     listing = build_listing(replace(read, unregistered=tuple(items), pin="a" * 40), "own", "Up")
     assert listing.title == (
-        "Up: 4 monkey patches (this project has no patch registry): 1 on Up, 2 on other packages, 1 on targets that "
-        "cannot be named without running the code. Of all 4, 1 is set on single objects and 1 is uncertain (1 is both)."
+        "Up: 4 monkey patches (this project has no patch registry): 1 on Up, 2 on other packages (other 2), 1 on targets "
+        "that cannot be named without running the code. Of all 4, 1 changes single objects only; 1 is uncertain."
+    )
+
+
+def test_the_head_line_says_that_no_patch_is_on_the_backend(tmp_path: Path) -> None:
+    read = read_files(tmp_path, {"own/boot.py": "import other.x\nother.x.f = print\n"})
+    items = [replace(one, effect=replace(one.effect, target_kind=TargetKind.EXTERNAL)) for one in read.unregistered]
+    listing = build_listing(replace(read, unregistered=tuple(items), pin="a" * 40), "own", "Up")
+    assert listing.title == (
+        "Up: 1 monkey patch, none of them on Up (this project has no patch registry): 1 on other packages (other 1)."
     )
 
 

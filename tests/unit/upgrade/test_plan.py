@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from commands import layline
+from histories import History
 from layline.app.patches_drift import patches_drift
 from layline.app.upgrade import upgrade_plan
 from layline.app.upgrade_check import upgrade_check
@@ -418,6 +419,9 @@ def test_a_patch_behind_an_import_that_is_mended_elsewhere_is_mended_with_it(pla
 def test_a_step_ends_at_each_culprit_in_order(plan: Plan, project: Project) -> None:
     assert [step.to for step in plan.steps] == project.upstream.commits[1:]
     assert [step.culprit.pull_request for step in plan.steps if step.culprit] == [2, 3, 4, 5]
+    assert [step.before for step in plan.steps] == project.upstream.commits[:-1]
+    assert plan.last_good is not None
+    assert plan.last_good.hash == plan.start
 
 
 def test_a_call_is_left_at_the_step_that_breaks_it(plan: Plan) -> None:
@@ -485,6 +489,17 @@ def test_an_example_speaks_of_what_holds_the_name(project: Project) -> None:
     upstream, moved = open_repository(project.upstream.path), project.upstream.commits[1]
     assert find_example(upstream, moved, "keel.run.run").startswith("keel/api.py:")
     assert find_example(upstream, moved, "keel.oars.Oar.run") == ""  # another thing of that name
+
+
+@pytest.mark.parametrize(
+    ("head", "shown"),
+    [("from keel.oars import Oar\n", True), ("import keel.oars as Oar\n", True), ("# the Oar of old\n", False)],
+)
+def test_an_example_names_the_holder_in_code(tmp_path: Path, head: str, shown: bool) -> None:
+    history = History.start(tmp_path / "up")
+    history.commit("before", {"keel/api.py": f"{head}thing.run(1)\n"})
+    culprit = history.commit("after", {"keel/api.py": f"{head}thing.run(1, 2)\n"})
+    assert bool(find_example(open_repository(history.path), culprit, "keel.oars.Oar.run")) == shown
 
 
 def test_what_drift_has_judged_is_not_judged_again(project: Project) -> None:

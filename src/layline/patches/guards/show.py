@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from layline.core.condition import ELSEWHERE, Condition, ConditionKind
+from layline.core.prose import count
 
 if TYPE_CHECKING:
     from layline.core.patch import Effect, Guard, Patch
@@ -24,6 +25,35 @@ def show_both(effect: Effect, patch: Patch | None) -> str:
     """What the guard of its patch and the installer ask before an effect; empty where nothing does."""
     asked = (patch.guard.when if patch is not None else None, effect.when)
     return " and ".join(text for one in asked if (text := show_condition(one)))
+
+
+def show_short(effect: Effect, patch: Patch | None, most: int) -> tuple[str, bool]:
+    """The same, and whether it is whole: of a long one those tests that stand nearest to the line, each whole, and how
+    many others there are.
+    """
+    whole = show_both(effect, patch)
+    if len(whole) <= most:
+        return whole, True
+    asked = (patch.guard.when if patch is not None else None, effect.when)
+    tests = [part for one in asked if one is not None for part in _find_tests(one)]
+    here = [_show(part, "and") for part in tests if part.kind not in ELSEWHERE]
+    elsewhere = len(tests) - len(here)
+    kept: list[str] = []
+    while here and len(" and ".join((*kept, here[-1]))) <= most:
+        kept.insert(0, here.pop())
+    if here:
+        kept.append(count(len(here), "more condition" if kept else "condition"))
+    told = [" and ".join(kept), *([f"{count(elsewhere, 'condition')} of its callers"] if elsewhere else [])]
+    return "; and ".join(filter(None, told)), False
+
+
+def _find_tests(condition: Condition) -> Iterable[Condition]:
+    """What must hold together; one that is shown in other words is one test."""
+    if condition.told is not None:
+        return _find_tests(condition.told)
+    if condition.shown or condition.kind is not ConditionKind.ALL:
+        return (condition,)
+    return [test for part in condition.parts for test in _find_tests(part)]
 
 
 def _show(condition: Condition, within: str = "") -> str:

@@ -110,7 +110,8 @@ class Units:
         found |= {key: rows[key] for key in here if key in rows and _ROW not in rows[key] and key not in found}
         other = {key: rows[key][_ROW] for key in here if key in rows and key not in found}
         elsewhere = self.memos.recall(other.values()) if other else {}
-        for key, at in other.items():
+        told = "asking upstream again what our modules asked at another commit"
+        for key, at in count(other.items(), told, len(other), self.progress):
             row = elsewhere.get(at)
             if row is not None and self.upstream.agrees(row["upstream"]):
                 found[key] = row
