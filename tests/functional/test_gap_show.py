@@ -20,26 +20,26 @@ def test_text(tmp_path: Path) -> None:
 Keel: the gap
 downstream: harbour at 628e5d2d6094
 Keel is pinned 2 commits behind f99e41e2 and 0 ahead; 3 files differ, +1 −1 lines, 2 days apart.
-what                     value
-─────────────────────────────────────────────────────────────────
-pin                      d0930c7715d80f9b904ad3deea4e68f5c0eac404
-pin date                 2026-01-02
-pin subject              Add run (#2)
-pin version              1.0
-nearest tag before pin   v1.0
-tip                      f99e41e2da3262bc0816a4979ff51e06275114d0
-tip date                 2026-01-04
-tip subject              Release (#4)
-tip version              1.1
-nearest tag before tip   v1.0 (2 commits before)
-behind                   2
-ahead                    0
-merge base               d0930c7715d80f9b904ad3deea4e68f5c0eac404
-relation                 behind
-files changed            3
-insertions               1
-deletions                1
-age in days              2
+what                       value
+───────────────────────────────────────────────────────────────────
+pin                        d0930c7715d80f9b904ad3deea4e68f5c0eac404
+pin date                   2026-01-02
+pin subject                Add run (#2)
+pin version                1.0
+tag in the pin's history   v1.0
+tip                        f99e41e2da3262bc0816a4979ff51e06275114d0
+tip date                   2026-01-04
+tip subject                Release (#4)
+tip version                1.1
+tag in the tip's history   v1.0 (2 commits before)
+behind                     2
+ahead                      0
+merge base                 d0930c7715d80f9b904ad3deea4e68f5c0eac404
+relation                   behind
+files changed              3
+insertions                 1
+deletions                  1
+age in days                2
 """
     )
 
@@ -110,6 +110,7 @@ def test_diverged_pin_counts_both_sides(tmp_path: Path) -> None:
     layered.downstream.commit("Pin the fork")
     data = layline("gap", "show", "keel", "--format", "json", cwd=tmp_path).json
     assert (data["behind"], data["ahead"], data["relation"], data["merge_base"]) == (2, 1, "diverged", layered.pin)
+    assert "days apart (their histories parted on 2026-01-02)." in layline("gap", "show", "keel", cwd=tmp_path).out
 
 
 @pytest.mark.parametrize(

@@ -70,6 +70,9 @@ def _measure(upstream: Repository, backend: Backend, ends: Endpoints) -> list[Fa
             f"git log --no-walk=unsorted --format=%cs {ends.tip} {ends.pin}",
         ),
     ]
+    if distance.ahead and distance.merge_base is not None:
+        parted = read_commit(upstream, distance.merge_base).date
+        facts.append(fact("merge_base.date", parted, f"git log -1 --format=%cs {distance.merge_base}"))
     for side, commit in (("pin", ends.pin), ("tip", ends.tip)):
         version = read_version(upstream, commit, backend.packages)
         if version is not None:
@@ -137,13 +140,14 @@ _LABELS = {
     "pin.date": "pin date",
     "pin.subject": "pin subject",
     "pin.version": "pin version",
-    "pin.tag": "nearest tag before pin",
+    "pin.tag": "tag in the pin's history",
     "tip.commit": "tip",
     "tip.date": "tip date",
     "tip.subject": "tip subject",
     "tip.version": "tip version",
-    "tip.tag": "nearest tag before tip",
+    "tip.tag": "tag in the tip's history",
     "merge_base": "merge base",
+    "merge_base.date": "merge base date",
     "age_days": "age in days",
     "files": "files changed",
 }
@@ -156,10 +160,11 @@ def build_report(
     ordered = sorted(facts, key=lambda fact: next(i for i, start in enumerate(_ORDER) if fact.name.startswith(start)))
     rows = tuple((_LABELS.get(fact.name, fact.name), _show_value(fact)) for fact in ordered)
     values = {fact.name: fact.value for fact in facts}
+    parted = f" (their histories parted on {values['merge_base.date']})" if "merge_base.date" in values else ""
     sentence = (
         f"{label} is pinned {values['behind']} commits behind {values['tip.commit'][:8]}"
         f" and {values['ahead']} ahead; {values['files']} files differ,"
-        f" +{values['insertions']} −{values['deletions']} lines, {values['age_days']} days apart."
+        f" +{values['insertions']} −{values['deletions']} lines, {values['age_days']} days apart{parted}."
     )
     evidence = tuple(
         (_LABELS.get(fact.name, fact.name), Cell(item.command or str(item), code=True), item.repo)

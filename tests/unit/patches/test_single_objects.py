@@ -489,7 +489,7 @@ def give(model, sought=None):
 """
     found = [item.effect for item in read_files(tmp_path, {"own/boot.py": source}).unregistered]
     assert [one.location.line for one in found] == lines
-    assert all((one.reason or "").startswith("a part set as an attribute") for one in found)
+    assert all((one.reason or "").startswith("a part set under a computed name") for one in found)
 
 
 def test_the_getter_of_a_property_with_a_setter_is_read(tmp_path: Path) -> None:

@@ -208,7 +208,7 @@ def test_a_hook_table_binds_the_module_that_a_function_is_handed(tmp_path: Path)
     assert [(item.effect.target, item.effect.certain) for item in found] == [("up.web.Client.get", True), (None, False)]
     assert (
         found[1].effect.reason
-        == "wraps `Client.put` of `module`, a parameter; no caller was found that says what it is"
+        == "wraps `Client.put` of `module`, a parameter whose class no caller tells"
     )
 
 

@@ -210,8 +210,8 @@ def _find_nameless(event: Write, installer: Installer) -> Iterator[Effect]:
         holder=find_holder(event.owner),
         reached=_spell(event.owner, event),
         told=True,
-        reason=f"{'a part' if is_part else 'a method'} set as an attribute, named by "
-        f"`{spell_object(event.name) or '…'}`, of {_whose(event.owner, event)}",
+        reason=f"{'a part' if is_part else 'a method'} set under a computed name "
+        f"(`{spell_object(event.name) or '…'}`) on {_whose(event.owner, event)}",
     )
 
 
