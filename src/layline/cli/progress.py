@@ -77,7 +77,7 @@ def write_lines(
     stream: TextIO, clock: Callable[[], float], *, every: bool = False
 ) -> tuple[Progress, Callable[[], None]]:
     """A `Progress` for logs: one line at most every few seconds, flushed so that a watcher sees it; and a function that
-    says again what is still being done.
+    says again what is still being done. What was found on the way is told at once, where the work is long.
 
     `every`: also one line at once for each new thing that is done.
     """
@@ -89,7 +89,8 @@ def write_lines(
         nonlocal last, told, now_doing
         now = clock()
         now_doing = (what, done, total, at)
-        if now - last < _PAUSE_S and not (every and what != told):
+        is_result = done > total and what != told
+        if now - (begun if is_result else last) < _PAUSE_S and not (every and what != told):
             return
         last, told = now, what
         far = f", {done} of {total}" if total else ""

@@ -18,6 +18,11 @@ def silent(what: str, done: int, total: int, at: str = "") -> None:
     """Nobody watches."""
 
 
+def tell_result(progress: Progress, text: str) -> None:
+    """What long work has found so far: one thing done, of no number."""
+    progress(text, 1, 0)
+
+
 def within(progress: Progress, part: str) -> Progress:
     """What is said of a part of the work, with its name before it: `2 of 5, at the tip: comparing targets`."""
 

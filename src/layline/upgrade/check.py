@@ -107,14 +107,17 @@ def encode_judged(one: Judged, today: Collection[Judged] = ()) -> answers.Judged
     }
 
 
-def _say(label: str, standing: Standing, where: str, promise: Promise | None, today: int) -> str:
+def say_fit(standing: Standing, where: str) -> str:
+    """How many places do not fit a commit."""
     bad, total = len(standing.bad_lines), len(find_lines(standing.places))
+    if not bad:
+        return f"all {count(total, 'place')} fit {where}"
+    return f"{bad} of {count(total, 'place')} {'does' if bad == 1 else 'do'} not fit {where}"
+
+
+def _say(label: str, standing: Standing, where: str, promise: Promise | None, today: int) -> str:
     either = f"; {today} of them {'does' if today == 1 else 'do'} not fit the pin either" if today else ""
-    said = (
-        f"{label}: {bad} of {count(total, 'place')} {'does' if bad == 1 else 'do'} not fit {where}{either}."
-        if bad
-        else f"{label}: all {count(total, 'place')} fit {where}."
-    )
+    said = f"{label}: {say_fit(standing, where)}{either}."
     if promise is None:
         return said
     return f"{said} The plan promised {promise.left} left at step {promise.step} of {promise.steps}."

@@ -6,12 +6,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from layline.change.compare import Comparer
-from layline.core.progress import Progress, silent, within
+from layline.core.progress import Progress, silent, tell_result, within
 from layline.core.revision import Relation
 from layline.errors import ConfigError
 from layline.history.commits import compare_commits
 from layline.upgrade.absolute import Standing
 from layline.upgrade.changes import Change
+from layline.upgrade.check import say_fit
 from layline.upgrade.find_changes import find_changes
 from layline.upgrade.importers import follow_importers
 from layline.upgrade.judging import Between, judge_as_drift, judge_at, judge_between, pin_of
@@ -28,6 +29,8 @@ if TYPE_CHECKING:
 
 PARTS = 5
 """Of the work on a plan, as progress tells them: three here, two where the edits are made."""
+_FIRST = 3
+"""Places that are named before the plan is made."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -103,7 +106,9 @@ def ask(workspace: Workspace, key: str, to: str, progress: Progress = silent) ->
     commit = upstream.resolve_upstream(to)
     order = find_order(upstream, pin, commit, to)
     now = judge_at(workspace, key, pin, within(progress, f"part 1 of {PARTS}, our places at the pin"))
+    tell_result(progress, f"{say_fit(now, 'the pin')}{_name_first(now)}")
     then = judge_at(workspace, key, commit, within(progress, f"part 2 of {PARTS}, our places at {commit[:8]}"))
+    tell_result(progress, f"{say_fit(then, commit[:8])}{_name_first(then)}")
     progress = within(progress, f"part 3 of {PARTS}, from the pin to {commit[:8]}")
     between = judge_as_drift(workspace, key, commit, progress)
     today = {one.key for one in now.misfits}
@@ -116,6 +121,12 @@ def ask(workspace: Workspace, key: str, to: str, progress: Progress = silent) ->
     moves |= {move.old: move for move in follow_siblings(sorted(rest), moves, comparer)}
     changes = find_changes(breaks, between.rows, between.opened.sides)
     return Question(workspace, key, upstream, between, now, then, order, breaks, moves, changes)
+
+
+def _name_first(standing: Standing) -> str:
+    """The first places that do not fit, for who waits for the rest."""
+    named = dict.fromkeys(f"{one.location} ({one.target})" for one in standing.misfits)
+    return f": {', '.join(list(named)[:_FIRST])}{', …' if len(named) > _FIRST else ''}" if named else ""
 
 
 def _find_move(name: str, comparer: Comparer, upstream: Repository) -> NameMove | None:

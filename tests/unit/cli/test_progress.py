@@ -8,7 +8,7 @@ import pytest
 
 from layline.cli import progress
 from layline.cli.progress import write_lines
-from layline.core.progress import count
+from layline.core.progress import count, tell_result
 
 
 @pytest.fixture(autouse=True)
@@ -45,6 +45,24 @@ def test_what_is_looked_at_is_named() -> None:
     assert stream.getvalue().splitlines() == [
         "layline: reading our modules, 1 of 23: pack/loader.py (6 s)",
         "layline: reading our modules, 1 of 23: pack/loader.py (12 s)",
+    ]
+
+
+def test_a_result_is_told_at_once_where_work_is_long() -> None:
+    stream, now = io.StringIO(), [0.0]
+    report, repeat = write_lines(stream, lambda: now[0])
+    for second in (1, 7, 8, 9):
+        now[0] = second
+        report("comparing targets", second, 9)
+        tell_result(report, f"{second} of 9 places fit")
+    now[0] = 20
+    repeat()
+    assert stream.getvalue().splitlines() == [
+        "layline: comparing targets, 7 of 9 (7 s)",
+        "layline: 7 of 9 places fit (7 s)",
+        "layline: 8 of 9 places fit (8 s)",
+        "layline: 9 of 9 places fit (9 s)",
+        "layline: 9 of 9 places fit (20 s)",
     ]
 
 
