@@ -356,10 +356,17 @@ def build_answer(file: Path, proposed: ProposedSettings) -> Answer:
         Paragraph(summary),
         Table(columns=("backend", "pin", "upstream", "remarks"), rows=rows),
     )
-    if not drafts:
-        blocks = (Paragraph(f"{summary} No pin was found: open the file and uncomment one of its blocks."),)
     patched = [one.package for one in others if one.writes]
-    if patched:
+    if not drafts and patched:
+        said = (
+            f"{summary} Our code patches {listed(patched)}, but no file of the project says both where to get one of "
+            "them and which version is meant. Clone one and run `layline init --force --upstream CLONE`, or fill in its "
+            f"block in {FILE_NAME}."
+        )
+        blocks = (Paragraph(said),)
+    elif not drafts:
+        blocks = (Paragraph(f"{summary} No pin was found: open the file and uncomment one of its blocks."),)
+    elif patched:
         said = (
             f"Our code also patches {listed(patched)}. To add one, uncomment its block in {FILE_NAME}, or clone it and "
             f"run `layline init --force --upstream CLONE`, which writes the whole of {FILE_NAME} anew, your edits lost."

@@ -123,7 +123,8 @@ def choose(proposals: list[Proposal], clones: tuple[Path, ...], *, alone: bool) 
         return [one for one in proposals if one.clone in clones]
     working = [one for one in proposals if one.works and (alone or one.version is None or not one.version.address)]
     patched = [one for one in working if one.writes >= (1 if alone else _OFTEN)]
-    return patched[:_MOST] or (working[:1] if alone else [])
+    nothing_patched = not any(one.writes for one in proposals)
+    return patched[:_MOST] or (working[:1] if alone and nothing_patched else [])
 
 
 def _propose(
