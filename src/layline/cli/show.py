@@ -91,9 +91,18 @@ def show(answer: Answer, format_: str, output: Path | None = None, *, limit: int
         from layline.core.listing import limit_listing
 
         answer = replace(answer, listing=limit_listing(answer.listing, limit))
-    text = render(answer, format_, terminal=output is None and sys.stdout.isatty())
+    terminal = output is None and sys.stdout.isatty()
+    text = render(answer, format_, terminal=terminal)
     deliver(text, output)
+    if terminal and answer.listing is not None and (hint := offer_file(text, os.get_terminal_size().lines)):
+        click.echo(hint, err=True)
     return 1 if answer.needs_person else 0
+
+
+def offer_file(text: str, lines: int) -> str | None:
+    """What is said below a list that a screen of so many lines does not hold."""
+    told = text.count("\n")
+    return f"layline: {told} lines; `-o FILE` saves them." if told > lines else None
 
 
 def render(answer: Answer, format_: str, *, terminal: bool = False) -> str:

@@ -13,6 +13,7 @@ from layline.core.prose import count, verb
 from layline.patches.guards.show import show_short
 from layline.patches.report import describe_change, describe_closing, find_shared_targets, is_on_object
 from layline.patches.wanted import DEAD, NEVER_ACTIVE, find_warnings, is_dead, say_rewriters
+from layline.source.names import longest_root
 
 if TYPE_CHECKING:
     from layline.core.patch import Effect, Inventory, Patch
@@ -25,8 +26,10 @@ _RULED_OUT = "the tests before this line rule it out"
 _UPSTREAM, _OTHER, _SETTING, _UNNAMED = "upstream", "other", "setting", "unnamed"
 
 
-def build_listing(inventory: Inventory, repository: str, label: str, *, of: Inventory | None = None) -> Listing:
-    """`of` is the inventory before effects were filtered out."""
+def build_listing(
+    inventory: Inventory, repository: str, label: str, *, of: Inventory | None = None, packages: tuple[str, ...] = ()
+) -> Listing:
+    """`of` is the inventory before effects were filtered out, `packages` what belongs to the backend."""
     whole = of or inventory
     rows: list[tuple[Effect, Patch | None]] = [
         (effect, patch) for patch in inventory.patches for effect in patch.effects
@@ -44,7 +47,7 @@ def build_listing(inventory: Inventory, repository: str, label: str, *, of: Inve
         Group(lines=tuple(describe_closing(inventory))),
     ]
     return Listing(
-        title=f"{label}: {_count(whole, label)}{_say_shown(len(rows), whole)}",
+        title=f"{label}: {_count(whole, label, packages)}{_say_shown(len(rows), whole)}",
         meta=(
             _name_commits(inventory, repository, label),
             *_say_absent([effect for effect, _ in rows]),
@@ -80,13 +83,13 @@ def _without_effects(inventory: Inventory) -> list[Patch]:
     return [patch for patch in inventory.patches if not patch.effects]
 
 
-def _count(inventory: Inventory, label: str) -> str:
+def _count(inventory: Inventory, label: str, packages: tuple[str, ...]) -> str:
     """How many there are; then parts that add up, and apart what overlaps with them."""
     effects = list(inventory.every_effect())
-    parts = _say_parts(effects, f"on {label}" if inventory.pin else "on named targets")
+    parts = _say_parts(effects, f"on {label}" if inventory.pin or packages else "on named targets", packages)
     stray = inventory.unregistered
     if not inventory.patches:
-        is_elsewhere = inventory.pin is not None and not any(_find_part(one) == _UPSTREAM for one in effects)
+        is_elsewhere = inventory.pin is not None and not any(_find_part(one, packages) == _UPSTREAM for one in effects)
         none = f", none of them on {label}" if stray and is_elsewhere else ""
         whole = f"{count(len(stray), 'monkey patch')}{none} (this project has no patch registry)"
         return f"{whole}: {parts}.{_say_overlaps(effects)}" if stray else f"{whole}."
@@ -98,10 +101,10 @@ def _count(inventory: Inventory, label: str) -> str:
     return f"{count(len(inventory.patches), 'patch')} with {count(held, 'effect')}{outside}{never}.{told}"
 
 
-def _say_parts(effects: list[Effect], named: str) -> str:
+def _say_parts(effects: list[Effect], named: str, packages: tuple[str, ...]) -> str:
     """What they change; each effect counts once."""
-    kinds = Counter(_find_part(effect) for effect in effects)
-    others = Counter((one.target or "").partition(".")[0] for one in effects if _find_part(one) == _OTHER)
+    kinds = Counter(_find_part(effect, packages) for effect in effects)
+    others = Counter((one.target or "").partition(".")[0] for one in effects if _find_part(one, packages) == _OTHER)
     words = {
         _UPSTREAM: named,
         _OTHER: f"on other packages ({', '.join(f'{name} {number}' for name, number in others.most_common(_MOST))})",
@@ -111,8 +114,9 @@ def _say_parts(effects: list[Effect], named: str) -> str:
     return ", ".join(f"{kinds[kind]} {said}" for kind, said in words.items() if kinds[kind])
 
 
-def _find_part(effect: Effect) -> str:
-    if effect.target_kind is TargetKind.EXTERNAL:
+def _find_part(effect: Effect, packages: tuple[str, ...]) -> str:
+    # where the objects of the backend are not here, its own names are outside, too
+    if effect.target_kind is TargetKind.EXTERNAL and not longest_root(effect.target or "", packages):
         return _OTHER
     if effect.target or effect.holder is Holder.REGISTRY:
         return _UPSTREAM

@@ -51,7 +51,13 @@ def build_list(workspace: Workspace, inventories: list[Inventory], wanted: Filte
         for kept, whole in zip(shown, inventories, strict=True)
     ]
     listings = [
-        build_listing(kept, name, workspace.label(kept.backend), of=whole)
+        build_listing(
+            kept,
+            name,
+            workspace.label(kept.backend),
+            of=whole,
+            packages=workspace.settings.backend(kept.backend).packages,
+        )
         for kept, whole in zip(shown, inventories, strict=True)
     ]
     if alone:

@@ -20,6 +20,7 @@ from layline.cli.examples import EXAMPLES
 from layline.cli.group import summarise
 from layline.cli.main import COMMANDS
 from layline.cli.main import layline as root
+from layline.cli.show import offer_file
 from layline.sample import Sample
 
 
@@ -198,3 +199,8 @@ def _read_spent(process: int) -> float:
     """Processor seconds of a process and of those it has waited for: other work does not change them."""
     fields = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
     return sum(map(int, fields[11:15])) / os.sysconf("SC_CLK_TCK")
+
+
+@pytest.mark.parametrize(("told", "offered"), [(24, None), (25, "layline: 25 lines; `-o FILE` saves them.")])
+def test_a_long_list_on_a_terminal_offers_a_file(told: int, offered: str | None) -> None:
+    assert offer_file("a line\n" * told, 24) == offered

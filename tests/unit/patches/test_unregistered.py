@@ -476,6 +476,15 @@ def test_the_head_line_counts_every_effect_once_and_says_what_overlaps(tmp_path:
     )
 
 
+def test_the_head_line_knows_the_backend_without_its_objects(tmp_path: Path) -> None:
+    read = read_files(tmp_path, {"own/boot.py": "import other.x\nother.x.f = print\n"})
+    items = [replace(one, effect=replace(one.effect, target_kind=TargetKind.EXTERNAL)) for one in read.unregistered]
+    found = replace(read, unregistered=tuple(items), pin=None)
+    assert build_listing(found, "own", "Other", packages=("other",)).title == (
+        "Other: 1 monkey patch (this project has no patch registry): 1 on Other."
+    )
+
+
 def test_the_head_line_says_that_no_patch_is_on_the_backend(tmp_path: Path) -> None:
     read = read_files(tmp_path, {"own/boot.py": "import other.x\nother.x.f = print\n"})
     items = [replace(one, effect=replace(one.effect, target_kind=TargetKind.EXTERNAL)) for one in read.unregistered]
