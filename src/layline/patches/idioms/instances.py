@@ -152,12 +152,15 @@ def _describe_object(effect: Effect, event: Write, name: str, installer: Install
     kind = f", of a class called {called}" if called else ""
     if root is not None and spell_object(owner):
         kind = f", of a {root.path}" if find_said(owner, installer.machine) else f", reached through a {root.path}"
+    whose = _whose(owner, event)
+    if kind and isinstance(owner, Argument) and MODULE_LIKE.search(owner.name):
+        whose = f"`{owner.name}`, a parameter"  # that nobody tells its class would deny what follows
     # what upstream declares as a field holds a value, also where that can be called; a class there stands for a part
     is_setting = not _is_class(value) and installer.find_members(name) == frozenset({MemberKind.FIELD})
     return replace(
         _mark_setting(effect, name, is_setting),
         told=True,
-        reason=f"{how}`{name}` of {_whose(owner, event)}{kind}",
+        reason=f"{how}`{name}` of {whose}{kind}",
     )
 
 
