@@ -22,6 +22,7 @@ _LONGEST = 160
 """A condition is shown up to here; the JSON and `patches show` tell the whole."""
 _MOST = 5
 """Other packages that the head line names, those with most patches first."""
+_NEXT = "`layline patches show ID` tells one of them in full and how to save it (`patches port`); `-o FILE` saves this list."
 _RULED_OUT = "the tests before this line rule it out"
 _UPSTREAM, _OTHER, _SETTING, _UNNAMED = "upstream", "other", "setting", "unnamed"
 
@@ -44,7 +45,7 @@ def build_listing(
             items=(*(_tell(*row) for row in sorted(plain, key=order)), *map(_tell_empty, _without_effects(inventory)))
         ),
         *_find_shared(inventory),
-        Group(lines=tuple(describe_closing(inventory))),
+        Group(lines=(*describe_closing(inventory), *([_NEXT] if rows else []))),
     ]
     return Listing(
         title=f"{label}: {_count(whole, label, packages)}{_say_shown(len(rows), whole)}",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import sys
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from layline.core.effect_ids import is_effect_id
 from layline.core.evidence import Evidence
@@ -194,21 +194,8 @@ def find_upstream_flag(opened: OpenedInventory, key: str) -> str | None:
     """Where upstream itself has a flag or field of that name."""
     name = key.rpartition(".")[2]
     words = (f'"--{name.replace("_", "-")}"', f"'--{name.replace('_', '-')}'", f"    {name}:", f'"{name}"')
-    for part in opened.upstreams.index.parts:
-        out = _grep(part.tree.repository, part.tree.commit, words)
-        if out:
-            return out
-    return None
-
-
-def _grep(repository: Any, commit: str, words: tuple[str, ...]) -> str | None:
-    options = [option for word in words for option in ("-e", word)]
-    try:
-        out = repository.git("grep", "-n", "-m", "1", "-F", *options, commit, "--", "*.py").decode("utf-8", "replace")
-    except GitError:  # git grep exits with 1 where nothing is found
-        return None
-    first = out.splitlines()[0].split(":", 3) if out else []
-    return f"{first[1]}:{first[2]}" if len(first) >= 3 else None
+    found = (search.find_first(words) for search in opened.upstreams.searches)
+    return next((f"{path}:{line}" for path, line in filter(None, found)), None)
 
 
 def _build_upstream(opened: OpenedInventory, patch: Patch) -> Iterator[Section]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -42,6 +42,15 @@ class TextSearch:
         """The files in which a word stands by itself."""
         wanted, alone = word.encode("utf-8", "surrogatepass"), _alone(word)
         return (path for path, data in self._texts.items() if wanted in data and alone.search(data))
+
+    def find_first(self, texts: Iterable[str]) -> tuple[str, int] | None:
+        """The first file that holds one of these texts, and the line of its first one."""
+        wanted = [text.encode("utf-8", "surrogatepass") for text in texts]
+        for path, data in self._texts.items():
+            found = [at for text in wanted if (at := data.find(text)) >= 0]
+            if found:
+                return path, data.count(b"\n", 0, min(found)) + 1
+        return None
 
     def find_lines(self, word: str) -> Iterator[str]:
         """Every line in which a word stands by itself."""

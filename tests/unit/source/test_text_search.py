@@ -40,6 +40,20 @@ def test_as_git_grep(tmp_path: Path, word: str) -> None:
     assert search.has(f"def {word}(") == bool(grep(history, "-F", "-e", f"def {word}("))
 
 
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [(("sync_all",), ("deep/b.py", 2)), (("'sync'", "def step"), ("a.py", 3)), (("missing",), None)],
+)
+def test_the_first_place_of_several_texts(
+    tmp_path: Path, words: tuple[str, ...], expected: tuple[str, int] | None
+) -> None:
+    history = History.start(tmp_path / "repo")
+    search = TextSearch(Tree(open_repository(history.path), history.commit("all", FILES)))
+    assert search.find_first(words) == expected
+    found = grep(history, "-n", "-m", "1", "-F", "--full-name", *(part for word in words for part in ("-e", word)))
+    assert bool(found) == (expected is not None)
+
+
 def test_where_an_object_is_missing_nothing_is_found(tmp_path: Path) -> None:
     history = History.start(tmp_path / "repo")
     tree = Tree(open_repository(history.path), history.commit("all", FILES))
