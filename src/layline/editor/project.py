@@ -29,7 +29,7 @@ from layline.editor.edits import Edit, compare_texts, parse_body
 from layline.errors import Error
 from layline.git.narrow import Narrow
 from layline.patches.drift.lines import say_commit, tell_row
-from layline.patches.drift.read import OpenedDrift, find_rows, open_drift
+from layline.patches.drift.read import OpenedDrift, compare_again, find_bare_rows, open_drift
 from layline.patches.guards.show import show_both
 from layline.patches.inventory.read import read_downstream, read_inventory
 from layline.patches.opened import OpenedInventory, open_reading
@@ -186,6 +186,7 @@ class EditorProject:
         """What replaces the name, when, and since when it drifts: Markdown."""
         opened, row, effect = self.opened[one.backend], one.row, one.effect
         if row.culprit is None and row.severity is not Severity.OK:
+            row = compare_again(row, opened.sides)
             row = next(iter(find_culprits([row], opened.sides, opened.upstream)), row)
         label = self.reading.workspace.label(one.backend)
         lines = [f"**Layline**: {describe_change(effect)} ({label}) `{effect.id}`"]
@@ -218,7 +219,8 @@ def open_editor(config: Path | None = None, progress: Progress = silent) -> Edit
         progress(f"comparing {key} with its upstream", 0, 0)
         try:
             opening = open_drift(reading.workspace, key, None)
-            opened[key], rows[key] = opening.opened, find_rows(opening)
+            opened[key], rows[key] = opening.opened, find_bare_rows(opening)
+            opening.save()
             names |= {one.attribute for one in opening.inventory.every_effect() if one.target is None}
         except Error as error:
             problems.append(error)

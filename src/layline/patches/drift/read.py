@@ -127,14 +127,21 @@ def find_rows(
     """The rows of `patches drift`, as the inventory orders them, each with what became of its target: for who builds on
     what they say. Of the wanted ones alone where only these are asked for: no row depends on another.
     """
+    sides = opening.opened.sides
+    return [compare_again(row, sides) for row in find_bare_rows(opening, culprits=culprits, wanted=wanted)]
+
+
+def find_bare_rows(
+    opening: Opening, *, culprits: bool = False, wanted: Callable[[Subject], bool] | None = None
+) -> list[Drift]:
+    """The same for who only shows them: what became of a target is compared when somebody asks."""
     judged = judge_rows(opening, culprits=culprits, wanted=wanted)
     rows = _accept_ours([row for one in judged for row in one.rows], opening.pair)
     opening.pair.owned = find_owned(rows)
-    sides = opening.opened.sides
-    return [_compare_again(row, sides) for row in rows]
+    return rows
 
 
-def _compare_again(row: Drift, sides: Sides) -> Drift:
+def compare_again(row: Drift, sides: Sides) -> Drift:
     """Comparisons are not kept with rows; the comparer keeps them itself."""
     target = find_target(row.effect) if row.effect is not None else None
     if row.effect is None or target is None or row.comparison is not None:
