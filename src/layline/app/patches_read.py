@@ -87,9 +87,11 @@ def _is_of(named: Named, subject: Subject) -> bool:
     return subject.patch.id == named.patch.id or (subject.effect is not None and subject.effect.id in named.ids)
 
 
-def patches_retarget(workspace: Workspace, backend: str, *, to: str | None = None) -> tuple[Answer, str]:
+def patches_retarget(
+    workspace: Workspace, backend: str, *, to: str | None = None, progress: Progress = silent
+) -> tuple[Answer, str]:
     """The edit for moved and renamed targets: an answer that tells it, and the diff itself."""
-    opening = open_drift(workspace, backend, to)
+    opening = open_drift(workspace, backend, to, progress)
     found = find_retarget(workspace, backend, opening)
     return build_retargeted(backend, opening.pair, found), found.diff
 

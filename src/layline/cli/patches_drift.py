@@ -154,10 +154,12 @@ def patches_retarget(
     It is ready for `git apply`; what cannot be edited is listed on stderr.
     """
     from layline.app.patches_read import patches_retarget as answer_retarget
+    from layline.cli.progress import show_progress
     from layline.workspace.open import open_workspace
 
     workspace = open_workspace(config, at=at)
-    answer, diff = answer_retarget(workspace, workspace.settings.choose(backend), to=to)
+    with show_progress() as progress:
+        answer, diff = answer_retarget(workspace, workspace.settings.choose(backend), to=to, progress=progress)
     if format_ != "diff":
         return show(answer, format_, output)
     deliver(diff, output)

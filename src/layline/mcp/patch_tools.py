@@ -81,7 +81,9 @@ def _retarget(session: Session, progress: Progress, asked: Asked) -> Answer:
     from layline.app.patches_read import patches_retarget
 
     workspace = session.workspace(asked["at"])
-    return patches_retarget(workspace, workspace.settings.choose(asked["backend"]), to=asked["to"])[0]
+    return patches_retarget(workspace, workspace.settings.choose(asked["backend"]), to=asked["to"], progress=progress)[
+        0
+    ]
 
 
 def _notes(session: Session, progress: Progress, asked: Asked) -> Answer:

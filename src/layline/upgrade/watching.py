@@ -22,6 +22,8 @@ from layline.history.commits import find_tip_at
 from layline.source.cache import cache_directory
 from layline.upgrade.judging import judge_between, pin_of
 from layline.upgrade.news import Event, News, Place, Remembered, find_news
+from layline.workspace.kept import find_inputs, find_kept
+from layline.workspace.open import know_packages
 
 if TYPE_CHECKING:
     from layline.upgrade import answers
@@ -84,10 +86,17 @@ def look(
 
 
 def remember(workspace: Workspace, key: str, today: date, progress: Progress = silent) -> Remembered:
-    """One backend at the last commit that its ref had on a day."""
-    upstream, pin = pin_of(workspace, key)
-    ref = upstream.resolve_upstream(workspace.settings.backend(key).ref)
+    """One backend at the last commit that its ref had on a day; kept."""
+    known = know_packages(workspace)
+    upstream, pin = pin_of(known, key)
+    ref = upstream.resolve_upstream(known.settings.backend(key).ref)
     tip = find_tip_at(upstream, ref, datetime.combine(today, time.max, UTC)) or ref
+    inputs = key, pin, tip, upstream.is_shallow, *find_inputs(known)
+    return find_kept(Remembered, "watch", lambda: _judge(workspace, key, (pin, tip), progress), *inputs)
+
+
+def _judge(workspace: Workspace, key: str, ends: tuple[str, str], progress: Progress) -> Remembered:
+    pin, tip = ends
     between = judge_between(workspace, key, tip, progress)
     broken = {
         " ".join(one.key): Place(place=str(one.location), target=one.target, culprit=one.culprit)
