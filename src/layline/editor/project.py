@@ -15,6 +15,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from layline.core.drift import DriftKind
 from layline.core.effect_ids import name_effects
 from layline.core.evidence import Location, Severity
 from layline.core.listing import Diagnostic
@@ -59,6 +60,8 @@ class Patched:
     effect: Effect
     patch: Patch | None = None
     """Whose guard is asked first; None outside registrations."""
+    is_half_read: bool = False
+    """Only the edited file and its surroundings were read, which may be why it cannot be decided: no diagnostic."""
 
 
 @dataclass(slots=True, eq=False)
@@ -141,13 +144,15 @@ class EditorProject:
                 fresh.add(effect.id)
             else:
                 row = replace(known.row, location=effect.location, effect=effect)
-                yield Patched(key, row, effect, patches.get(effect.id))
+                yield Patched(key, row, effect, patches.get(effect.id), known.is_half_read)
         if fresh:
             sides = _with_ours(opened.sides, now, self.reading.workspace.settings.project.source_roots)
             asked = _keep_ids(inventory, fresh)
             for row in find_drifts(asked, sides):
                 if row.effect is not None:
-                    yield Patched(key, row, row.effect, patches.get(row.effect.id))
+                    known = before.get(row.effect.id)
+                    half = row.kind is DriftKind.UNRESOLVED and (known is None or known.is_half_read)
+                    yield Patched(key, row, row.effect, patches.get(row.effect.id), half)
 
     def _find_known(self, key: str, inventory: Inventory) -> list[Patched]:
         paths = {effect.location.path for effect in inventory.every_effect()}
@@ -244,7 +249,8 @@ def _find_patches(inventory: Inventory) -> dict[str, Patch]:
 
 def build_diagnostics(found: list[Patched]) -> list[Diagnostic]:
     """What breaks, is dead, or needs a look; worst first."""
-    asked = [one.row for one in found if one.row.severity is not Severity.OK or one.row.dead_today]
+    told = (one for one in found if not one.is_half_read)
+    asked = [one.row for one in told if one.row.severity is not Severity.OK or one.row.dead_today]
     return [tell_row(row) for row in sorted(asked, key=lambda row: row.order)]
 
 

@@ -87,10 +87,11 @@ def _without_effects(inventory: Inventory) -> list[Patch]:
 def _count(inventory: Inventory, label: str, packages: tuple[str, ...]) -> str:
     """How many there are; then parts that add up, and apart what overlaps with them."""
     effects = list(inventory.every_effect())
-    parts = _say_parts(effects, f"on {label}" if inventory.pin or packages else "on named targets", packages)
+    named = f"on {label}" if inventory.pin or packages else "on named targets"
+    parts = _say_parts(effects, named, packages, is_pinned=inventory.pin is not None)
     stray = inventory.unregistered
     if not inventory.patches:
-        is_elsewhere = inventory.pin is not None and not any(_find_part(one, packages) == _UPSTREAM for one in effects)
+        is_elsewhere = inventory.pin is not None and not any(_find_part(one) == _UPSTREAM for one in effects)
         none = f", none of them on {label}" if stray and is_elsewhere else ""
         whole = f"{count(len(stray), 'monkey patch')}{none} (this project has no patch registry)"
         return f"{whole}: {parts}.{_say_overlaps(effects)}" if stray else f"{whole}."
@@ -102,22 +103,31 @@ def _count(inventory: Inventory, label: str, packages: tuple[str, ...]) -> str:
     return f"{count(len(inventory.patches), 'patch')} with {count(held, 'effect')}{outside}{never}.{told}"
 
 
-def _say_parts(effects: list[Effect], named: str, packages: tuple[str, ...]) -> str:
+def _say_parts(effects: list[Effect], named: str, packages: tuple[str, ...], *, is_pinned: bool) -> str:
     """What they change; each effect counts once."""
-    kinds = Counter(_find_part(effect, packages) for effect in effects)
-    others = Counter((one.target or "").partition(".")[0] for one in effects if _find_part(one, packages) == _OTHER)
+    # where the objects of the backend are not here, its own names are outside, too
+    own = () if is_pinned else packages
+    kinds = Counter(_find_part(effect, own) for effect in effects)
+    others = Counter(_find_package(one.target, packages) for one in effects if _find_part(one, own) == _OTHER)
+    most = [f"{name} {number}" for name, number in others.most_common() if name][:_MOST]
     words = {
         _UPSTREAM: named,
-        _OTHER: f"on other packages ({', '.join(f'{name} {number}' for name, number in others.most_common(_MOST))})",
+        _OTHER: f"on other packages ({', '.join(most)})" if most else "on other packages",
         _SETTING: "on config keys or environment variables",
         _UNNAMED: "on targets that cannot be named without running the code",
     }
     return ", ".join(f"{kinds[kind]} {said}" for kind, said in words.items() if kinds[kind])
 
 
-def _find_part(effect: Effect, packages: tuple[str, ...]) -> str:
-    # where the objects of the backend are not here, its own names are outside, too
-    if effect.target_kind is TargetKind.EXTERNAL and not longest_root(effect.target or "", packages):
+def _find_package(target: str | None, packages: tuple[str, ...]) -> str:
+    """The package of a name; beside a package of the backend (`up.core`) the part that is not the backend's."""
+    first, *rest = (target or "").split(".")
+    beside = any(name.partition(".")[0] == first for name in packages)
+    return ".".join((first, *rest[:1])) if beside else first
+
+
+def _find_part(effect: Effect, own: tuple[str, ...] = ()) -> str:
+    if effect.target_kind is TargetKind.EXTERNAL and not longest_root(effect.target or "", own):
         return _OTHER
     if effect.target or effect.holder is Holder.REGISTRY:
         return _UPSTREAM

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import pytest
 
+from drift_rows import drift_row
 from layline.core.evidence import Location
 from layline.core.patch import Effect, Style
 from layline.editor.edits import compare_texts
+from layline.editor.project import Patched, build_diagnostics
 
 TEXT = """\
 import up
@@ -80,3 +82,10 @@ def test_a_statement_that_uses_an_import_that_differs_does_not_move() -> None:
     assert edit is not None
     here = [Effect(style=Style.BINDING_REPLACEMENT, target="x", location=Location("a.py", line)) for line in (4, 5)]
     assert [edit.move(one, "a.py") for one in here] == [None, here[1]]
+
+
+def test_what_only_half_of_the_project_cannot_decide_is_no_diagnostic() -> None:
+    row = drift_row("look", "unresolved", "own/boot.py:3", "up.a.f")
+    effect = Effect(style=row.style, target="up.a.f", location=row.location)
+    told = [build_diagnostics([Patched("up", row, effect, is_half_read=half)]) for half in (False, True)]
+    assert [len(one) for one in told] == [1, 0]

@@ -485,6 +485,16 @@ def test_the_head_line_knows_the_backend_without_its_objects(tmp_path: Path) -> 
     )
 
 
+def test_the_head_line_names_what_stands_beside_the_backend(tmp_path: Path) -> None:
+    read = read_files(tmp_path, {"own/boot.py": "import other.x\nother.x.f = print\n"})
+    items = [replace(one, effect=replace(one.effect, target_kind=TargetKind.EXTERNAL)) for one in read.unregistered]
+    found = replace(read, unregistered=tuple(items), pin="a" * 40)
+    assert build_listing(found, "own", "Other", packages=("other",)).title == (
+        "Other: 1 monkey patch, none of them on Other (this project has no patch registry): 1 on other packages "
+        "(other.x 1)."
+    )
+
+
 def test_the_head_line_says_that_no_patch_is_on_the_backend(tmp_path: Path) -> None:
     read = read_files(tmp_path, {"own/boot.py": "import other.x\nother.x.f = print\n"})
     items = [replace(one, effect=replace(one.effect, target_kind=TargetKind.EXTERNAL)) for one in read.unregistered]
