@@ -135,6 +135,11 @@ class EditorProject:
     def _judge(self, key: str, opened: OpenedDrift, inventory: Inventory, tree: Tree) -> Iterator[Patched]:
         """Rows of effects that are as they were move with their line; the others are judged."""
         before = {one.effect.id: one for one in self._find_known(key, inventory)}
+        undecided = {_whose(one.effect) for one in before.values() if not one.is_half_read and _is_undecided(one.row)}
+
+        def is_half_read(row: Drift, effect: Effect) -> bool:
+            return _is_undecided(row) and _whose(effect) not in undecided
+
         then, now = opened.sides.replacements, Replacements(tree)
         fresh: set[str] = set()
         patches = _find_patches(inventory)
@@ -144,14 +149,13 @@ class EditorProject:
                 fresh.add(effect.id)
             else:
                 row = replace(known.row, location=effect.location, effect=effect)
-                yield Patched(key, row, effect, patches.get(effect.id), known.is_half_read)
+                yield Patched(key, row, effect, patches.get(effect.id), is_half_read(row, effect))
         if fresh:
             sides = _with_ours(opened.sides, now, self.reading.workspace.settings.project.source_roots)
             asked = _keep_ids(inventory, fresh)
             for row in find_drifts(asked, sides):
                 if row.effect is not None:
-                    known = before.get(row.effect.id)
-                    half = row.kind is DriftKind.UNRESOLVED and (known is None or known.is_half_read)
+                    half = is_half_read(row, row.effect)
                     yield Patched(key, row, row.effect, patches.get(row.effect.id), half)
 
     def _find_known(self, key: str, inventory: Inventory) -> list[Patched]:
@@ -334,6 +338,15 @@ def _with_packages(paths: set[str], tree: Tree) -> Iterator[str]:
             if f"{folder}/__init__.py" in tree.entries:
                 yield f"{folder}/__init__.py"
             folder = posixpath.dirname(folder)
+
+
+def _is_undecided(row: Drift) -> bool:
+    return row.kind is DriftKind.UNRESOLVED
+
+
+def _whose(effect: Effect) -> tuple[object, ...]:
+    """What an effect without a name is told by; its id counts such effects, and one more moves the others on."""
+    return effect.target, effect.attribute, effect.mutates, effect.reason
 
 
 def _is_at(place: Location | None, path: str, line: int) -> bool:
