@@ -87,6 +87,19 @@ def find_chain(body: list[ast.stmt], line: int) -> list[Definition]:
         body = inner[0]
 
 
+def find_before(body: list[ast.stmt], line: int) -> Iterator[ast.AST]:
+    """What may have run when a line is reached: not the other branches of what stands around it."""
+    for statement in body:
+        if statement.lineno > line:
+            return
+        if not _covers(statement, line) or isinstance(statement, ast.For | ast.AsyncFor | ast.While | ast.Try):
+            yield statement  # a loop runs again; a `try` may have failed anywhere
+            continue
+        for block in _blocks(statement):
+            if _holds(block, line):
+                yield from find_before(block, line)
+
+
 def find_body(function: ast.AST) -> list[ast.stmt]:
     body = getattr(function, "body", [])
     return body if isinstance(body, list) else []

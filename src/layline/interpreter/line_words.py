@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Callable
 
 from layline.core.condition import Condition, ConditionKind, say
 from layline.interpreter.line_tests import (
@@ -37,21 +38,25 @@ def read_caller_tests(body: list[ast.stmt], line: int) -> Condition:
     """What a caller asks before it calls at `line`; many checks that only raise are counted, for what decides would be
     lost among them.
     """
-    tests = list(find_line_tests(body, line))
+    return _read_asked(list(find_line_tests(body, line)), body, lambda _: True)
+
+
+def read_far_tests(body: list[ast.stmt], line: int, is_short: Callable[[Condition], bool]) -> Condition:
+    """The same far above: not whether a file is run, and checks only as far as all stays short."""
+    tests = [test for test in find_line_tests(body, line) if not _asks_for_main(test)]
+    return _read_asked(tests, body, is_short)
+
+
+def _read_asked(tests: list[LineTest], body: list[ast.stmt], is_short: Callable[[Condition], bool]) -> Condition:
     checks = sum(test.is_check for test in tests)
-    if checks <= _MOST_CHECKS:
-        return read_line_tests(tests, body)
+    whole = read_line_tests(tests, body)
+    if not checks or (checks <= _MOST_CHECKS and is_short(whole)):
+        return whole
     deciding = read_line_tests([test for test in tests if not test.is_check], body)
-    counted = say(f"none of {checks} earlier checks raises")
+    counted = say(f"none of {checks} earlier checks raises" if checks > 1 else "an earlier check does not raise")
     return Condition(
         kind=ConditionKind.ALL, parts=(deciding, counted) if deciding.parts or deciding.text else (counted,)
     )
-
-
-def read_deciding_tests(body: list[ast.stmt], line: int) -> Condition:
-    """What decides, far above, whether a line is reached: without checks that only raise, and whether a file is run."""
-    tests = [test for test in find_line_tests(body, line) if not test.is_check and not _asks_for_main(test)]
-    return read_line_tests(tests, body)
 
 
 def _asks_for_main(test: LineTest) -> bool:
@@ -113,6 +118,11 @@ _TELLS_NOTHING = (ast.Constant, ast.List, ast.Dict, ast.Set)
 """What a name is at first: a list that is asked for is filled in between."""
 
 
+def _mentions(value: ast.expr, name: str) -> bool:
+    """`x = x[1:]`: before it the name stands for something else."""
+    return any(isinstance(node, ast.Name) and node.id == name for node in walk(value))
+
+
 def _find_assigned(body: list[ast.stmt], before: int) -> dict[str, str]:
     """Names that a block assigns exactly once, ahead of a line, with what from."""
     found: dict[str, list[str]] = {}
@@ -124,7 +134,7 @@ def _find_assigned(body: list[ast.stmt], before: int) -> dict[str, str]:
                 case ast.If(body=[ast.Assign(targets=[ast.Name(id=name)])], test=ast.Compare(left=ast.Name(id=asked))):
                     found.update({name: ["", ""]} if asked == name else {})  # `if x is None: x = …`: one of two values
                 case ast.Assign(targets=[ast.Name(id=name)], value=value):
-                    is_plain = isinstance(value, _TELLS_NOTHING) or node.lineno > before
+                    is_plain = isinstance(value, _TELLS_NOTHING) or node.lineno > before or _mentions(value, name)
                     found.setdefault(name, []).extend(["", ""] if is_plain else [ast.unparse(value)])
                 case ast.Name(id=name, ctx=ast.Store()):
                     found.setdefault(name, [])

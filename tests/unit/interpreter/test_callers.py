@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from layline.core.patch import Unregistered
+from layline.patches.guards.show import show_condition
 from snippets import read_files
 
 BOOT = "def start_up():\n    import up.a as m\n    m.f = print\n"
@@ -113,6 +114,21 @@ METHODS: list[tuple[str, str, tuple[str, ...], int]] = [
     ),
     ("an unknown actor", "def go(x):\n    x.prepare.remote()\n", (), 1),
 ]
+ASKED: list[tuple[str, str, tuple[str, ...]]] = [
+    # what is done with a class, the other file, where making its objects is told
+    ("made", "from own.boot import Mine\nMine()\n", ("own/x.py:2",)),
+    ("handed on", "from own.boot import Mine\ndef go(f):\n    f(Mine)\n", ("own/x.py:3 (handed on)",)),
+    ("compared", "from own.boot import Mine\ndef go(x):\n    return type(x) is Mine\n", ()),
+    ("one of several compared", "from own.boot import Mine\ndef go(x):\n    return type(x) in (Mine, int)\n", ()),
+    ("asked for", "from own.boot import Mine\ndef go(x):\n    return isinstance(x, Mine)\n", ()),
+    ("matched", "from own.boot import Mine\ndef go(x):\n    match x:\n        case Mine():\n            pass\n", ()),
+]
+READ: list[tuple[str, str, tuple[str, ...]]] = [
+    # how a property is read, the other file, where
+    ("read", "from own.boot import Mine\nit = Mine().place\n", ("own/x.py:2 (read)",)),
+    ("read for a part", "from own.boot import Mine\nMine().place.go()\n", ("own/x.py:2 (read)",)),
+    ("set", "from own.boot import Mine\nMine().place = 3\n", ()),
+]
 
 
 def read_one(tmp_path: Path, files: dict[str, str]) -> Unregistered:
@@ -145,6 +161,20 @@ def test_a_method_is_called_where_dispatch_can_reach_it(
     above_and_below = ("own/boot.py:4", "own/boot.py:19")
     assert item.called_from == (*above_and_below, *expected)
     assert item.unknown_callers == unknown
+
+
+@pytest.mark.parametrize(("name", "source", "expected"), ASKED, ids=[row[0] for row in ASKED])
+def test_a_class_that_is_only_asked_for_is_not_handed_on(
+    tmp_path: Path, name: str, source: str, expected: tuple[str, ...]
+) -> None:
+    boot = "class Mine:\n    def __init__(self):\n        import up.a as m\n        m.f = print\n"
+    assert read_one(tmp_path, {"own/boot.py": boot, "own/x.py": source}).called_from == expected
+
+
+@pytest.mark.parametrize(("name", "source", "expected"), READ, ids=[row[0] for row in READ])
+def test_reading_a_property_runs_it(tmp_path: Path, name: str, source: str, expected: tuple[str, ...]) -> None:
+    boot = "class Mine:\n    @property\n    def place(self):\n        import up.a as m\n        m.f = print\n"
+    assert read_one(tmp_path, {"own/boot.py": boot, "own/x.py": source}).called_from == expected
 
 
 OVERRIDES: list[tuple[str, str, tuple[str, ...]]] = [
@@ -203,6 +233,16 @@ def test_a_parameter_that_the_function_sets_itself_decides_nothing(tmp_path: Pat
     )
     files = {"own/boot.py": boot, "own/x.py": "from own.boot import go\ndef main():\n    go()\n"}
     assert read_one(tmp_path, files).called_from == ("own/x.py:3",)
+
+
+def test_a_parameter_that_another_branch_sets_decides(tmp_path: Path) -> None:
+    boot = (
+        "def go(a, name=None):\n    if a:\n        name = 'x'\n    else:\n        if name is not None:\n"
+        "            import up.a as m\n            m.f = print\n"
+    )
+    item = read_one(tmp_path, {"own/boot.py": boot, "own/x.py": "from own.boot import go\ndef main(x):\n    go(x)\n"})
+    assert item.called_from == ()
+    assert show_condition(item.effect.when) == "not a and name is not None; and no call here asks for name"
 
 
 def test_making_an_object_calls_its_init(tmp_path: Path) -> None:

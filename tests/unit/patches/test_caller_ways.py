@@ -23,14 +23,20 @@ WAYS: list[tuple[str, str, str, tuple[str, ...]]] = [
     (
         "a table that is asked for one",
         f"{TABLE}def go(key):\n    if key in TABLE:\n        TABLE[key]()\n",
-        "in the caller go: key in TABLE",
+        "in the caller go: key == 'a'",
         ("own/boot.py:4 (handed on)", "own/boot.py:7 (through TABLE)"),
     ),
     (
         "a table whose function is taken first",
         f"{TABLE}def go(key):\n    one = TABLE.get(key)\n    if one is not None:\n        one()\n",
-        "in the caller go: one is not None",
+        "in the caller go: key == 'a' and one is not None",
         ("own/boot.py:4 (handed on)", "own/boot.py:8 (through TABLE)"),
+    ),
+    (
+        "a table that holds it twice",
+        "TABLE = {'a': _put, 'b': print, 'c': _put}\ndef go(key):\n    TABLE[key]()\n",
+        "in the caller go: key in ['a', 'c']",
+        ("own/boot.py:4 (handed on)", "own/boot.py:6 (through TABLE)"),
     ),
     (
         "a list that is handed on",
@@ -94,9 +100,30 @@ WAYS: list[tuple[str, str, str, tuple[str, ...]]] = [
     ),
     (
         "checks far above that only raise",
-        "def go():\n    _put()\ndef main(a, b):\n    if a:\n        raise ValueError\n    if b:\n        go()\n",
-        "in the caller main: b",
+        "def go():\n    _put()\ndef main(a, b):\n    assert a == 3\n    if b:\n        go()\n",
+        "in the caller main: a == 3 and b",
         ("own/boot.py:5",),
+    ),
+    (
+        "a long check far above that only raises",
+        f"def go():\n    _put()\ndef main(a, b):\n    assert {LONG}\n    if b:\n        go()\n",
+        "in the caller main: b and an earlier check does not raise",
+        ("own/boot.py:5",),
+    ),
+    (
+        "a parameter that no call sets",
+        "def go(a, fast=False):\n    if fast:\n        _put()\ndef main(b):\n    if b:\n        go(1)\n",
+        "in the caller go: fast; and no call here asks for fast",
+        ("own/boot.py:6",),
+    ),
+    (
+        "a parameter that one of two calls sets",
+        (
+            "def go(fast=False):\n    if fast:\n        _put()\ndef main(b):\n    if b:\n        go()\n"
+            "def run(c):\n    if c:\n        go(c)\n"
+        ),
+        "in the caller go: fast; and in the caller run: c",
+        ("own/boot.py:6",),
     ),
     (
         "a method that another package may call",
@@ -127,6 +154,32 @@ def test_every_gate_of_a_call_is_told(tmp_path: Path, rest: str, when: str, plac
     (item,) = read_files(tmp_path, {"own/boot.py": BOOT + rest}).unregistered
     assert show_condition(item.effect.when) == when
     assert item.called_from == places
+
+
+OFFERED: list[tuple[str, str, str]] = [
+    # how it is called, the rest of the file, when it applies
+    ("once", "def go(a):\n    if a:\n        put()\n", "by the call here: (in the caller go: a), or one from outside"),
+    (
+        "twice",
+        "def go(a):\n    if a:\n        put()\ndef run(b):\n    if b:\n        put()\n",
+        "by one of 2 calls: (in the caller go: a) or (in the caller run: b), or one from outside",
+    ),
+    ("without a condition", "def go(a):\n    put()\n", ""),
+]
+
+
+@pytest.mark.parametrize(("rest", "when"), [row[1:] for row in OFFERED], ids=[row[0] for row in OFFERED])
+def test_what_a_package_offers_others_may_call_too(tmp_path: Path, rest: str, when: str) -> None:
+    files = {"own/deep/boot.py": BOOT.replace("_put", "put") + rest, "own/deep/__init__.py": "from .boot import put\n"}
+    (item,) = read_files(tmp_path, files).unregistered
+    assert show_condition(item.effect.when) == when
+
+
+def test_making_objects_of_a_class_that_a_package_offers_asks_nothing_far_above(tmp_path: Path) -> None:
+    rest = "class A:\n    def __init__(self, a):\n        if a:\n            _put()\ndef main(b):\n    if b:\n        A(b)\n"
+    files = {"own/deep/boot.py": BOOT + rest, "own/deep/__init__.py": "from .boot import A\n"}
+    (item,) = read_files(tmp_path, files).unregistered
+    assert show_condition(item.effect.when) == "in the caller A.__init__: a"
 
 
 def test_what_a_package_offers_others_may_call_without_its_table(tmp_path: Path) -> None:

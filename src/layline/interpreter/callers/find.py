@@ -12,9 +12,15 @@ from typing import TYPE_CHECKING
 from layline.interpreter.callers.names import Names, find_words_below
 from layline.interpreter.callers.receivers import Receiver, find_receivers
 from layline.interpreter.callers.sites import Callers, Site, say_site, show_sites
-from layline.interpreter.callers.tables import find_table, find_table_calls
+from layline.interpreter.callers.tables import find_asked, find_keys, find_table, find_table_calls
 from layline.interpreter.callers.unknown import count_unknown
-from layline.interpreter.callers.uses import calls_overridden, find_own_method, read_file
+from layline.interpreter.callers.uses import (
+    calls_overridden,
+    find_method_uses,
+    find_own_method,
+    is_property,
+    read_file,
+)
 
 if TYPE_CHECKING:
     from layline.interpreter.callers.uses import Body, File, Use
@@ -63,8 +69,8 @@ class Search:
             return replace(known, is_offered=self._is_offered(dotted))
         if place.name.rpartition(".")[2] in _MAKERS:
             makers = show_sites(self._find_makers(owner.name, place))
-            is_offered = any(site.use is not None and not site.use.is_call for site in makers.sites)
-            return replace(makers, is_method=True, is_offered=is_offered)
+            is_handed = any(site.use is not None and not site.use.is_call for site in makers.sites)
+            return replace(makers, is_method=True, is_offered=is_handed or self._is_offered(owner.name))
         if place.name.rpartition(".")[2] == _CALL:
             made = list(self._find_makers(owner.name, place))
             return show_sites(
@@ -133,6 +139,7 @@ class Search:
 
     def _find_function(self, dotted: str, place: Body) -> Iterator[Site]:
         name = dotted.rpartition(".")[2]
+        tables: dict[str, list[str]] = {}
         for path, file in self._files(name):
             for use in _find_uses(file, name):
                 if _is_inside(use.place, place):
@@ -140,14 +147,17 @@ class Search:
                 if dotted in self._names.resolve_expression(use.node, use.place, file):
                     table = None if use.is_call else find_table(use, file)
                     yield replace(say_site(path, use), table=table or "")
-                    yield from self._find_table_calls(f"{file.module.name}.{table}") if table else ()
+                    if table:
+                        tables.setdefault(f"{file.module.name}.{table}", []).extend(find_keys(use, file))
+        for table, keys in tables.items():
+            yield from (replace(site, keys=tuple(sorted(keys))) for site in self._find_table_calls(table))
 
     def _find_table_calls(self, dotted: str) -> list[Site]:
         """Where what a table of the top level holds is called or handed on."""
         if dotted not in self._tables:
             name = dotted.rpartition(".")[2]
             self._tables[dotted] = [
-                Site(path, node.lineno, _say_table(name, is_call=is_call), replace(use, is_call=is_call), name)
+                replace(_say_table(path, node.lineno, use, name, is_call=is_call), asked=find_asked(use, file))
                 for path, one in self._facts.items()
                 if name in one.words and (module := self._names.find_module(path)) is not None
                 for file in [read_file(module, {name}, in_parts=True)]
@@ -205,7 +215,8 @@ class Search:
 
     def _find_method(self, of: str, owner: str, place: Body) -> tuple[list[Site], int]:
         method = place.name.rpartition(".")[2]
-        only = self._is_only_family(owner, method)
+        only, is_read = self._is_only_family(owner, method), is_property(place)
+        said = ("read",) if is_read else ()
         found: list[Site] = []
         unknown = 0
         family = {above.rpartition(".")[2] for below in self._names.below(of) for above in self._names.order(below)}
@@ -215,18 +226,18 @@ class Search:
                 continue
             text = self._texts[path]
             if not only and not any(name in text for name in related):
-                unknown += count_unknown(text, method)
+                unknown += count_unknown(text, method, is_read=is_read)
                 continue
             file = self._names.read_path(path)
-            for use in file.uses.get(method, ()) if file is not None else ():
+            for use in find_method_uses(file, place) if file is not None else ():
                 if not isinstance(use.node, ast.Attribute) or _is_inside(use.place, place):
                     continue
                 # without a file the loop is empty
                 reached = self._reaches(use, file, owner, method, of)  # type: ignore[arg-type]
                 if reached:
-                    found.append(say_site(path, use))
+                    found.append(say_site(path, use, *said))
                 elif reached is None and only and _is_named_after(use.node.value, family):
-                    found.append(say_site(path, use, "by the names of object and method"))
+                    found.append(say_site(path, use, *said, "by the names of object and method"))
                 elif reached is None and use.is_call:
                     unknown += 1
         return found, unknown
@@ -354,8 +365,8 @@ def _may_import(facts: Facts, module: str) -> bool:
     return any(text == module for _, text in facts.texts)
 
 
-def _say_table(name: str, *, is_call: bool) -> str:
-    return f"through {name}" if is_call else f"handed on through {name}"
+def _say_table(path: str, line: int, use: Use, name: str, *, is_call: bool) -> Site:
+    return Site(path, line, f"{'' if is_call else 'handed on '}through {name}", replace(use, is_call=is_call), name)
 
 
 def _offers(path: str, facts: Facts, name: str) -> bool:

@@ -26,6 +26,11 @@ class Site:
     table: str = ""
     """The table that holds it, `TABLE = {"a": f}`: where it is put in, and where what is in it is called."""
 
+    asked: str = ""
+    """What the table is asked for here, as it is written: `key` in `TABLE[key]()`."""
+    keys: tuple[str, ...] = ()
+    """Where the table holds the function, as written; with `asked`, what must come out."""
+
     def __str__(self) -> str:
         return f"{self.path}:{self.line}" + (f" ({self.remark})" if self.remark else "")
 
@@ -47,9 +52,9 @@ class Callers:
     """Others may call it, too: a package offers it by its `__init__`, or a class of another package knows the method."""
 
 
-def say_site(path: str, use: Use, remark: str = "") -> Site:
+def say_site(path: str, use: Use, *remarks: str) -> Site:
     line = use.node.end_lineno if isinstance(use.node, ast.Attribute) else use.node.lineno
-    words = [word for word in (remark, "" if use.is_call else "handed on") if word]
+    words = [word for word in (*remarks, "" if use.is_call else "handed on") if word]
     return Site(path, line or use.node.lineno, "; ".join(words), use)
 
 

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from layline.interpreter.callers.uses import File, Use
 
 _TABLES = (ast.Dict, ast.List, ast.Tuple, ast.Set)
-_KEYS = "keys"
+_KEYS = (ast.Constant, ast.Name, ast.Attribute)
 
 
 def find_table(use: Use, file: File) -> str | None:
@@ -33,6 +33,29 @@ def find_table(use: Use, file: File) -> str | None:
                 case ast.Assign(targets=[ast.Subscript(value=ast.Name(id=name))], value=value) if value is use.node:
                     return name
     return None
+
+
+def find_keys(use: Use, file: File) -> tuple[str, ...]:
+    """The keys, as they are written, under which a literal of the top level holds the use."""
+    for statement in file.module.body:
+        if statement.lineno <= use.node.lineno <= (statement.end_lineno or statement.lineno):
+            tables = (node for node in walk(statement) if isinstance(node, ast.Dict))
+            pairs = (pair for table in tables for pair in zip(table.keys, table.values, strict=True))
+            return tuple(ast.unparse(key) for key, value in pairs if isinstance(key, _KEYS) and value is use.node)
+    return ()
+
+
+def find_asked(table: Use, file: File) -> str:
+    """What a table is asked for where a call takes from it: `key` in `TABLE[key]()`; empty where it is looped over."""
+    place = table.place.node
+    for statement in file.module.body if place is None else find_body(place):
+        for node in walk(statement) if _holds(statement, table.node) else ():
+            match node:
+                case ast.Subscript(value=value, slice=asked) if value is table.node:
+                    return ast.unparse(asked)
+                case ast.Call(func=ast.Attribute(value=value, attr="get"), args=[asked, *_]) if value is table.node:
+                    return ast.unparse(asked)
+    return ""
 
 
 def find_table_calls(table: Use, file: File) -> Iterator[tuple[ast.expr, bool]]:
@@ -67,7 +90,7 @@ def _find_flow(statement: ast.stmt, table: ast.expr) -> tuple[set[str], list[ast
         match node:
             case ast.Compare(ops=[ast.In() | ast.NotIn()], comparators=[asked]) if _holds(asked, table):
                 return None
-            case ast.Attribute(value=value, attr=_, ctx=ast.Load()) if value is table and node.attr == _KEYS:
+            case ast.Attribute(value=value, attr=_, ctx=ast.Load()) if value is table and node.attr == "keys":
                 return None
     flow: tuple[set[str], list[ast.AST]] = set(), [statement]
     for node in walk(statement):

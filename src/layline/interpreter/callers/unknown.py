@@ -9,14 +9,13 @@ _NOT_CODE = re.compile(rb"(\"\"\"|''')(?:\\.|[^\\])*?\1|\"(?:\\.|[^\"\\\n])*\"|'
 _IMPORTED = re.compile(rb"^[ \t]*import[ \t]+(?:[\w.]+[ \t]+as[ \t]+)?(\w+)", re.MULTILINE)
 
 
-def count_unknown(text: bytes, method: str) -> int:
+def count_unknown(text: bytes, method: str, *, is_read: bool = False) -> int:
     """Calls in a file that knows none of the classes: all but those on `self`, which are the file's own, and
     imports.
     """
     code, imported = _read_bare(text)
-    receivers = re.findall(
-        rb"(\w*|super\(\))[ \t]*\.[ \t]*" + re.escape(method.encode()) + rb"(?:[.]remote)?[ \t]*\(", code
-    )
+    end = rb"\b(?![ \t]*=[^=])" if is_read else rb"(?:[.]remote)?[ \t]*\("
+    receivers = re.findall(rb"(\w*|super\(\))[ \t]*\.[ \t]*" + re.escape(method.encode()) + end, code)
     known = {b"self", b"cls", b"super()", *imported}
     return sum(1 for name in receivers if name not in known)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, TypeAlias
 
 from layline.interpreter.modules import Module, resolve_relative
@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 Maker: TypeAlias = "ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda"
+_READ = frozenset({"property", "cached_property"})
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
 
 
@@ -80,6 +81,8 @@ class File:
     """What names of the top level are assigned from or annotated with."""
     uses: dict[str, list[Use]] = field(default_factory=dict)
     """By the last name; an imported name counts under both its names."""
+    parts: dict[str, list[Use]] = field(default_factory=dict)
+    """Where only an attribute of what the name stands for is read, or it is compared."""
     texts: list[tuple[int, tuple[str, ...]]] = field(default_factory=list)
     """Calls whose arguments begin with texts, at least one of them dotted."""
 
@@ -140,6 +143,11 @@ class _Walk:
                     self._add([distant], place, "call")
                 self._add([callee], place, "enter" if role == "enter" else "call")
                 self._add([*arguments, *(keyword.value for keyword in keywords)], place)
+            case ast.Compare(left=left, comparators=others):
+                self._add(_find_compared([left, *others]), place, "part")  # `type(x) is Class` hands nothing on
+            case ast.MatchClass(cls=asked, patterns=patterns, kwd_patterns=named):
+                self._add([asked], place, "part")
+                self._add([*patterns, *named], place)
             case ast.AnnAssign(target=target, value=value):
                 self._note_value(target, [node.annotation, value], place)
                 self._add([target, value], place)
@@ -161,8 +169,9 @@ class _Walk:
         self._add(node.body, inner)
 
     def _note_use(self, node: ast.Name | ast.Attribute, name: str, place: Body, role: str) -> None:
-        if name in self._wanted and (role != "part" or self._in_parts):
-            self._found.uses.setdefault(name, []).append(Use(node, role in {"call", "enter"}, place, role == "enter"))
+        if name in self._wanted:
+            noted = self._found.parts if role == "part" and not self._in_parts else self._found.uses
+            noted.setdefault(name, []).append(Use(node, role in {"call", "enter"}, place, role == "enter"))
 
     def _note_value(self, target: ast.expr, values: list[ast.expr | None], place: Body) -> None:
         known = [value for value in values if value is not None]
@@ -209,6 +218,11 @@ class _Walk:
         known = self._found.imports.setdefault(name, [])
         if dotted not in known:
             known.append(dotted)
+
+
+def _find_compared(nodes: list[ast.expr]) -> Iterator[ast.expr]:
+    for node in nodes:
+        yield from node.elts if isinstance(node, ast.Tuple | ast.List | ast.Set) else [node]
 
 
 def _find_imports(body: list[ast.stmt]) -> Iterator[ast.Import | ast.ImportFrom]:
@@ -259,6 +273,22 @@ def find_own_method(place: Body) -> str:
         if around.outer is not None and isinstance(around.outer.node, ast.ClassDef):
             return around.name.rpartition(".")[2]
     return ""
+
+
+def find_method_uses(file: File, place: Body) -> Iterator[Use]:
+    """Where a method is called or handed on; reading a property calls it."""
+    name = place.name.rpartition(".")[2]
+    if not is_property(place):
+        yield from file.uses.get(name, ())
+        return
+    for use in (*file.uses.get(name, ()), *file.parts.get(name, ())):
+        yield replace(use, is_call=True)
+
+
+def is_property(place: Body) -> bool:
+    """True of a method that runs where its name is read."""
+    decorators = getattr(place.node, "decorator_list", ())
+    return any((dotted_of(item)[1] or (getattr(item, "id", ""),))[-1] in _READ for item in decorators)
 
 
 def calls_overridden(owner: Body | None, method: str) -> bool:

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING
 from layline.core.condition import ALWAYS, NEVER, Condition, ConditionKind, combine, say
 from layline.interpreter.callers.above import MOST_LEVELS, MOST_SITES, find_function, find_leading
 from layline.interpreter.line_tests import find_body
-from layline.interpreter.line_words import read_caller_tests, read_deciding_tests
-from layline.patches.guards.show import show_condition
+from layline.interpreter.line_words import read_caller_tests, read_far_tests
+from layline.patches.guards.reaching import is_denied, keep_reaching, tell_denied
+from layline.patches.guards.show import FROM_OUTSIDE, show_condition
 
 if TYPE_CHECKING:
     import ast
@@ -31,7 +32,7 @@ class CallerWays:
     known: dict[str, Callers]
     """Functions, and those around their calls, with their callers."""
     modules: Modules
-    _found: dict[str, Condition] = field(default_factory=dict)
+    _found: dict[tuple[str, tuple[Site, ...]], Condition] = field(default_factory=dict)
     _met: set[str] = field(default_factory=set)
     """Functions that a way came back to: what was found there holds for that way alone."""
 
@@ -42,9 +43,11 @@ class CallerWays:
         if not callers.is_function or callers.unknown or (_may_be_called_elsewhere(callers) and not is_only):
             return ALWAYS
         found = self._join(sites, (within,))
-        return ALWAYS if found == NEVER else found
+        if found in (ALWAYS, NEVER):
+            return ALWAYS
+        return _or_from_outside(found, len(sites)) if callers.is_offered else found
 
-    def _find_above(self, function: Body, path: tuple[str, ...]) -> Condition:
+    def _find_above(self, function: Body, line: int, path: tuple[str, ...]) -> Condition:
         """What must hold for a function on the way to be called; `NEVER` of one that the way has passed."""
         name = function.name
         if name in path:
@@ -52,63 +55,88 @@ class CallerWays:
             return NEVER
         if len(path) >= MOST_LEVELS or name not in self.known:
             return ALWAYS
-        if name in self._found:
-            return self._found[name]
+        denied = tell_denied(self.known[name], function.node, line)
+        if denied != ALWAYS:
+            return denied
+        callers = keep_reaching(self.known[name], function.node, line)
+        key = name, callers.sites
+        if key in self._found:
+            return self._found[key]
         before, self._met = self._met, set()
-        found = self._read_above(function, (*path, name))
+        found = self._read_above(function, callers, (*path, name))
         above = self._met - {name}
         self._met = before | above
         if not above:
-            found = self._found[name] = ALWAYS if found == NEVER else found  # called by itself alone: by others, unseen
+            found = self._found[key] = ALWAYS if found == NEVER else found  # called by itself alone: by others, unseen
         return found
 
-    def _read_above(self, function: Body, path: tuple[str, ...]) -> Condition:
-        callers = self.known[function.name]
+    def _read_above(self, function: Body, callers: Callers, path: tuple[str, ...]) -> Condition:
         sites, outer = find_leading(callers.sites), find_function(function.outer)
         if not sites and outer is not None and function.node is not None:
             return self._follow(outer, _line_of(function.node), path)
-        if callers.unknown or _may_be_called_elsewhere(callers):
+        if callers.unknown or callers.is_offered:
             return ALWAYS
         return self._join(sites, path)
 
     def _join(self, sites: list[Site], path: tuple[str, ...]) -> Condition:
         if not sites or len(sites) > MOST_SITES:
             return ALWAYS
-        ways = [self._find_way(site, path) for site in sites]
-        reached = list(dict.fromkeys(way for way in ways if way != NEVER))
-        return _factor(reached, len(sites)) if reached else NEVER
+        ways = [way for way in (self._find_way(site, path) for site in sites) if way != NEVER]
+        asked = [way for way in ways if not is_denied(way)]
+        return _factor(list(dict.fromkeys(asked or ways)), len(asked or ways)) if ways else NEVER
 
     def _find_way(self, site: Site, path: tuple[str, ...]) -> Condition:
         if site.use is None:
             return ALWAYS
         function = find_function(site.use.place)
         if function is not None:
-            return self._follow(function, site.line, path)
+            return _choose(self._follow(function, site.line, path), _name(function.name), site)
         module = self.modules.find(self.modules.names_by_path.get(site.path, ""))
-        read = read_caller_tests if len(path) == 1 else read_deciding_tests
-        asked = read(module.body, site.line) if module is not None else ALWAYS
+        asked = _read(module.body, site.line, path) if module is not None else ALWAYS
         return _ask(_name(site.use.place.name), asked)
 
     def _follow(self, function: Body, line: int, path: tuple[str, ...]) -> Condition:
         """What a function asks before a line of it, and what is asked before it is called."""
         body = find_body(function.node) if function.node is not None else []
-        asked = read_caller_tests(body, line) if len(path) == 1 else _bound(read_deciding_tests(body, line), line)
+        asked = _read(body, line, path)
         if asked == NEVER:
             return NEVER
         return combine(
-            ConditionKind.ALL, (_ask(_name(function.name), asked), *_parts(self._find_above(function, path)))
+            ConditionKind.ALL, (_ask(_name(function.name), asked), *_parts(self._find_above(function, line, path)))
         )
+
+
+def _choose(way: Condition, name: str, site: Site) -> Condition:
+    """A table that is asked for one thing leads to what it holds there, and to nothing else."""
+    if not site.asked or not site.keys or way == NEVER:
+        return way
+    wanted = f"== {site.keys[0]}" if len(site.keys) == 1 else f"in [{', '.join(site.keys)}]"
+    is_in = say(f"{site.asked} in {site.table}")  # which it then is
+    tests = [pair for pair in _split(way) if pair != (name, is_in)]
+    return _join([(name, say(f"{site.asked} {wanted}")), *tests])
+
+
+def _or_from_outside(way: Condition, calls: int) -> Condition:
+    """Of a function that a package offers: its users ask what they like."""
+    if way.kind is ConditionKind.CALLERS:
+        return replace(way, wanted=FROM_OUTSIDE)
+    return Condition(kind=ConditionKind.CALLERS, text=str(calls), parts=(way,), wanted=FROM_OUTSIDE)
 
 
 def _may_be_called_elsewhere(callers: Callers) -> bool:
     return callers.is_offered and (callers.is_method or any(not s.use or not s.use.is_call for s in callers.sites))
 
 
-def _bound(asked: Condition, line: int) -> Condition:
-    """A long list of tests far above is counted."""
-    if len(show_condition(asked)) <= _LONGEST_ABOVE:
-        return asked
-    return say(f"{len(_parts(asked))} tests before line {line}")
+def _read(body: list[ast.stmt], line: int, path: tuple[str, ...]) -> Condition:
+    """What stands before a line; a long list of tests far above is counted."""
+    if len(path) == 1:
+        return read_caller_tests(body, line)
+    asked = read_far_tests(body, line, _is_short)
+    return asked if _is_short(asked) else say(f"{len(_parts(asked))} tests before line {line}")
+
+
+def _is_short(asked: Condition) -> bool:
+    return len(show_condition(asked)) <= _LONGEST_ABOVE
 
 
 def _line_of(node: ast.AST) -> int:
@@ -143,7 +171,7 @@ def _factor(ways: list[Condition], calls: int) -> Condition:
 
 def _split(way: Condition) -> Iterator[tuple[str, Condition]]:
     """Each test with the function that asks it."""
-    for part in _parts(way):
+    for part in _parts(way) if way != ALWAYS else ():
         if part.kind is ConditionKind.CALLER:
             yield from ((part.text, test) for asked in part.parts for test in _parts(asked))
         else:

@@ -7,15 +7,17 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, TypeAlias
 
+from layline.core.condition import ALWAYS, Condition, ConditionKind
 from layline.interpreter.callers.sites import show_sites
-from layline.interpreter.line_tests import LineTest, find_body, find_line_tests
+from layline.interpreter.line_tests import LineTest, find_before, find_body, find_line_tests
 from layline.source.walking import walk
 
 if TYPE_CHECKING:
     from layline.interpreter.callers.sites import Callers, Site
 
 Function: TypeAlias = "ast.FunctionDef | ast.AsyncFunctionDef"
-_PLAIN = (ast.Name, ast.Constant, ast.Compare, ast.BoolOp, ast.UnaryOp)
+_LISTS = (ast.List, ast.Tuple, ast.Set)
+_PLAIN = (ast.Name, ast.Constant, ast.Compare, ast.BoolOp, ast.UnaryOp, *_LISTS)
 _BOUND = frozenset({"self", "cls"})
 
 
@@ -24,22 +26,44 @@ def keep_reaching(callers: Callers, function: ast.AST | None, line: int) -> Call
     if not isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef) or not callers.sites:
         return callers
     asked = list(_find_asked(function, line))
-    kept = tuple(site for site in callers.sites if not asked or _may_reach(site, asked, function))
+    kept = tuple(site for site in callers.sites if not asked or not _find_denied(site, asked, function))
     if len(kept) == len(callers.sites):
         return callers
     shown = show_sites(kept, callers.unknown, is_function=callers.is_function)
     return replace(shown, is_method=callers.is_method, is_offered=callers.is_offered)
 
 
+def tell_denied(callers: Callers, function: ast.AST | None, line: int) -> Condition:
+    """That no known call asks for what the line needs; `ALWAYS` where one does, or there is none."""
+    if not isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef) or callers.unknown or not callers.sites:
+        return ALWAYS
+    asked = list(_find_asked(function, line))
+    denied = [_find_denied(site, asked, function) for site in callers.sites]
+    if not all(denied):
+        return ALWAYS
+    names = ", ".join(sorted({name for found in denied for test in found for name in _find_names(test)}))
+    return Condition(kind=ConditionKind.CALLERS, text="0", shown=f"no call here asks for {names}")
+
+
+def is_denied(way: Condition) -> bool:
+    return any(part.kind is ConditionKind.CALLERS and part.text == "0" for part in way.walk())
+
+
 def _find_asked(function: Function, line: int) -> Iterator[LineTest]:
     """The tests before a line that ask for parameters which keep what they are given, and for nothing else."""
     parameters = {one.arg for one in (*function.args.posonlyargs, *function.args.args, *function.args.kwonlyargs)}
-    bound = {node.id for node in walk(function) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}
+    before = [node for statement in find_before(find_body(function), line) for node in walk(statement)]
+    bound = {node.id for node in before if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}
     for test in find_line_tests(find_body(function), line):
         nodes = [node for part in _find_parts(test) for node in (walk(part.node) if part.node is not None else [None])]
-        names = {node.id for node in nodes if isinstance(node, ast.Name)}
+        names = _find_names(test)
         if names and names <= parameters - bound and all(isinstance(node, _PLAIN) for node in nodes):
             yield test
+
+
+def _find_names(test: LineTest) -> set[str]:
+    nodes = (node for part in _find_parts(test) if part.node is not None for node in walk(part.node))
+    return {node.id for node in nodes if isinstance(node, ast.Name)}
 
 
 def _find_parts(test: LineTest) -> Iterator[LineTest]:
@@ -49,12 +73,13 @@ def _find_parts(test: LineTest) -> Iterator[LineTest]:
         yield from _find_parts(part)
 
 
-def _may_reach(site: Site, asked: list[LineTest], function: Function) -> bool:
+def _find_denied(site: Site, asked: list[LineTest], function: Function) -> list[LineTest]:
+    """The tests that a call surely fails."""
     call = _find_call(site)
     if call is None:
-        return True
+        return []
     values = {**dict(_find_defaults(function)), **dict(_find_given(call, function))}
-    return all(_holds(test, values) is not False for test in asked)
+    return [test for test in asked if _holds(test, values) is False]
 
 
 def _find_call(site: Site) -> ast.Call | None:
@@ -113,6 +138,8 @@ def _decide(node: ast.expr, values: Mapping[str, ast.expr | None]) -> bool | Non
         case ast.Name() | ast.Constant():
             found = _constant(node, values)
             return bool(found.value) if found is not None else None
+        case ast.Compare(left=left, ops=[ast.In() | ast.NotIn() as operator], comparators=[right]):
+            return _decide_member(left, right, values, is_in=isinstance(operator, ast.In))
         case ast.Compare(left=left, ops=[operator], comparators=[right]):
             one, two = _constant(left, values), _constant(right, values)
             if one is None or two is None:
@@ -123,6 +150,15 @@ def _decide(node: ast.expr, values: Mapping[str, ast.expr | None]) -> bool | Non
                 case ast.IsNot() | ast.NotEq():
                     return bool(one.value != two.value)
     return None
+
+
+def _decide_member(
+    left: ast.expr, right: ast.expr, values: Mapping[str, ast.expr | None], *, is_in: bool
+) -> bool | None:
+    one = _constant(left, values)
+    if one is None or not isinstance(right, _LISTS) or not all(isinstance(item, ast.Constant) for item in right.elts):
+        return None
+    return (one.value in [item.value for item in right.elts if isinstance(item, ast.Constant)]) is is_in
 
 
 def _constant(node: ast.expr, values: Mapping[str, ast.expr | None]) -> ast.Constant | None:

@@ -12,6 +12,10 @@ if TYPE_CHECKING:
     from layline.core.patch import Effect, Guard, Patch
 
 
+FROM_OUTSIDE = "one from outside"
+"""A call by users of what a package offers."""
+
+
 def show_condition(condition: Condition | None) -> str:
     """Empty where it always holds."""
     return _show(condition) if condition is not None else ""
@@ -76,11 +80,9 @@ def _show(condition: Condition, within: str = "") -> str:
             return f"in the caller {condition.text}: {_join_all(parts)}"
         case ConditionKind.CALLERS:
             ways = " or ".join(f"({_join_all(_show_parts(part))})" for part in parts)
-            return (
-                f"by one of {condition.text} calls: {ways}"
-                if ways
-                else f"by one of {condition.text} calls, each with its own condition"
-            )
+            calls = "the call here" if condition.text == "1" else f"one of {condition.text} calls"
+            told = f"by {calls}: {ways}" if ways else f"by {calls}, each with its own condition"
+            return f"{told}, or {condition.wanted}" if condition.wanted else told
         case ConditionKind.IMPORTER:
             return f"in the caller {condition.text}, which imports it: {_join_all(parts)}"
         case ConditionKind.SITE:

@@ -117,7 +117,11 @@ class Ways:
         if effect.target is not None:
             own += self._find_chosen(event, effect)
         inside = [_ask(ConditionKind.HELPER, trail[i][1], one) for i, one in enumerate(asked) if i > above]
-        outside = [_ask(ConditionKind.CALLER, trail[i][1], one) for i, one in enumerate(asked) if i < above]
+        outside = [
+            _ask(ConditionKind.CALLER, trail[i][1], one)
+            for i, one in enumerate(asked)
+            if i < above and trail[i][1] is not trail[above][1]  # it also runs where it does not call itself
+        ]
         return combine(ConditionKind.ALL, (*own, *inside, *outside))
 
     def _around(self, place: Location, function: ast.AST | None, *, is_caller: bool = False) -> Condition:

@@ -12,7 +12,7 @@ from layline.core.patch import Effect, Moment, Unregistered
 from layline.interpreter.line_tests import find_body, find_chain
 from layline.interpreter.line_words import read_caller_tests
 from layline.patches.guards.caller_ways import CallerWays
-from layline.patches.guards.reaching import keep_reaching
+from layline.patches.guards.reaching import keep_reaching, tell_denied
 
 if TYPE_CHECKING:
     from layline.interpreter.callers.sites import Callers, Site
@@ -25,7 +25,7 @@ def find_callers(items: list[Unregistered], known: dict[str, Callers], modules: 
     `known` tells the callers of those functions, and of the functions around these calls.
     """
     ways = CallerWays(known, modules)
-    return [_add_callers(item, keep_reaching(known[item.within], *_find_line(item, modules)), ways) for item in items]
+    return [_add_callers(item, known[item.within], ways) for item in items]
 
 
 def _find_line(item: Unregistered, modules: Modules) -> tuple[ast.AST | None, int]:
@@ -36,12 +36,14 @@ def _find_line(item: Unregistered, modules: Modules) -> tuple[ast.AST | None, in
     return (chain[-1] if chain else None), place.line
 
 
-def _add_callers(item: Unregistered, callers: Callers, ways: CallerWays) -> Unregistered:
+def _add_callers(item: Unregistered, known: Callers, ways: CallerWays) -> Unregistered:
+    line = _find_line(item, ways.modules)
+    callers, denied = keep_reaching(known, *line), tell_denied(known, *line)
     later = bool(callers.sites) and all(map(_runs_later, callers.sites))
     effect = _keep_shared(_put_off(item.effect, later=later), _find_shared(callers, ways.modules))
     return replace(
         item,
-        effect=_add_condition(effect, _find_asked(item.within, callers, ways)),
+        effect=_add_condition(effect, denied if denied != ALWAYS else _find_asked(item.within, callers, ways)),
         called_from=callers.places,
         unknown_callers=callers.unknown,
     )
