@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING
 from histories import History
 from layline.config import Backend, Project, Registry, Settings
 from layline.git import open_repository
-from layline.patches.inventory.read import Reading, read_downstream, read_inventory
+from layline.patches.inventory.read import read_downstream, read_inventory
+from layline.patches.inventory.reading import Reading
 from layline.source import Tree
 
 if TYPE_CHECKING:

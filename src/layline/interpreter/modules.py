@@ -8,13 +8,13 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from layline.core.evidence import Skipped
-from layline.core.ours import is_own
+from layline.core.ours import Role, find_role, is_own, is_test
 from layline.source.facts import Facts, parse_facts
 from layline.source.names import is_within
 from layline.source.parsing import parse_tree
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from layline.source.tree import Tree
 
@@ -238,9 +238,18 @@ def find_own_files(tree: Tree) -> list[str]:
     return [path for path in tree.paths(suffix=".py") if is_own(path) and path not in builds]
 
 
-def read_texts(tree: Tree) -> Iterator[tuple[str, bytes]]:
-    """The Python files of the downstream itself."""
-    oids = {path: entry.oid for path in find_own_files(tree) if (entry := tree.find(path)) is not None}
+def find_example_files(tree: Tree) -> list[str]:
+    """The Python files that show how the downstream is used."""
+    return [path for path in tree.paths(suffix=".py") if find_role(path) is Role.EXAMPLE and not is_test(path)]
+
+
+def read_texts(tree: Tree, paths: Iterable[str] | None = None) -> Iterator[tuple[str, bytes]]:
+    """Python files of the downstream, if nothing is said those that are its own."""
+    oids = {
+        path: entry.oid
+        for path in (find_own_files(tree) if paths is None else paths)
+        if (entry := tree.find(path)) is not None
+    }
     blobs: dict[str, bytes] = {}
     for blob in tree.repository.stream_blobs(dict.fromkeys(oids.values())):
         if not isinstance(blob, str):

@@ -289,9 +289,8 @@ class Installer:
                 return module.name, Location(module.path or module.name, 1)
             case Made(name=name):
                 return f"module {name}", None
-            case Copied(of=of, attributes=held):
-                places = (place for one in held.values() if (place := self.describe(one)[1]) is not None)
-                return f"a copy of {spell_object(of) or _COMPUTED}", next(places, None)
+            case Copied(of=of):
+                return f"a copy of {spell_object(of) or _COMPUTED}", None
             case Source(of=of):
                 return f"rewritten source of {self.describe(of)[0]}", None
             case Items(values=values) if not all(isinstance(item, Literal) for item in values):

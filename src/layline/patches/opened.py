@@ -14,7 +14,8 @@ from layline.core.progress import Progress, silent
 from layline.coupling.own_code import find_running
 from layline.patches.excluded import Pinned, tell_excluded
 from layline.patches.inventory.patch_files import find_startup_files, find_textual
-from layline.patches.inventory.read import Reading, read_downstream, read_inventory
+from layline.patches.inventory.read import read_downstream, read_inventory
+from layline.patches.inventory.reading import Reading
 from layline.patches.kept import find_inventories
 from layline.patches.removals import tell_removals
 from layline.patches.upstreams import Upstreams, open_upstreams

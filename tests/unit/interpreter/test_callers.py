@@ -144,6 +144,12 @@ def test_a_function_is_called_where_its_name_resolves_to_it(
     assert read_one(tmp_path, files).called_from == expected
 
 
+def test_examples_call_what_their_users_call_and_tests_do_not_count(tmp_path: Path) -> None:
+    call = "from own.boot import start_up\nstart_up()\n"
+    files = {"own/boot.py": BOOT, "examples/run.py": call, "tests/test_run.py": call, "examples/test_run.py": call}
+    assert read_one(tmp_path, files).called_from == ("examples/run.py:2",)
+
+
 def test_a_re_exported_function_is_followed_home(tmp_path: Path) -> None:
     files = {
         "own/deep/__init__.py": "from .boot import *\n",
@@ -225,6 +231,26 @@ def test_a_call_reaches_a_line_if_its_arguments_let_it(
     boot = f"def go(a, slow=True, quiet=None):\n    if {test}:\n        import up.a as m\n        m.f = print\n"
     files = {"own/boot.py": boot, "own/x.py": f"from own.boot import go\ndef main(x):\n    {call}\n"}
     assert read_one(tmp_path, files).called_from == (("own/x.py:3",) if reaches else ())
+
+
+MADE = [
+    # (what it shows, the call, whether it reaches the line)
+    ("made with another value", "Mine(kind='b').go()", False),
+    ("made with that value", "Mine(kind='a').go()", True),
+    ("made without", "Mine().go()", True),
+    ("made before", "it = Mine(kind='b')\n    it.go()", False),
+    ("made before, or otherwise", "it = Mine(kind='b')\n    it = x\n    it.go()", True),
+]
+
+
+@pytest.mark.parametrize(("call", "reaches"), [row[1:] for row in MADE], ids=[row[0] for row in MADE])
+def test_a_call_reaches_a_line_if_its_object_was_made_for_it(tmp_path: Path, call: str, reaches: bool) -> None:
+    boot = (
+        "class Mine:\n    kind: str = 'a'\n    def go(self):\n        if self.kind == 'a':\n"
+        "            import up.a as m\n            m.f = print\n"
+    )
+    files = {"own/boot.py": boot, "own/x.py": f"from own.boot import Mine\ndef main(x):\n    {call}\n"}
+    assert bool(read_one(tmp_path, files).called_from) == reaches
 
 
 def test_a_parameter_that_the_function_sets_itself_decides_nothing(tmp_path: Path) -> None:

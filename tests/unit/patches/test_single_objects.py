@@ -372,6 +372,7 @@ ANNOTATED = [
     # (what it shows, the line, target, certain, how its reason ends)
     ("a method that upstream has", "model.loss = g", None, False, "of a other.Wrapped"),
     ("one that upstream lacks", "model.more = g", "other.Wrapped.more", True, "not on the class"),
+    ("one that it is asked for", "if hasattr(model, 'more'): model.more = g", None, False, "of a other.Wrapped"),
     ("what every object has", "model.__class__ = G", "other.Wrapped.__class__", True, "not on the class"),
 ]
 
@@ -449,6 +450,7 @@ class Model(up.a.Model):
         (9, "self.layers[…].mlp", "own.boot.Model.__init__.<lambda>"),
         (10, "self.layers[…].mlp", "a copy of self.layers[1].mlp.config"),
     ]
+    assert found[-1].replacement_at is None  # not where something was put on the copy
 
 
 def test_a_copy_is_of_the_class_that_a_test_tells_of_its_original(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ from layline.core.condition import ALWAYS, NEVER, Condition, ConditionKind, comb
 from layline.interpreter.callers.above import MOST_LEVELS, MOST_SITES, find_function, find_leading
 from layline.interpreter.line_tests import find_body
 from layline.interpreter.line_words import read_caller_tests, read_far_tests
-from layline.patches.guards.reaching import is_denied, keep_reaching, tell_denied
+from layline.patches.guards.reaching import Line, is_denied, keep_reaching, tell_denied
 from layline.patches.guards.show import FROM_OUTSIDE, show_condition
 
 if TYPE_CHECKING:
@@ -55,10 +55,11 @@ class CallerWays:
             return NEVER
         if len(path) >= MOST_LEVELS or name not in self.known:
             return ALWAYS
-        denied = tell_denied(self.known[name], function.node, line)
+        asked = Line(line, function.node, function.outer.node if function.outer is not None else None)
+        denied = tell_denied(self.known[name], asked)
         if denied != ALWAYS:
             return denied
-        callers = keep_reaching(self.known[name], function.node, line)
+        callers = keep_reaching(self.known[name], asked)
         key = name, callers.sites
         if key in self._found:
             return self._found[key]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, TypeAlias
 
 from layline.core.condition import ALWAYS, Condition, ConditionKind
@@ -16,29 +16,44 @@ if TYPE_CHECKING:
     from layline.interpreter.callers.sites import Callers, Site
 
 Function: TypeAlias = "ast.FunctionDef | ast.AsyncFunctionDef"
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A line in a function, which may be a method."""
+
+    number: int
+    function: ast.AST | None = None
+    owner: ast.AST | None = None
+
+
 _LISTS = (ast.List, ast.Tuple, ast.Set)
 _PLAIN = (ast.Name, ast.Constant, ast.Compare, ast.BoolOp, ast.UnaryOp, *_LISTS)
+_OWN = "self."
+_SETS = frozenset({"__init__", "__new__", "__post_init__"})
 _BOUND = frozenset({"self", "cls"})
 
 
-def keep_reaching(callers: Callers, function: ast.AST | None, line: int) -> Callers:
+def keep_reaching(callers: Callers, line: Line) -> Callers:
     """The callers without calls whose arguments, or the defaults they leave, lead past the line."""
-    if not isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef) or not callers.sites:
+    if not isinstance(line.function, ast.FunctionDef | ast.AsyncFunctionDef) or not callers.sites:
         return callers
-    asked = list(_find_asked(function, line))
-    kept = tuple(site for site in callers.sites if not asked or not _find_denied(site, asked, function))
+    asked = list(_find_asked(line.function, line.number))
+    kept = tuple(
+        site for site in callers.sites if not asked or not _find_denied(site, asked, line.function, line.owner)
+    )
     if len(kept) == len(callers.sites):
         return callers
     shown = show_sites(kept, callers.unknown, is_function=callers.is_function)
     return replace(shown, is_method=callers.is_method, is_offered=callers.is_offered)
 
 
-def tell_denied(callers: Callers, function: ast.AST | None, line: int) -> Condition:
+def tell_denied(callers: Callers, line: Line) -> Condition:
     """That no known call asks for what the line needs; `ALWAYS` where one does, or there is none."""
-    if not isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef) or callers.unknown or not callers.sites:
+    if not isinstance(line.function, ast.FunctionDef | ast.AsyncFunctionDef) or callers.unknown or not callers.sites:
         return ALWAYS
-    asked = list(_find_asked(function, line))
-    denied = [_find_denied(site, asked, function) for site in callers.sites]
+    asked = list(_find_asked(line.function, line.number))
+    denied = [_find_denied(site, asked, line.function, line.owner) for site in callers.sites]
     if not all(denied):
         return ALWAYS
     names = ", ".join(sorted({name for found in denied for test in found for name in _find_names(test)}))
@@ -53,17 +68,29 @@ def _find_asked(function: Function, line: int) -> Iterator[LineTest]:
     """The tests before a line that ask for parameters which keep what they are given, and for nothing else."""
     parameters = {one.arg for one in (*function.args.posonlyargs, *function.args.args, *function.args.kwonlyargs)}
     before = [node for statement in find_before(find_body(function), line) for node in walk(statement)]
-    bound = {node.id for node in before if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}
+    bound = {name for node in before if isinstance(getattr(node, "ctx", None), ast.Store) for name in _name(node)}
     for test in find_line_tests(find_body(function), line):
         nodes = [node for part in _find_parts(test) for node in (walk(part.node) if part.node is not None else [None])]
         names = _find_names(test)
-        if names and names <= parameters - bound and all(isinstance(node, _PLAIN) for node in nodes):
+        is_plain = all(isinstance(node, _PLAIN) or next(_name(node), None) in names for node in nodes)
+        known = all(name in parameters or name.startswith(_OWN) for name in names - {"self"})
+        if names and known and bound.isdisjoint(names) and is_plain:
             yield test
 
 
 def _find_names(test: LineTest) -> set[str]:
+    """The parameters, and attributes of its own object, that a test asks for."""
     nodes = (node for part in _find_parts(test) if part.node is not None for node in walk(part.node))
-    return {node.id for node in nodes if isinstance(node, ast.Name)}
+    names = {name for node in nodes for name in _name(node)}
+    return names - {"self"} if any(name.startswith(_OWN) for name in names) else names
+
+
+def _name(node: ast.AST | None) -> Iterator[str]:
+    match node:
+        case ast.Name(id=name):
+            yield name
+        case ast.Attribute(value=ast.Name(id="self"), attr=name):
+            yield f"{_OWN}{name}"
 
 
 def _find_parts(test: LineTest) -> Iterator[LineTest]:
@@ -73,12 +100,12 @@ def _find_parts(test: LineTest) -> Iterator[LineTest]:
         yield from _find_parts(part)
 
 
-def _find_denied(site: Site, asked: list[LineTest], function: Function) -> list[LineTest]:
+def _find_denied(site: Site, asked: list[LineTest], function: Function, owner: ast.AST | None) -> list[LineTest]:
     """The tests that a call surely fails."""
     call = _find_call(site)
     if call is None:
         return []
-    values = {**dict(_find_defaults(function)), **dict(_find_given(call, function))}
+    values = {**dict(_find_defaults(function)), **dict(_find_given(call, function)), **dict(_find_held(site, owner))}
     return [test for test in asked if _holds(test, values) is False]
 
 
@@ -111,6 +138,34 @@ def _find_given(call: ast.Call, function: Function) -> Iterator[tuple[str, ast.e
         listed = listed[1:]
     yield from zip(listed, call.args, strict=False)
     yield from ((one.arg, one.value) for one in call.keywords if one.arg)
+
+
+def _find_held(site: Site, owner: ast.AST | None) -> Iterator[tuple[str, ast.expr]]:
+    """What the object whose method is called was made with: `Class(kind="a").go()`, where the class declares fields."""
+    body = owner.body if isinstance(owner, ast.ClassDef) else []
+    if any(isinstance(item, ast.FunctionDef) and item.name in _SETS for item in body):
+        return
+    fields = {item.target.id for item in body if isinstance(item, ast.AnnAssign) and isinstance(item.target, ast.Name)}
+    receiver = site.use.node.value if site.use is not None and isinstance(site.use.node, ast.Attribute) else None
+    made = list(_find_made(receiver, site))
+    if len(made) == 1 and isinstance(made[0], ast.Call):
+        yield from ((f"{_OWN}{one.arg}", one.value) for one in made[0].keywords if one.arg in fields)
+
+
+def _find_made(receiver: ast.expr | None, site: Site) -> Iterator[ast.expr]:
+    """All that the object of a call comes from."""
+    place = site.use.place if site.use is not None else None
+    match receiver:
+        case ast.Call():
+            yield receiver
+        case ast.Name(id=name) if place is not None:
+            yield from place.binds.get(name, ())
+        case ast.Attribute(value=ast.Name(id="self"), attr=name) if place is not None and place.find_method():
+            method = place.find_method()
+            for node in walk(method[0].node) if method is not None and method[0].node is not None else ():
+                match node:
+                    case ast.Assign(targets=[ast.Attribute(value=ast.Name(id="self"), attr=kept)], value=value):
+                        yield from [value] if kept == name else ()
 
 
 def _names_class(callee: ast.expr) -> bool:
@@ -162,5 +217,6 @@ def _decide_member(
 
 
 def _constant(node: ast.expr, values: Mapping[str, ast.expr | None]) -> ast.Constant | None:
-    known = values.get(node.id) if isinstance(node, ast.Name) else node
+    named = next(_name(node), None)
+    known = values.get(named) if named is not None else node
     return known if isinstance(known, ast.Constant) else None

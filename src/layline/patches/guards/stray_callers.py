@@ -12,7 +12,7 @@ from layline.core.patch import Effect, Moment, Unregistered
 from layline.interpreter.line_tests import find_body, find_chain
 from layline.interpreter.line_words import read_caller_tests
 from layline.patches.guards.caller_ways import CallerWays
-from layline.patches.guards.reaching import keep_reaching, tell_denied
+from layline.patches.guards.reaching import Line, keep_reaching, tell_denied
 
 if TYPE_CHECKING:
     from layline.interpreter.callers.sites import Callers, Site
@@ -28,17 +28,17 @@ def find_callers(items: list[Unregistered], known: dict[str, Callers], modules: 
     return [_add_callers(item, known[item.within], ways) for item in items]
 
 
-def _find_line(item: Unregistered, modules: Modules) -> tuple[ast.AST | None, int]:
-    """The function around the line of an effect."""
+def _find_line(item: Unregistered, modules: Modules) -> Line:
+    """The line of an effect, and the function around it."""
     place = item.effect.location
     module = modules.find(modules.names_by_path.get(place.path, ""))
     chain = find_chain(module.body, place.line) if module is not None else []
-    return (chain[-1] if chain else None), place.line
+    return Line(place.line, chain[-1] if chain else None, chain[-2] if len(chain) > 1 else None)
 
 
 def _add_callers(item: Unregistered, known: Callers, ways: CallerWays) -> Unregistered:
     line = _find_line(item, ways.modules)
-    callers, denied = keep_reaching(known, *line), tell_denied(known, *line)
+    callers, denied = keep_reaching(known, line), tell_denied(known, line)
     later = bool(callers.sites) and all(map(_runs_later, callers.sites))
     effect = _keep_shared(_put_off(item.effect, later=later), _find_shared(callers, ways.modules))
     return replace(

@@ -24,6 +24,7 @@ from layline.interpreter.values import (
     Function,
     Instance,
     Items,
+    Literal,
     Member,
     Outside,
     Partial,
@@ -113,7 +114,7 @@ def _tell(event: Write, name: str, installer: Installer) -> Iterator[Effect]:
     named = [kind for kind in classes if isinstance(kind, Outside)]
     for kind in named:
         found = installer.look_up(f"{kind.path}.{name}")
-        if not tested and _is_doubtful(owner, name, found, installer):
+        if not tested and kind != made and _is_doubtful(event, name, found, installer):
             yield _describe_object(effect, event, name, installer)
             continue
         told = _mark_setting(effect, name, found.is_field and not _is_class(value))
@@ -136,10 +137,14 @@ def _name_class(effect: Effect, target: str, is_exact: bool, found: Known) -> Ef
     )
 
 
-def _is_doubtful(owner: Value, name: str, found: Known, installer: Installer) -> bool:
-    """Only an annotation names the class, which cannot be read, and upstream has such a method: it may be that one."""
+def _is_doubtful(event: Write, name: str, found: Known, installer: Installer) -> bool:
+    """Only an annotation names the class, which cannot be read, and upstream has such a method: it may be that one; or
+    the line asks whether the object has it at all: then it may be one of a class below.
+    """
+    owner = _find_holder(event.owner)
     is_annotated = isinstance(owner, Argument) and found.kind is TargetKind.EXTERNAL and name != "__class__"
-    return is_annotated and bool(installer.find_members(name))
+    asked = Called(Outside("builtins.hasattr"), (owner, Literal(name)))
+    return is_annotated and (asked in event.when or bool(installer.find_members(name)))
 
 
 def _describe_object(effect: Effect, event: Write, name: str, installer: Installer) -> Effect:

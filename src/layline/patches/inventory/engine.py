@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from layline.core.evidence import Location
@@ -17,6 +18,15 @@ if TYPE_CHECKING:
     from layline.interpreter.modules import Module, Modules
 
 _SWITCH = re.compile(r"PATCH", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class ReadEngine:
+    """What the packages of the registering functions say."""
+
+    roots: tuple[tuple[str, ...], ...]
+    """Where config objects hang on the context."""
+    engine: Engine
 
 
 def read_engine(machine: Interpreter, names: Iterable[str]) -> Engine:

@@ -6,34 +6,29 @@ import re
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
-from functools import cached_property
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from layline.core.evidence import Skipped
 from layline.core.ours import is_own
-from layline.core.patch import Balance, Effect, Engine, Fate, Inventory, Patch
+from layline.core.patch import Balance, Effect, Engine, Inventory, Patch
 from layline.core.progress import Progress, silent
 from layline.interpreter.callers.above import find_callers_above
-from layline.interpreter.callers.find import Search
 from layline.interpreter.calls import Interpreter
-from layline.interpreter.config_paths import Roots
-from layline.interpreter.modules import Modules, find_own_files, read_texts
+from layline.interpreter.modules import Modules, find_own_files
 from layline.interpreter.prefilter import find_imported
 from layline.interpreter.reach import Reach
 from layline.interpreter.registries import read_registries
 from layline.patches.guards.callers import build_caller_guard
 from layline.patches.guards.stray_callers import find_callers
 from layline.patches.installer import Installer, Known, MemberKind, know_no_members, know_nothing
-from layline.patches.inventory.activation import Activation, find_activation
+from layline.patches.inventory.activation import find_activation
 from layline.patches.inventory.balance import Unlisted, find_candidates, strike_balance, tell_unread
-from layline.patches.inventory.engine import find_engine_modules, read_engine
+from layline.patches.inventory.engine import ReadEngine, find_engine_modules, read_engine
 from layline.patches.inventory.named_by_path import build_path_patch
 from layline.patches.inventory.owners import belongs, find_folder_backend, find_home, find_homeless
+from layline.patches.inventory.reading import Reading
 from layline.patches.inventory.registering import (
-    FoundRegistrations,
     ReadPatches,
-    Registered,
     find_registrations,
     read_patches,
 )
@@ -46,79 +41,13 @@ from layline.source.facts import read_facts
 from layline.source.memos import Memos
 
 if TYPE_CHECKING:
-    from layline.config import Backend, Settings
+    from layline.config import Settings
     from layline.source import Cache
     from layline.source.facts import Facts
     from layline.source.tree import Tree
 
 _RECURSION = 12_000
 """Reading goes as deep as the code it reads; the default limit of Python is meant for less."""
-
-
-@dataclass(eq=False)
-class Reading:
-    """One downstream commit, read as far as patches need it; shared by all backends."""
-
-    tree: Tree
-    settings: Settings
-    units: Units
-    facts: dict[str, Facts]
-    found: dict[str, FoundRegistrations]
-    """File → what it registers."""
-    activation: Activation
-    engine: ReadEngine
-    own_names: frozenset[str]
-    strays: Strays | None = None
-    """Effects outside any registration, for all backends; None until asked for."""
-    patches: dict[str, tuple[Patch, ...]] | None = None
-    """File → its patches, in the order of its registrations; None until asked for."""
-    stashes: dict[str, str] = field(default_factory=dict)
-    """Where patches keep originals on upstream."""
-    silent: dict[str, Fate] = field(default_factory=dict)
-    """Lines of installers that make no row: `path:line` → why."""
-    only: dict[str, frozenset[str]] | None = None
-    """Path → functions and classes outside registrations that are read; None: all. Nothing of it may be kept."""
-
-    @cached_property
-    def texts(self) -> dict[str, bytes]:
-        """Path → bytes of our own Python files."""
-        return dict(read_texts(self.tree))
-
-    def open_search(self, names: Iterable[str]) -> Search:
-        """A search for the callers of these functions."""
-        return Search(self.machine.modules, lambda: self.texts, self.facts, names)
-
-    @property
-    def machine(self) -> Interpreter:
-        return self.units.machine
-
-    @property
-    def roots(self) -> Roots:
-        return Roots(frozenset(self.engine.roots))
-
-    @property
-    def registrations(self) -> list[Registered]:
-        return [item for one in self.found.values() for item in one.registrations]
-
-    @property
-    def skipped(self) -> tuple[Skipped, ...]:
-        """Files in sight of patches that are no Python, readings that were cut short, calls that were not reached."""
-        looked = {*self.found, *(self.strays.paths if self.strays is not None else ())}
-        seen = {path for start in looked for path in self.units.reach.see(start)}
-        for path in sorted(path for path in seen if not self.units.reach.is_readable(path)):
-            self.machine.modules.parse(path)
-        cut = self.strays.skipped if self.strays is not None else ()
-        unreached = (row for one in self.found.values() for row in one.skipped)
-        return tuple(dict.fromkeys((*sorted(self.machine.modules.skipped, key=str), *cut, *unreached)))
-
-
-@dataclass(frozen=True, slots=True)
-class ReadEngine:
-    """What the packages of the registering functions say."""
-
-    roots: tuple[tuple[str, ...], ...]
-    """Where config objects hang on the context."""
-    engine: Engine
 
 
 def read_downstream(
@@ -160,7 +89,7 @@ def read_downstream(
         engine = _read_engine(units, sorted({item.registry for item in registered}))
     ours = {name.partition(".")[0] for name in names} | {re.sub(r"[^a-z0-9]", "", settings.project.name.lower())}
     own = frozenset(top.lower() for top in ours if is_own(f"{top}/") and len(top) > 2)
-    return Reading(tree, settings, units, facts, found, activation, engine, own)
+    return Reading(tree, settings, units, facts, found, activation, engine, own, load=load)
 
 
 def _read_engine(units: Units, registries: list[str]) -> ReadEngine:
@@ -193,8 +122,6 @@ def read_inventory(
     """The patches of one backend; `look_up` tells what a target is at the pin, `find_members` what classes there
     declare a name as.
     """
-    backend = reading.settings.backend(key)
-    packages = tuple(find_packages(reading.settings))
     upstream = reading.units.upstream
     upstream.about_name, upstream.about_members, upstream.about_code = look_up, find_members, holds_code
     installer = Installer(
@@ -202,23 +129,17 @@ def read_inventory(
         reading.roots,
         upstream.look_up,
         reading.own_names,
-        packages,
+        tuple(find_packages(reading.settings)),
         upstream.find_members,
         upstream.holds_code,
     )
-    with deep_recursion():
-        _read_patches(reading, installer)
-        if reading.strays is None:
-            given = [*_find_given(reading), sorted(reading.stashes.items())]
-            packages = _all_packages(reading.settings)
-            reading.machine.stashes = dict(reading.stashes)
-            reading.strays = find_unregistered(installer, reading.units, reading.facts, packages, given, reading.only)
-    patches = [_judge_activity(patch, backend, key, reading) for patch in _find_mine(reading, key)]
+    strays = _read_all(reading, installer)
+    patches = [_judge_activity(patch, key, reading) for patch in _find_mine(reading, key)]
     settled = tuple(_settle_duplicates(patches, reading))
     effects = [effect for patch in settled for effect in patch.effects]
     scope = _open_scope(reading, key)
-    stray = select(reading.strays.items, scope, effects)
-    left_out = tuple(count_left_out(reading.strays.items, scope, effects))
+    stray = select(strays.items, scope, effects)
+    left_out = tuple(count_left_out(strays.items, scope, effects))
     within = sorted({item.within for item in stray})
     search = reading.open_search(within)
     callers = {name: search.find(name) for name in within}
@@ -248,6 +169,18 @@ def read_inventory(
         engine=reading.engine.engine,
         balance=balance,
     )
+
+
+def _read_all(reading: Reading, installer: Installer) -> Strays:
+    """The patches of all backends, and what happens outside any registration."""
+    with deep_recursion():
+        _read_patches(reading, installer)
+        if reading.strays is None:
+            given = [*_find_given(reading), sorted(reading.stashes.items())]
+            packages = _all_packages(reading.settings)
+            reading.machine.stashes = dict(reading.stashes)
+            reading.strays = find_unregistered(installer, reading.units, reading.facts, packages, given, reading.only)
+    return reading.strays
 
 
 def _open_scope(reading: Reading, key: str) -> Scope:
@@ -339,7 +272,7 @@ def find_packages(settings: Settings) -> Iterator[str]:
         yield from backend.packages
 
 
-def _judge_activity(patch: Patch, backend: Backend, key: str, reading: Reading) -> Patch:
+def _judge_activity(patch: Patch, key: str, reading: Reading) -> Patch:
     active, reason = _explain_activity(patch, reading)
     notes = list(patch.notes)
     home = find_folder_backend(patch.file, reading.settings)
