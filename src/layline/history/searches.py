@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from layline.git import Repository
 
 _HEAD = "--format=%x01%H%x09%cs%x09%s"
+_MOST_PLACES = 3
 _DEFINES = r"(?:async def|def|class)"
 
 
@@ -80,7 +81,7 @@ def find_binding_changes(
 
 
 def find_definitions(repository: Repository, commit: str, names: Iterable[str]) -> dict[str, str]:
-    """Name → `path:line` of the first Python file of a commit, in order of path, that defines it."""
+    """Name → `path:line` where Python files of a commit define it, in order of path: the first few, and how many more."""
     wanted = sorted(set(names))
     if not wanted:
         return {}
@@ -89,12 +90,18 @@ def find_definitions(repository: Repository, commit: str, names: Iterable[str]) 
         out = repository.git("grep", "-n", "-E", "-e", pattern, commit, "--", "*.py").decode("utf-8", "replace")
     except GitError:  # git grep exits with 1 where nothing is found
         return {}
-    places: dict[str, str] = {}
+    places: dict[str, list[str]] = {}
     for line in out.splitlines():
         words = line.split(":", 3)
         if len(words) == 4 and (match := re.match(rf" *{_DEFINES} +(\w+)", words[3])) is not None:
-            places.setdefault(match[1], f"{words[1]}:{words[2]}")
-    return places
+            places.setdefault(match[1], []).append(f"{words[1]}:{words[2]}")
+    return {name: _name_few(found) for name, found in places.items()}
+
+
+def _name_few(places: list[str]) -> str:
+    """Which of several is meant the name alone does not say."""
+    more = f" and {len(places) - _MOST_PLACES} more" if len(places) > _MOST_PLACES else ""
+    return ", ".join(places[:_MOST_PLACES]) + more
 
 
 def _spell(names: list[str]) -> str:

@@ -514,6 +514,25 @@ def test_places(tmp_path: Path, name: str, source: str, expected: list[tuple[int
     assert [(item.effect.location.line - first, item.effect.target) for item in found] == expected
 
 
+KEPT = [
+    # (what it shows, where a function that patches is put, when its patch happens)
+    ("in a table of ours", "class Table:\n    held = {}\nTable.held['a'] = load\n", "install"),
+    (
+        "by a method of ours",
+        "class T:\n    held = {}\n    @classmethod\n    def add(c, n, f):\n        c.held[n] = f\nT.add('a', load)\n",
+        "install",
+    ),
+    ("in upstream", "import up.b\nup.b.start = load\n", "deferred"),
+]
+
+
+@pytest.mark.parametrize(("put", "moment"), [row[1:] for row in KEPT], ids=[row[0] for row in KEPT])
+def test_what_a_function_does_that_only_we_keep_waits_for_nothing(tmp_path: Path, put: str, moment: str) -> None:
+    load = "def load():\n    import up.a as m\n    m.f = print\n"
+    found = read_files(tmp_path, {"own/boot.py": load + put}).unregistered
+    assert [item.effect.moment for item in found if item.effect.target == "up.a.f"] == [moment]
+
+
 RAISES = [
     # (what it shows, the file, whether it fails where upstream lacks the name)
     ("assigned", "import up.a\nup.a.f = print\n", False),

@@ -18,6 +18,7 @@ TARGETS = (
     "up.a.never",
     "up.a.elsewhere",
     "up.a.elsewhere_not",
+    "up.a.twice",
     "up.b.never",
     "up.b.old",
     "up.gone.f",
@@ -43,7 +44,11 @@ def upstreams(tmp_path_factory: pytest.TempPathFactory) -> Asked:
     upstream.commit("Drop old (#3)", {"up/a.py": "kept = 1\n"})
     upstream.commit("Drop gone (#4)", {"up/gone.py": None})
     tip = upstream.commit(
-        "Define it where it belongs", {"up/z.py": "def elsewhere_nothing(): pass\n\n\nclass elsewhere: pass\n"}
+        "Define it where it belongs",
+        {
+            "up/y.py": "def twice(): pass\n",
+            "up/z.py": "def elsewhere_nothing(): pass\n\n\nclass elsewhere: pass\ndef twice(): pass\n",
+        },
     )
     repository = open_repository(Path(upstream.path))
     return Asked(build_index([Part(tree=Tree(repository, tip))]))
@@ -67,6 +72,7 @@ def test_each_answer(upstreams: Asked) -> None:
         "up.a.never": (None, None),
         "up.a.elsewhere": (None, "up/z.py:4"),
         "up.a.elsewhere_not": (None, None),
+        "up.a.twice": (None, "up/y.py:1, up/z.py:5"),
         "up.b.never": (None, None),
         "up.b.old": (None, None),
         "up.gone.f": ("Drop gone (#4)", None),

@@ -36,6 +36,7 @@ from layline.interpreter.values import (
 from layline.interpreter.values import negate as deny
 from layline.patches.guards.filters import find_filters
 from layline.patches.guards.show import show_condition
+from layline.patches.guards.tabled import narrow
 from layline.source.walking import remember
 
 if TYPE_CHECKING:
@@ -44,6 +45,7 @@ if TYPE_CHECKING:
 
     from layline.core.patch import Effect
     from layline.interpreter.events import Event
+    from layline.interpreter.line_tests import LineTest
     from layline.patches.installer import Installer
 
 _LONGEST = 80
@@ -111,7 +113,10 @@ class Ways:
         _, above = find_listed(event, effect.location, is_named=effect.target is not None)
         places = [*(place for place, _ in trail[:-1]), getattr(event, "at", effect.location)]
         asked = [
-            self._around(place, trail[i][1] if trail else None, is_caller=i < above) for i, place in enumerate(places)
+            _read_caller(trail[i][1], place.line)
+            if i < above
+            else self._around(place, trail[i][1] if trail else None, effect.target)
+            for i, place in enumerate(places)
         ]
         own = [*asked[above : above + 1], *(self._say_given(test) for test in getattr(event, "given", ()))]
         if effect.target is not None:
@@ -124,17 +129,18 @@ class Ways:
         ]
         return combine(ConditionKind.ALL, (*own, *inside, *outside))
 
-    def _around(self, place: Location, function: ast.AST | None, *, is_caller: bool = False) -> Condition:
-        if function is not None and is_caller:
-            return _read_caller(function, place.line)
-        if function is not None:
-            return _read_gates(function, place.line)
-        return _read_around(self._find_top(place), place.line)
-
-    def _find_top(self, place: Location) -> list[ast.stmt]:
+    def _around(self, place: Location, function: ast.AST | None, target: str | None) -> Condition:
         modules = self._installer.machine.modules
         module = modules.find(modules.names_by_path.get(place.path, ""))
-        return module.body if module is not None else []
+        tests, body = (
+            _find_gates(function, place.line)
+            if function is not None
+            else _find_around(module.body if module is not None else [], place.line)
+        )
+        if target is not None and module is not None:
+            names = module.scope.names
+            tests = [narrow(test, target, names.get) for test in tests]
+        return read_line_tests(tests, body)
 
     def _find_chosen(self, event: Event, effect: Effect) -> Iterator[Condition]:
         """What decides that it is this target, of several the line may mean."""
@@ -185,8 +191,8 @@ def _ask(kind: ConditionKind, function: ast.AST, asked: Condition) -> Condition:
 
 
 @remember
-def _read_gates(function: ast.AST, line: int) -> Condition:
-    return _read_around(find_body(function), line)
+def _find_gates(function: ast.AST, line: int) -> tuple[list[LineTest], list[ast.stmt]]:
+    return _find_around(find_body(function), line)
 
 
 @remember
@@ -195,10 +201,11 @@ def _read_caller(function: ast.AST, line: int) -> Condition:
     return read_caller_tests(find_body(chain[-1] if chain else function), line)
 
 
-def _read_around(body: list[ast.stmt], line: int) -> Condition:
+def _find_around(body: list[ast.stmt], line: int) -> tuple[list[LineTest], list[ast.stmt]]:
+    """The tests before a line, and the block that they stand in."""
     chain = find_chain(body, line)
     inner = find_body(chain[-1]) if chain else body
-    return read_line_tests(list(find_line_tests(inner, line)), inner)
+    return list(find_line_tests(inner, line)), inner
 
 
 def _is_short(condition: Condition, times: int = 1) -> bool:

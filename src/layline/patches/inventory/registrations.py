@@ -153,8 +153,8 @@ def find_all_effects(
                 found.setdefault((*key, effect.moment), []).append((event, effect))
                 when = _read_condition(event, reader, installer) if is_shown(effect) else None
                 yield event, replace(effect, when=when, otherwise=say_otherwise(event))
-        if isinstance(event, Write) and not is_told:
-            fate = judge_silence(event)
+        fate = judge_silence(event) if isinstance(event, Write) and not is_told else None
+        if isinstance(event, Write) and fate is not None:
             installer.silent.setdefault(event.at, fate)
             if fate is Fate.OWN and len(event.trail) > 1:
                 installer.handed.add(event.at)
@@ -163,7 +163,12 @@ def find_all_effects(
             for log in installer.read_replacement(put_there):
                 if id(log) not in seen:
                     seen.add(id(log))
-                    waiting.extend(log.events)
+                    waiting.extend(_call_ours(one) if fate is Fate.OWN else one for one in log.events)
+
+
+def _call_ours(event: Event) -> Event:
+    """What a function does that only an object of ours keeps: nothing was installed that has to run first."""
+    return replace(event, deferred=False) if hasattr(event, "deferred") else event
 
 
 def _is_apart(event: Event, effect: Effect, other: Event, known: Effect) -> bool:
