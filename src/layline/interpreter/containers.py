@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from layline.interpreter.inner import walk
+from layline.interpreter.objects import asks_class
 from layline.interpreter.state import Machine
 from layline.interpreter.values import LEFT_OUT, Choice, Items, Literal, Table, Test, Unknown, Value, conjoin, truth
 
@@ -18,8 +19,11 @@ def put_under(machine: Machine, value: Value) -> Value:
 
 
 def _is_closed(test: Value) -> bool:
-    """Whether a test is about no list: `if x not in seen: seen.append(x)` would put the list into itself."""
-    return not any(isinstance(inner, Items | Table | Unknown) for inner in walk(test, lambda _: False))
+    """Whether a test is about no list: `if x not in seen: seen.append(x)` would put the list into itself; and, unless it
+    asks for a class, about nothing unknown.
+    """
+    open_ = (Items, Table) if asks_class(test) else (Items, Table, Unknown)
+    return not any(isinstance(inner, open_) for inner in walk(test, lambda _: False))
 
 
 def open_filters(machine: Machine, found: tuple[Value, ...]) -> list[Value]:

@@ -320,3 +320,11 @@ def test_a_hook_named_as_text_beside_its_module_is_told(tmp_path: Path) -> None:
 def test_the_top_level_of_a_module_runs_where_it_is_imported(tmp_path: Path) -> None:
     files = {"own/boot.py": "import up.a\nup.a.f = print\n", "own/x.py": "import os\nfrom own import boot\n"}
     assert read_one(tmp_path, files).called_from == ("own/x.py:2 (import)",)
+
+
+def test_the_top_level_of_a_package_runs_where_a_module_inside_it_is_imported(tmp_path: Path) -> None:
+    gate = "def go(a):\n    if a:\n        import own.deep\n"
+    files = {"own/deep/__init__.py": "import up.a as m\nm.f = print\n", "own/deep/b.py": "", "own/x.py": gate}
+    item = read_one(tmp_path, files)
+    assert item.called_from == ("own/x.py:3 (import)", "every import of a module inside it")
+    assert show_condition(item.effect.when) == ""

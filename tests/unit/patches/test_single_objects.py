@@ -494,6 +494,36 @@ def give(model, sought=None):
     assert all((one.reason or "").startswith("a part set under a computed name") for one in found)
 
 
+COLLECTED = [
+    # (what it shows, how the list is filled, when its objects are patched)
+    (
+        "of one list",
+        "    for one in model.layers:\n        if isinstance(one, Block):\n            found.append(one)\n",
+        "isinstance(one, Block)",
+    ),
+    (
+        "of one of two lists",
+        (
+            "    if isinstance(model, Whole):\n        for one in model.body.layers:\n"
+            "            if isinstance(one, Block):\n                found.append(one)\n"
+            "    else:\n        for one in model.layers:\n"
+            "            if isinstance(one, Block):\n                found.append(one)\n"
+        ),
+        "",
+    ),
+]
+
+
+@pytest.mark.parametrize(("filled", "when"), [row[1:] for row in COLLECTED], ids=[row[0] for row in COLLECTED])
+def test_objects_that_are_collected_by_their_class_are_of_it(tmp_path: Path, filled: str, when: str) -> None:
+    source = (
+        "from types import MethodType\nfrom up.a import Block, Whole\ndef g(self): ...\ndef go(model):\n    found = []\n"
+        f"{filled}    for one in found:\n        one.step = MethodType(g, one)\n"
+    )
+    (item,) = read_files(tmp_path, {"own/boot.py": source}).unregistered
+    assert (item.effect.target, show_condition(item.effect.when)) == ("up.a.Block.step", when)
+
+
 def test_the_getter_of_a_property_with_a_setter_is_read(tmp_path: Path) -> None:
     source = """
 import up.a

@@ -60,8 +60,7 @@ class Search:
         """The callers of a function, method, class or module of the downstream."""
         place = self._names.find_place(dotted) or self._find_inherited(dotted)
         if place is None or isinstance(place.node, ast.ClassDef):
-            module = dotted if place is None else _module_around(place).name
-            return show_sites(self._find_imports(module), is_function=False)
+            return self._find_importers(dotted if place is None else _module_around(place).name)
         owner = place.outer
         if owner is None or not isinstance(owner.node, ast.ClassDef):
             found = [*self._find_function(dotted, place), *self._find_named(dotted)]
@@ -301,6 +300,12 @@ class Search:
     def _top_definer(self, owner: str, method: str) -> str:
         """The furthest class above that defines a method."""
         return [name for name in self._names.order(owner) if self._names.defines(name, method)][-1]
+
+    def _find_importers(self, module: str) -> Callers:
+        found = show_sites(self._find_imports(module), is_function=False)
+        if not self._names.modules.below(module):
+            return found
+        return replace(found, places=(*found.places, "every import of a module inside it"), is_offered=True)
 
     def _find_imports(self, module: str) -> Iterator[Site]:
         """Importing a module runs what stands outside its functions."""

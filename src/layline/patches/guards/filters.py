@@ -4,7 +4,7 @@ uncertain.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -13,6 +13,7 @@ from layline.core.patch import Effect, TargetKind
 from layline.interpreter.condition_reader import tell_condition
 from layline.interpreter.conditions import Reader, simplify
 from layline.interpreter.config_paths import Roots
+from layline.interpreter.objects import asks_class
 from layline.interpreter.state import text_of
 from layline.interpreter.values import Called, Literal, Outside, Test, Value
 from layline.patches.guards.show import show_condition
@@ -75,12 +76,15 @@ def _doubt(effect: Effect, why: str) -> Effect:
     return replace(effect, certain=False, reason=f"{why}; {effect.reason}" if effect.reason else why)
 
 
-def find_filters(event: Event, installer: Installer) -> Iterator[Condition]:
-    """The filters an effect passed, in words."""
+def find_filters(
+    event: Event, installer: Installer, is_told: Callable[[Value], bool] = lambda _: True
+) -> Iterator[Condition]:
+    """The filters an effect passed, in words; a class is asked for as it is written."""
     reader = Reader(Roots())
     for test in getattr(event, "when", ()):
-        if test in installer.machine.filters:
-            found = tell_condition(simplify(test), reader)
+        if test in installer.machine.filters and is_told(test):
+            written = installer.machine.read_written(test) if asks_class(test) else None
+            found = written or tell_condition(simplify(test), reader)
             yield found if len(show_condition(found)) <= _LONGEST else say("the filter of its list holds")
 
 

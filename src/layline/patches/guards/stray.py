@@ -101,9 +101,12 @@ class Ways:
         self._installer = installer
         self._reader = Reader(Roots())
         self._seen: dict[tuple[object, ...], set[tuple[Value, ...]]] = {}
+        self._tested: dict[Location, list[tuple[Value, ...]]] = {}
+        """Line → the tests before each write there: an object may come into a list in several ways."""
         for event in events:
             if isinstance(event, Write):
                 self._seen.setdefault(_key(event), set()).add(event.chosen)
+                self._tested.setdefault(event.at, []).append(event.when)
 
     def describe(self, event: Event, effect: Effect) -> Condition:
         """Everything between the function an effect is listed under and the write; what a caller decides is said so."""
@@ -154,7 +157,8 @@ class Ways:
             case Call(arguments=arguments, keywords=keywords):
                 for value in (*arguments, *keywords.values()):
                     tests += _find_tests(value, effect.target or "")
-        yield from find_filters(event, self._installer)
+        others = self._tested.get(event.at, []) if isinstance(event, Write) and effect.holder is Holder.OBJECT else []
+        yield from find_filters(event, self._installer, lambda test: all(test in one for one in others))
         for test in tests:
             found = self._say(test)
             if found is not None:

@@ -51,7 +51,7 @@ def _add_callers(item: Unregistered, known: Callers, ways: CallerWays) -> Unregi
 
 def _find_asked(within: str, callers: Callers, ways: CallerWays) -> Condition:
     """What must hold for a function to run, as far as its callers tell."""
-    if callers.is_function or len(callers.sites) != 1 or callers.unknown:
+    if callers.is_function or len(callers.sites) != 1 or callers.unknown or callers.is_offered:
         return ways.find(within, callers)
     return _find_import_gate(callers.sites[0], ways.modules)
 
