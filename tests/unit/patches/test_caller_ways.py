@@ -173,6 +173,7 @@ def test_what_a_package_offers_others_may_call_too(tmp_path: Path, rest: str, wh
     files = {"own/deep/boot.py": BOOT.replace("_put", "put") + rest, "own/deep/__init__.py": "from .boot import put\n"}
     (item,) = read_files(tmp_path, files).unregistered
     assert show_condition(item.effect.when) == when
+    assert item.called_from[-1] == "own/deep/__init__.py:1 (offered to users)"
 
 
 def test_making_objects_of_a_class_that_a_package_offers_asks_nothing_far_above(tmp_path: Path) -> None:

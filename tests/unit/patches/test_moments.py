@@ -514,6 +514,24 @@ def test_places(tmp_path: Path, name: str, source: str, expected: list[tuple[int
     assert [(item.effect.location.line - first, item.effect.target) for item in found] == expected
 
 
+ONCE = [
+    # (what it shows, what the replacement does, when it is there)
+    ("puts the original back", "inner.step = old", "transient"),
+    ("puts something else there", "inner.step = print", "install"),
+    ("puts it back elsewhere", "inner.other = old", "install"),
+]
+
+
+@pytest.mark.parametrize(("line", "moment"), [row[1:] for row in ONCE], ids=[row[0] for row in ONCE])
+def test_a_replacement_that_puts_the_original_back_is_there_for_a_time(tmp_path: Path, line: str, moment: str) -> None:
+    source = (
+        "def go(inner, method):\n    old = inner.step\n    def once(*args):\n"
+        f"        {line}\n        return method(*args)\n    inner.step = once\n    inner.run()\n"
+    )
+    found = read_files(tmp_path, {"own/boot.py": source}).unregistered
+    assert [item.effect.moment for item in found if item.effect.location.line == 6] == [moment]
+
+
 KEPT = [
     # (what it shows, where a function that patches is put, when its patch happens)
     ("in a table of ours", "class Table:\n    held = {}\nTable.held['a'] = load\n", "install"),

@@ -10,6 +10,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from layline.interpreter.callers.names import Names, find_words_below
+from layline.interpreter.callers.offers import find_offers
 from layline.interpreter.callers.receivers import Receiver, find_receivers
 from layline.interpreter.callers.sites import Callers, Site, say_site, show_sites
 from layline.interpreter.callers.tables import find_asked, find_keys, find_table, find_table_calls
@@ -64,12 +65,11 @@ class Search:
         owner = place.outer
         if owner is None or not isinstance(owner.node, ast.ClassDef):
             found = [*self._find_function(dotted, place), *self._find_named(dotted)]
-            known = show_sites([*found, *_find_registration(place, self._names)])
-            return replace(known, is_offered=self._is_offered(dotted))
+            return self._add_offers(show_sites([*found, *_find_registration(place, self._names)]), dotted)
         if place.name.rpartition(".")[2] in _MAKERS:
             makers = show_sites(self._find_makers(owner.name, place))
             is_handed = any(site.use is not None and not site.use.is_call for site in makers.sites)
-            return replace(makers, is_method=True, is_offered=is_handed or self._is_offered(owner.name))
+            return self._add_offers(replace(makers, is_method=True, is_offered=is_handed), owner.name)
         if place.name.rpartition(".")[2] == _CALL:
             made = list(self._find_makers(owner.name, place))
             return show_sites(
@@ -89,13 +89,10 @@ class Search:
             return False
         return self._is_foreign_method(owner.name, dotted.rpartition(".")[2])
 
-    def _is_offered(self, dotted: str) -> bool:
-        """A package imports it into its `__init__`."""
-        name = dotted.rpartition(".")[2]
-        return any(
-            dotted in self._names.resolve(f"{file.module.name}.{name}")
-            for path, file in self._read(path for path, one in self._facts.items() if _offers(path, one, name))
-        )
+    def _add_offers(self, known: Callers, dotted: str) -> Callers:
+        """With the place where a package offers it: its users may call it, too."""
+        offers = find_offers(dotted, self._names, self._facts)
+        return known.add_others(f"{offers[0]} (offered to users)") if offers else known
 
     def _is_foreign_method(self, owner: str, method: str) -> bool:
         """The class inherits from one of another package, which may call whatever is not private."""
@@ -303,9 +300,7 @@ class Search:
 
     def _find_importers(self, module: str) -> Callers:
         found = show_sites(self._find_imports(module), is_function=False)
-        if not self._names.modules.below(module):
-            return found
-        return replace(found, places=(*found.places, "every import of a module inside it"), is_offered=True)
+        return found.add_others("every import of a module inside it") if self._names.modules.below(module) else found
 
     def _find_imports(self, module: str) -> Iterator[Site]:
         """Importing a module runs what stands outside its functions."""
@@ -372,12 +367,6 @@ def _may_import(facts: Facts, module: str) -> bool:
 
 def _say_table(path: str, line: int, use: Use, name: str, *, is_call: bool) -> Site:
     return Site(path, line, f"{'' if is_call else 'handed on '}through {name}", replace(use, is_call=is_call), name)
-
-
-def _offers(path: str, facts: Facts, name: str) -> bool:
-    if not path.endswith("__init__.py"):
-        return False
-    return any(name in (known, alias) for item in facts.imports for known, alias in item.names)
 
 
 def _is_made(dotted: str) -> bool:

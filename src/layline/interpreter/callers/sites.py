@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -50,6 +50,16 @@ class Callers:
     is_method: bool = False
     is_offered: bool = False
     """Others may call it, too: a package offers it by its `__init__`, or a class of another package knows the method."""
+    others: tuple[str, ...] = ()
+    """How others come to it, in words; the last of `places`."""
+
+    def add_others(self, words: str) -> Callers:
+        return replace(self, places=(*self.places, words), others=(*self.others, words), is_offered=True)
+
+    def keep(self, sites: tuple[Site, ...]) -> Callers:
+        """The same with some of its sites."""
+        shown = show_sites(sites, self.unknown, is_function=self.is_function)
+        return replace(self, places=(*shown.places, *self.others), sites=shown.sites)
 
 
 def say_site(path: str, use: Use, *remarks: str) -> Site:

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
 from layline.core.condition import ALWAYS, Condition, ConditionKind
-from layline.interpreter.callers.sites import show_sites
 from layline.interpreter.line_tests import LineTest, find_before, find_body, find_line_tests
 from layline.source.walking import walk
 
@@ -42,10 +41,7 @@ def keep_reaching(callers: Callers, line: Line) -> Callers:
     kept = tuple(
         site for site in callers.sites if not asked or not _find_denied(site, asked, line.function, line.owner)
     )
-    if len(kept) == len(callers.sites):
-        return callers
-    shown = show_sites(kept, callers.unknown, is_function=callers.is_function)
-    return replace(shown, is_method=callers.is_method, is_offered=callers.is_offered)
+    return callers if len(kept) == len(callers.sites) else callers.keep(kept)
 
 
 def tell_denied(callers: Callers, line: Line) -> Condition:

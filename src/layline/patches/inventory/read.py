@@ -289,7 +289,7 @@ def _explain_activity(patch: Patch, reading: Reading) -> tuple[bool, str]:
     if late is None:
         return reading.activation.explain(reading.machine.modules.names_by_path.get(patch.file, ""))
     callers = reading.open_search([late]).find(late)
-    if callers.places:
+    if callers.sites:
         return True, f"registered when {late} is called, from {', '.join(callers.places[:3])}"
     if callers.unknown:
         return (

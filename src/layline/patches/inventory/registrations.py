@@ -12,7 +12,8 @@ from layline.core.patch import Effect, Fate, Moment, Patch
 from layline.interpreter.condition_reader import build_condition
 from layline.interpreter.conditions import Reader, simplify
 from layline.interpreter.config_paths import Roots, loosen, read_chain
-from layline.interpreter.events import Event, Imported, Log, Registration, Write
+from layline.interpreter.events import Call, Event, Imported, Log, Naming, Registration, Write
+from layline.interpreter.state import same_place
 from layline.interpreter.values import (
     Argument,
     Class,
@@ -139,6 +140,8 @@ def find_all_effects(
     seen: set[int] = set()
     while waiting:
         event = tell_chosen(waiting.pop(0))
+        if isinstance(event, Write) and _puts_back_itself(event, installer):
+            event = replace(event, transient=True)
         is_told = False
         for found_effect in find_effects(event, installer):
             is_told = True
@@ -166,9 +169,19 @@ def find_all_effects(
                     waiting.extend(_call_ours(one) if fate is Fate.OWN else one for one in log.events)
 
 
+def _puts_back_itself(event: Write, installer: Installer) -> bool:
+    """`def once(*args): m.f = old; …`, then `m.f = once`: the first call of it puts the original back."""
+    if event.value is None or event.restores or event.deferred:
+        return False
+    logs = installer.read_replacement(event.value)
+    return any(
+        isinstance(inner, Write) and inner.restores and same_place(inner, event) for log in logs for inner in log.events
+    )
+
+
 def _call_ours(event: Event) -> Event:
     """What a function does that only an object of ours keeps: nothing was installed that has to run first."""
-    return replace(event, deferred=False) if hasattr(event, "deferred") else event
+    return replace(event, deferred=False) if isinstance(event, Write | Call | Naming | Imported) else event
 
 
 def _is_apart(event: Event, effect: Effect, other: Event, known: Effect) -> bool:
