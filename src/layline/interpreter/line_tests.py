@@ -92,6 +92,10 @@ def find_before(body: list[ast.stmt], line: int) -> Iterator[ast.AST]:
     for statement in body:
         if statement.lineno > line:
             return
+        if isinstance(statement, ast.If) and not _covers(statement, line):
+            blocks = [block for block in (statement.body, statement.orelse) if _leaves(block) != ALWAYS]
+            yield from (statement.test, *(inner for block in blocks for inner in block))
+            continue
         if not _covers(statement, line) or isinstance(statement, ast.For | ast.AsyncFor | ast.While | ast.Try):
             yield statement  # a loop runs again; a `try` may have failed anywhere
             continue

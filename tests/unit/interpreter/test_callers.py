@@ -129,6 +129,12 @@ READ: list[tuple[str, str, tuple[str, ...]]] = [
     ("read for a part", "from own.boot import Mine\nMine().place.go()\n", ("own/x.py:2 (read)",)),
     ("set", "from own.boot import Mine\nMine().place = 3\n", ()),
 ]
+UNKNOWN: list[tuple[str, str, int]] = [
+    # how a method is used on an object of unknown class, the other file, how many such are counted
+    ("called", "def go(x):\n    x.set_up()\n", 1),
+    ("handed on", "def go(x, f):\n    f(x.set_up)\n", 1),
+    ("compared", "def go(x, f):\n    return x.set_up is f\n", 0),
+]
 
 
 def read_one(tmp_path: Path, files: dict[str, str]) -> Unregistered:
@@ -181,6 +187,16 @@ def test_a_class_that_is_only_asked_for_is_not_handed_on(
 def test_reading_a_property_runs_it(tmp_path: Path, name: str, source: str, expected: tuple[str, ...]) -> None:
     boot = "class Mine:\n    @property\n    def place(self):\n        import up.a as m\n        m.f = print\n"
     assert read_one(tmp_path, {"own/boot.py": boot, "own/x.py": source}).called_from == expected
+    setter = "    @place.setter\n    def place(self, value): pass\n"
+    assert read_one(tmp_path, {"own/boot.py": boot + setter, "own/x.py": source}).called_from == expected
+
+
+@pytest.mark.parametrize(("name", "source", "unknown"), UNKNOWN, ids=[row[0] for row in UNKNOWN])
+def test_a_method_of_an_unknown_object_is_counted(tmp_path: Path, name: str, source: str, unknown: int) -> None:
+    boot = "class Mine:\n    def set_up(self):\n        import up.a as m\n        m.f = print\n"
+    other = "class Other:\n    def set_up(self): pass\nfrom own.boot import Mine\n"
+    item = read_one(tmp_path, {"own/boot.py": boot, "own/x.py": other + source})
+    assert item.unknown_callers == unknown
 
 
 OVERRIDES: list[tuple[str, str, tuple[str, ...]]] = [
@@ -246,11 +262,30 @@ MADE = [
 @pytest.mark.parametrize(("call", "reaches"), [row[1:] for row in MADE], ids=[row[0] for row in MADE])
 def test_a_call_reaches_a_line_if_its_object_was_made_for_it(tmp_path: Path, call: str, reaches: bool) -> None:
     boot = (
-        "class Mine:\n    kind: str = 'a'\n    def go(self):\n        if self.kind == 'a':\n"
+        "class Mine:\n    kind: str = 'a'\n    def go(self):\n        if self.kind is None:\n"
+        "            self.kind = 'a'\n            return\n        if self.kind == 'a':\n"
         "            import up.a as m\n            m.f = print\n"
     )
     files = {"own/boot.py": boot, "own/x.py": f"from own.boot import Mine\ndef main(x):\n    {call}\n"}
     assert bool(read_one(tmp_path, files).called_from) == reaches
+
+
+CHOSEN = [
+    # (what it shows, the call, whether it leads to what the line writes)
+    ("nothing is written", "go(x, True)", False),
+    ("ours is written", "go(x, False)", True),
+    ("only a run knows", "go(x, x.fast)", True),
+]
+
+
+@pytest.mark.parametrize(("call", "leads"), [row[1:] for row in CHOSEN], ids=[row[0] for row in CHOSEN])
+def test_a_call_leads_to_what_its_arguments_choose(tmp_path: Path, call: str, leads: bool) -> None:
+    boot = (
+        "import up.a\ndef mine(): ...\ndef go(x, quiet):\n    f = None\n    if x:\n        if not quiet:\n"
+        "            f = mine\n    up.a.f = f\n"
+    )
+    files = {"own/boot.py": boot, "own/x.py": f"from own.boot import go\ndef main(x):\n    {call}\n"}
+    assert bool(read_one(tmp_path, files).called_from) == leads
 
 
 def test_a_parameter_that_the_function_sets_itself_decides_nothing(tmp_path: Path) -> None:

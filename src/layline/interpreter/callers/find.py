@@ -234,7 +234,7 @@ class Search:
                     found.append(say_site(path, use, *said))
                 elif reached is None and only and _is_named_after(use.node.value, family):
                     found.append(say_site(path, use, *said, "by the names of object and method"))
-                elif reached is None and use.is_call:
+                elif reached is None and (use.is_call or _is_telling(method)):
                     unknown += 1
         return found, unknown
 
@@ -277,7 +277,7 @@ class Search:
 
     def _is_only_family(self, owner: str, method: str) -> bool:
         """No class or module of the downstream but this one, those above and those below defines the name."""
-        if method in _COMMON or "_" not in method.strip("_"):
+        if not _is_telling(method):
             return False
         top = self._top_definer(owner, method)
         for path, text in self._texts.items():
@@ -313,6 +313,11 @@ class Search:
             lines = {line for line, name in file.import_lines if self._names.modules.path_of(name) == home}
             yield from (Site(path, line, "import") for line in sorted(lines))
             yield from (Site(path, line, "import by name") for line, words in file.texts if words == (module,))
+
+
+def _is_telling(method: str) -> bool:
+    """A name that hardly means anything else: an object of unknown class that has it may be one of these."""
+    return method not in _COMMON and "_" in method.strip("_")
 
 
 def _find_uses(file: File, name: str) -> Iterator[Use]:

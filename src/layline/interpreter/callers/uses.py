@@ -14,7 +14,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 Maker: TypeAlias = "ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda"
-_READ = frozenset({"property", "cached_property"})
+_READ = frozenset({"property", "cached_property", "setter", "getter", "deleter"})
+"""Decorators of a method that runs where its name is read; of several of one name any may be met first."""
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
 
 

@@ -35,25 +35,53 @@ _BOUND = frozenset({"self", "cls"})
 
 def keep_reaching(callers: Callers, line: Line) -> Callers:
     """The callers without calls whose arguments, or the defaults they leave, lead past the line."""
-    if not isinstance(line.function, ast.FunctionDef | ast.AsyncFunctionDef) or not callers.sites:
-        return callers
-    asked = list(_find_asked(line.function, line.number))
-    kept = tuple(
-        site for site in callers.sites if not asked or not _find_denied(site, asked, line.function, line.owner)
-    )
-    return callers if len(kept) == len(callers.sites) else callers.keep(kept)
+    denied = _find_all_denied(callers, line)
+    return callers.keep(tuple(site for site in callers.sites if not denied[site])) if any(denied.values()) else callers
 
 
 def tell_denied(callers: Callers, line: Line) -> Condition:
     """That no known call asks for what the line needs; `ALWAYS` where one does, or there is none."""
-    if not isinstance(line.function, ast.FunctionDef | ast.AsyncFunctionDef) or callers.unknown or not callers.sites:
+    denied = _find_all_denied(callers, line)
+    if callers.unknown or not denied or not all(denied.values()):
         return ALWAYS
-    asked = list(_find_asked(line.function, line.number))
-    denied = [_find_denied(site, asked, line.function, line.owner) for site in callers.sites]
-    if not all(denied):
-        return ALWAYS
-    names = ", ".join(sorted({name for found in denied for test in found for name in _find_names(test)}))
+    names = ", ".join(sorted({name for found in denied.values() for test in found for name in _find_names(test)}))
     return Condition(kind=ConditionKind.CALLERS, text="0", shown=f"no call here asks for {names}")
+
+
+def _find_all_denied(callers: Callers, line: Line) -> dict[Site, list[LineTest]]:
+    """The callers, each with the tests it surely fails on every way to the line; none where one way is open."""
+    function = line.function
+    if not isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef) or not callers.sites:
+        return {}
+    ways = list(_find_ways(function, line.number))
+    found: dict[Site, list[LineTest]] = {}
+    for site in callers.sites:
+        failed = [_find_denied(site, asked, function, line.owner) for asked in ways]
+        found[site] = [test for tests in failed for test in tests] if all(failed) else []
+    return found
+
+
+def _find_ways(function: Function, line: int) -> Iterator[list[LineTest]]:
+    """The tests before a line, together with those before each line that gives what it writes, if not nothing."""
+    asked = list(_find_asked(function, line))
+    sources = list(_find_sources(function, line))
+    yield from ([*asked, *_find_asked(function, source)] for source in sources)
+    if not sources:
+        yield asked
+
+
+def _find_sources(function: Function, line: int) -> Iterator[int]:
+    """`f = None; if fast: f = ours; m.f = f`: where the name that a line writes is set to something."""
+    written = {
+        node.value.id
+        for node in walk(function)
+        if isinstance(node, ast.Assign) and node.lineno == line and isinstance(node.value, ast.Name)
+    }
+    for node in walk(function):
+        match node:
+            case ast.Assign(targets=[ast.Name(id=name)], value=value) if name in written and node.lineno < line:
+                if not isinstance(value, ast.Constant) or value.value is not None:
+                    yield node.lineno
 
 
 def is_denied(way: Condition) -> bool:

@@ -110,12 +110,12 @@ def _order(item: Unregistered) -> tuple[object, ...]:
     return effect.location.path, effect.location.line, effect.target or "", weigh(item)
 
 
-def weigh(item: Unregistered) -> tuple[int, int]:
+def weigh(item: Unregistered) -> tuple[int, int, int]:
     """Of several ways to one line, one that tells that it is undone, else the one that is told in the fewest words."""
     effect = item.effect
     late = effect.moment is Moment.DEFERRED and effect.target is None  # without a target, that would not be listed
     rank = 0 if effect.moment is Moment.TRANSIENT else 2 if late else 1
-    return rank, len(show_condition(effect.when))
+    return rank, len(show_condition(effect.when)), len(effect.reached or "")
 
 
 def find_helper(item: Unregistered) -> str:
