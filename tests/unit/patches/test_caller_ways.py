@@ -176,6 +176,13 @@ def test_what_a_package_offers_others_may_call_too(tmp_path: Path, rest: str, wh
     assert item.called_from[-1] == "own/deep/__init__.py:1 (offered to users)"
 
 
+def test_a_package_that_loads_lazily_offers_what_it_imports_for_type_checkers(tmp_path: Path) -> None:
+    lazy = "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    from .boot import put\n"
+    files = {"own/deep/boot.py": BOOT.replace("_put", "put"), "own/deep/__init__.py": lazy}
+    (item,) = read_files(tmp_path, files).unregistered
+    assert item.called_from == ("own/deep/__init__.py:3 (offered to users)",)
+
+
 def test_making_objects_of_a_class_that_a_package_offers_asks_nothing_far_above(tmp_path: Path) -> None:
     rest = "class A:\n    def __init__(self, a):\n        if a:\n            _put()\ndef main(b):\n    if b:\n        A(b)\n"
     files = {"own/deep/boot.py": BOOT + rest, "own/deep/__init__.py": "from .boot import A\n"}

@@ -519,6 +519,7 @@ ONCE = [
     ("puts the original back", "inner.step = old", "transient"),
     ("puts something else there", "inner.step = print", "install"),
     ("puts it back elsewhere", "inner.other = old", "install"),
+    ("puts it back where it fails", "if not args: inner.step = old", "install"),
 ]
 
 

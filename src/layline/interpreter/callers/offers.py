@@ -28,4 +28,5 @@ def _find_offers(dotted: str, names: Names, facts: dict[str, Facts]) -> Iterator
 def _may_offer(path: str, facts: Facts, name: str) -> bool:
     if not path.endswith("__init__.py"):
         return False
-    return any(name in (known, alias) for item in facts.imports for known, alias in item.names)
+    # a package that loads its modules when they are asked for imports them for type checkers alone
+    return any(name in (known, alias) for item in (*facts.imports, *facts.typed) for known, alias in item.names)

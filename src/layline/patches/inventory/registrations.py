@@ -13,6 +13,7 @@ from layline.interpreter.condition_reader import build_condition
 from layline.interpreter.conditions import Reader, simplify
 from layline.interpreter.config_paths import Roots, loosen, read_chain
 from layline.interpreter.events import Call, Event, Imported, Log, Naming, Registration, Write
+from layline.interpreter.line_tests import find_body
 from layline.interpreter.state import same_place
 from layline.interpreter.values import (
     Argument,
@@ -173,9 +174,13 @@ def _puts_back_itself(event: Write, installer: Installer) -> bool:
     """`def once(*args): m.f = old; …`, then `m.f = once`: the first call of it puts the original back."""
     if event.value is None or event.restores or event.deferred:
         return False
-    logs = installer.read_replacement(event.value)
+    bodies = (find_body(found.node) for found in find_alternatives(event.value) if isinstance(found, Function))
+    surely = {statement.lineno for body in bodies for statement in body if isinstance(statement, ast.Assign)}
+    logs = installer.read_replacement(event.value) if surely else ()
     return any(
-        isinstance(inner, Write) and inner.restores and same_place(inner, event) for log in logs for inner in log.events
+        isinstance(inner, Write) and inner.restores and same_place(inner, event) and inner.at.line in surely
+        for log in logs
+        for inner in log.events
     )
 
 
