@@ -87,6 +87,16 @@ WAYS: list[tuple[str, str, str, tuple[str, ...]]] = [
         ("own/boot.py:6", "own/boot.py:9", "own/boot.py:12"),
     ),
     (
+        "too long to be told whole",
+        (
+            "def go(a):\n    if a:\n        _put()\ndef run(b):\n    if b:\n        _put()\n"
+            f"def main(a):\n    if {LONG[:195]}:\n        go(a)\n"
+            f"def other(a):\n    if {LONG[:195].replace('rather', 'quite')}:\n        run(a)\n"
+        ),
+        "by one of 2 calls: (in the caller go: a) or (in the caller run: b)",
+        ("own/boot.py:6", "own/boot.py:9"),
+    ),
+    (
         "one of two asks nothing",
         "def go(a):\n    if a:\n        _put()\ndef run():\n    _put()\n",
         "",

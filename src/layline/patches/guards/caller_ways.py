@@ -162,12 +162,15 @@ def _factor(ways: list[Condition], calls: int) -> Condition:
     rests = [[test for test in way if test not in shared] for way in least]
     if not all(rests):
         return _join(shared)
-    several = Condition(
-        kind=ConditionKind.CALLERS, text=str(calls), parts=tuple(dict.fromkeys(_join(rest) for rest in rests))
-    )
-    if len(show_condition(several)) > _LONGEST:
-        several = replace(several, parts=())
+    nearest = [[pair for pair in rest if pair[0] == rest[0][0]] for rest in rests]
+    whole = (_build_several(told, calls) for told in (rests, nearest))
+    several = next((one for one in whole if len(show_condition(one)) <= _LONGEST), _build_several([], calls))
     return combine(ConditionKind.ALL, (*_parts(_join(shared)), several))
+
+
+def _build_several(ways: list[list[tuple[str, Condition]]], calls: int) -> Condition:
+    parts = tuple(dict.fromkeys(_join(way) for way in ways))
+    return Condition(kind=ConditionKind.CALLERS, text=str(calls), parts=parts)
 
 
 def _split(way: Condition) -> Iterator[tuple[str, Condition]]:
