@@ -54,9 +54,8 @@ def _read_asked(tests: list[LineTest], body: list[ast.stmt], is_short: Callable[
         return whole
     deciding = read_line_tests([test for test in tests if not test.is_check], body)
     counted = say(f"none of {checks} earlier checks raises" if checks > 1 else "an earlier check does not raise")
-    told = Condition(
-        kind=ConditionKind.ALL, parts=(deciding, counted) if deciding.parts or deciding.text else (counted,)
-    )
+    parts = deciding.parts if deciding.kind is ConditionKind.ALL else (deciding,)
+    told = Condition(kind=ConditionKind.ALL, parts=(*parts, counted))
     return told if is_short(told) else deciding
 
 

@@ -78,6 +78,15 @@ WAYS: list[tuple[str, str, str, tuple[str, ...]]] = [
         ("own/boot.py:6", "own/boot.py:8"),
     ),
     (
+        "a way that asks for more than another, behind checks",
+        (
+            "def go(a, b):\n    assert a\n    assert b\n    assert a.x\n    assert b.x\n    if a.y:\n        _put()\n"
+            "        if b.y:\n            _put()\n"
+        ),
+        "in the caller go: a.y and none of 4 earlier checks raises",
+        ("own/boot.py:10", "own/boot.py:12"),
+    ),
+    (
         "too long to be told",
         (
             f"def go(a):\n    if {LONG}:\n        _put()\ndef run(a):\n    if a and {LONG}:\n        _put()\n"
