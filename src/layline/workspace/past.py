@@ -14,7 +14,7 @@ from layline.source import open_cache
 if TYPE_CHECKING:
     from layline.git import Repository
 
-_ANALYSER = "past-2"
+_ANALYSER = "past-1"
 """Part of every key: raise the number whenever a question is answered in another way."""
 Answer: TypeAlias = "list[str] | None"
 
@@ -39,7 +39,7 @@ class Past:
 
     def find_definitions(self, names: Iterable[str]) -> dict[str, str]:
         """Name → where the tree of the commit defines it."""
-        known = self._ask("defined", [[name] for name in names], self._search_definitions)
+        known = self._ask("definitions", [[name] for name in names], self._search_definitions)
         return {json.loads(question)[0]: answer[0] for question, answer in known.items() if answer}
 
     def find_losses(
