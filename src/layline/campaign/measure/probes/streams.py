@@ -24,15 +24,20 @@ TURNS = 2
 
 def show_streams(on: Trial) -> Shown:
     """From another thread, too, as backward passes are. What the starting kernel does right there the candidate must do."""
-    stage = on.stage
-    with on.open_again(None, ()).loaded() as arm:
-        wrong = find_spoilt(stage, arm)
+    wrong = _ask_candidate(on)
+    if wrong and wrong.property == "keeps-contract":  # no answer in time: a late machine is not late twice
+        wrong = _ask_candidate(on)
     if wrong and on.start is not None:
         with on.open_start(None).loaded() as start:
-            wrong = wrong if find_spoilt(stage, start) is None else None
+            wrong = wrong if find_spoilt(on.stage, start) is None else None
     if wrong:
         raise wrong
     yield "stream-order", f"{CALLS} calls on as many streams at once, from a thread that did not load the kernel"
+
+
+def _ask_candidate(on: Trial) -> Fault | None:
+    with on.open_again(None, ()).loaded() as arm:
+        return find_spoilt(on.stage, arm)
 
 
 def find_spoilt(stage: Stage, arm: LiveArm) -> Fault | None:
