@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 
 from layline.core.condition import ALWAYS, NEVER, Condition, ConditionKind, keep_callers, need_version, say, tell
-from layline.core.patch import Guard
-from layline.patches.guards.show import show_condition, show_guard
+from layline.core.evidence import Location
+from layline.core.patch import Effect, Guard, Style
+from layline.patches.guards.show import show_condition, show_guard, show_short
 
 ALL, ANY, NOT = ConditionKind.ALL, ConditionKind.ANY, ConditionKind.NOT
 A, B, C = say("a"), say("b == 1"), say("c")
@@ -62,3 +63,37 @@ KEPT = [
 @pytest.mark.parametrize(("asked", "text"), KEPT, ids=[text or "nothing" for _, text in KEPT])
 def test_what_a_caller_asks_that_does_not_count_is_not_told(asked: Condition | None, text: str) -> None:
     assert show_condition(keep_callers(asked, lambda part: part == CALLED_BY_RUN)) == text
+
+
+def _name(number: int) -> Condition:
+    return Condition(kind=ConditionKind.OPAQUE, text=f"check_number_{number}()")
+
+
+def _all(*parts: Condition) -> Condition:
+    return Condition(kind=ConditionKind.ALL, parts=parts)
+
+
+FIVE = tuple(map(_name, range(5)))
+SHORT = [
+    # a condition, and what of it is shown in 50 characters
+    (_all(*FIVE), "check_number_3() and check_number_4() and 3 more conditions"),
+    (
+        Condition(kind=ConditionKind.SITE, text="not at the pin", parts=FIVE),
+        "check_number_3() and check_number_4() and 3 more conditions (not at the pin)",
+    ),
+    (
+        _all(FIVE[0], Condition(kind=ConditionKind.CALLERS, text="11", parts=FIVE)),
+        "check_number_0(); and by one of 11 calls, each with its own condition",
+    ),
+    (
+        Condition(kind=ConditionKind.CALLER, text="go", parts=FIVE),
+        "in the caller go: check_number_4() and 4 more conditions",
+    ),
+    (Condition(kind=ConditionKind.OPAQUE, text="one " * 30), "one one one one one one one one one one one one …"),
+]
+
+
+@pytest.mark.parametrize(("condition", "expected"), SHORT)
+def test_a_long_condition_is_shortened_by_whole_tests(condition: Condition, expected: str) -> None:
+    effect = Effect(style=Style.BINDING_REPLACEMENT, target="up.f", location=Location("a.py", 1), when=condition)
+    assert show_short(effect, None, 50) == (expected, False)

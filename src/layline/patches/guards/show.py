@@ -39,16 +39,38 @@ def show_short(effect: Effect, patch: Patch | None, most: int) -> tuple[str, boo
     if len(whole) <= most:
         return whole, True
     asked = (patch.guard.when if patch is not None else None, effect.when)
-    tests = [part for one in asked if one is not None for part in _find_tests(one)]
-    here = [_show(part, "and") for part in tests if part.kind not in ELSEWHERE]
-    elsewhere = len(tests) - len(here)
-    kept: list[str] = []
-    while here and len(" and ".join((*kept, here[-1]))) <= most:
-        kept.insert(0, here.pop())
-    if here:
-        kept.append(count(len(here), "more condition" if kept else "condition"))
-    told = [" and ".join(kept), *([f"{count(elsewhere, 'condition')} of its callers"] if elsewhere else [])]
-    return "; and ".join(filter(None, told)), False
+    return _shorten_all([test for one in asked if one is not None for test in _find_tests(one)], most), False
+
+
+def _shorten_all(tests: list[Condition], most: int) -> str:
+    """Of what is asked around the line the nearest tests, and in few words what is asked elsewhere."""
+    left, kept = [one for one in tests if one.kind not in ELSEWHERE], list[str]()
+    while left and (not kept or len(" and ".join((*kept, _show(left[-1], "and")))) <= most):
+        kept.insert(0, _shorten(left.pop(), most))
+    if left:
+        kept.append(count(len(left), "more condition"))
+    away = [one for one in tests if one.kind in ELSEWHERE]
+    told = [" and ".join(kept)] if kept else []
+    told += [_shorten(one, most // 2) for one in away[:1]]
+    told += [count(len(away) - 1, "more condition") + " of callers"] if len(away) > 1 else []
+    return "; and ".join(told)
+
+
+def _shorten(condition: Condition, most: int) -> str:
+    whole = _show(condition, "and")
+    if len(whole) <= most:
+        return whole
+    if condition.told is not None:
+        return _shorten(condition.told, most)
+    tests = [test for part in condition.parts for test in _find_tests(part)]
+    match condition.kind:
+        case ConditionKind.SITE if tests:
+            return f"{_shorten_all(tests, most)} ({condition.text})"
+        case ConditionKind.CALLER if tests:
+            return f"in the caller {condition.text}: {_shorten_all(tests, most)}"
+        case ConditionKind.CALLERS:
+            return f"by one of {condition.text} calls, each with its own condition"
+    return f"{whole[:most].rpartition(' ')[0] or whole[:most]} …"
 
 
 def _find_tests(condition: Condition) -> Iterable[Condition]:
