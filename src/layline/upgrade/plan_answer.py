@@ -90,16 +90,21 @@ def say_counts(plan: Plan) -> Iterator[str]:
         told = " and ".join(part for part, number in ((again, plan.repeated), (other, rest)) if number)
         yield f"`patches drift` counts {plan.in_drift} of these {places}; {told}."
     if plan.compared or plan.either:
-        older = (
-            f"{plan.either} of them {'does' if plan.either == 1 else 'do'} not fit the pin either"
-            if plan.either
-            else ""
-        )
+        older = _say_either(plan)
         both = places - plan.compared - (plan.before - plan.either)
         older += f", {both} of which {verb(both, 'breaks')} on the way in another way" if older and both > 0 else ""
         without = f"it leaves out {plan.compared} seen only when both commits are compared" if plan.compared else ""
         told = "; ".join(part for part in (older, without) if part)
         yield f"`upgrade check --pin {plan.to[:8]}` counts {plan.before}: {told}."
+
+
+def _say_either(plan: Plan) -> str:
+    """Of what does not fit the end, what does not fit the pin."""
+    if not plan.either:
+        return ""
+    if plan.either == plan.before:
+        return "it does not fit the pin either" if plan.before == 1 else "none of them fits the pin either"
+    return f"{plan.either} of them {'does' if plan.either == 1 else 'do'} not fit the pin either"
 
 
 def count_places(plan: Plan) -> tuple[int, int]:

@@ -223,5 +223,6 @@ def test_what_pin_and_tip_do_not_need_is_told_once_for_each_place() -> None:
     assert [line.split(": ")[0] for line in told[:-1]] == ["harbor/hull.py:3", "harbor/hull.py:9"]
     assert told[0].endswith("(the same for 2 more here)")
     assert not told[1].endswith("here)")
+    assert all(": not needed at the tip: " in line for line in told[:-1])  # the pin may need it
     assert "unless you support other versions" in told[-1]
     assert list(say_retired([])) == []

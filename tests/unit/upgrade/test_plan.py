@@ -485,6 +485,19 @@ def test_a_step_counts_lines_as_the_plan_does() -> None:
     assert "1 mechanical, 1 left for a person" in listing.groups[0].title
 
 
+@pytest.mark.parametrize(
+    ("before", "either", "said"),
+    [
+        (1, 1, "counts 1: it does not fit the pin either."),
+        (3, 3, "counts 3: none of them fits the pin either."),
+        (3, 1, "counts 3: 1 of them does not fit the pin either."),
+    ],
+)
+def test_what_does_not_fit_the_pin_either_is_told(before: int, either: int, said: str) -> None:
+    plan = Plan(backend="keel", commit="c", start="p", to="t", steps=(), before=before, either=either)
+    assert any(said in line for line in say_counts(plan))
+
+
 def test_an_example_speaks_of_what_holds_the_name(project: Project) -> None:
     upstream, moved = open_repository(project.upstream.path), project.upstream.commits[1]
     assert find_example(upstream, moved, "keel.run.run").startswith("keel/api.py:")

@@ -291,16 +291,16 @@ def _holders(row: Drift) -> Iterator[str]:
 
 
 def say_retired(rows: Iterable[Drift]) -> Iterator[str]:
-    """What pin and tip no longer need, once for each place: only who uses them knows which versions come beside these."""
+    """What the tip no longer needs, once for each place: only who uses it knows which versions come beside the tip."""
     places: dict[tuple[Location, str], list[str]] = {}
     for row in rows:
         if row.retire:
             places.setdefault((row.location, row.patch), []).append(str(row.retire))
     for (location, patch), reasons in places.items():
         more = f" (the same for {len(reasons) - 1} more here)" if len(reasons) > 1 else ""
-        yield f"{location}: not needed at pin and tip: {patch}: {reasons[0]}{more}"
+        yield f"{location}: not needed at the tip: {patch}: {reasons[0]}{more}"
     if places:
-        yield "What is not needed at pin and tip can be deleted, unless you support other versions, too."
+        yield "What is not needed at the tip can be deleted with the upgrade, unless you support other versions, too."
 
 
 def _close(drift: DriftReport, *, listed: bool) -> Iterator[str]:
