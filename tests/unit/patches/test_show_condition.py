@@ -86,6 +86,14 @@ SHORT = [
         "check_number_0(); and by one of 11 calls, each with its own condition",
     ),
     (
+        Condition(kind=ConditionKind.CALLERS, text="2", wanted="one from outside", parts=FIVE),
+        "by one of 2 calls, each with its own condition, or one from outside",
+    ),
+    (
+        Condition(kind=ConditionKind.HELPER, text="put", parts=FIVE),
+        "in put: check_number_4() and 4 more conditions",
+    ),
+    (
         Condition(kind=ConditionKind.CALLER, text="go", parts=FIVE),
         "in the caller go: check_number_4() and 4 more conditions",
     ),

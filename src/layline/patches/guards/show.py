@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from layline.core.condition import ELSEWHERE, Condition, ConditionKind
@@ -66,10 +67,12 @@ def _shorten(condition: Condition, most: int) -> str:
     match condition.kind:
         case ConditionKind.SITE if tests:
             return f"{_shorten_all(tests, most)} ({condition.text})"
-        case ConditionKind.CALLER if tests:
+        case ConditionKind.HELPER if tests:
+            return f"in {condition.text}: {_shorten_all(tests, most)}"
+        case ConditionKind.CALLER | ConditionKind.IMPORTER if tests:
             return f"in the caller {condition.text}: {_shorten_all(tests, most)}"
-        case ConditionKind.CALLERS:
-            return f"by one of {condition.text} calls, each with its own condition"
+        case ConditionKind.CALLERS if condition.text != "1":
+            return _show(replace(condition, parts=()))
     return f"{whole[:most].rpartition(' ')[0] or whole[:most]} …"
 
 
