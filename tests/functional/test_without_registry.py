@@ -134,6 +134,17 @@ def test_what_drift_prints_can_be_asked_about(project: Path) -> None:
         assert layline("patches", "diff", row["effect"], "--to", "main", cwd=project).code == 0
 
 
+def test_a_patch_of_another_package_needs_no_ref_to_be_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    upstream = History.start(tmp_path / "upstream")
+    upstream.commit("Begin", UPSTREAM)
+    upstream.git("tag", "v1.0")
+    History.start(tmp_path / "downstream").commit("Layer", {FILE: "import torch\ntorch.compile = print\n"})
+    (tmp_path / "layline.toml").write_text(CONFIG)
+    monkeypatch.delattr("layline.app.patches_read.recall_drift")
+    answer = patches_diff(open_workspace(tmp_path / "layline.toml"), f"{FILE}:2")
+    assert "Nothing to show" in render(answer, "text")
+
+
 def test_a_bundle_calls_the_function_as_it_is(project: Path, rows: list[dict[str, Any]], tmp_path: Path) -> None:
     told = layline("patches", "port", rows[0]["id"], "--to", str(tmp_path / "port"), cwd=project)
     assert told.code == 0, told.err

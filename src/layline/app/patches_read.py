@@ -7,8 +7,10 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from layline.core.patch import TargetKind
 from layline.core.progress import Progress, silent
 from layline.core.report import Answer
+from layline.coupling.drift import find_target
 from layline.coupling.threeway import build_three_way
 from layline.errors import Error
 from layline.patches.drift.read import find_rows, open_drift, recall_drift
@@ -75,6 +77,13 @@ def patches_diff(workspace: Workspace, patch: str, *, to: str | None = None, pro
     """The three-way view of one patch: upstream then, upstream now, ours."""
     named = find_named(read_inventories(workspace, workspace.choose(None), progress), patch)
     backend, patch = named.inventory.backend, named.patch.id
+    if not any(find_target(one) and one.target_kind is not TargetKind.EXTERNAL for one in named.patch.effects):
+        upstream = workspace.open_backend(backend)  # two refs need not be read to know that nothing of them is patched
+        ends = (
+            workspace.find_pinned(backend).commit,
+            upstream.resolve_upstream(to or workspace.settings.backend(backend).ref),
+        )
+        return Answer(report=build_diff_report(patch, [], workspace.here), data=encode_views(patch, backend, *ends, []))
     opening = recall_drift(workspace, backend, to, progress)
     rows, opened = find_rows(opening, wanted=partial(_is_of, named)), opening.opened
     views = [view for row in rows if (view := build_three_way(row, opened.sides)) is not None]
