@@ -494,6 +494,20 @@ def give(model, sought=None):
     assert all((one.reason or "").startswith("a part set under a computed name") for one in found)
 
 
+@pytest.mark.parametrize(("kept", "style"), [("model.body.first", "function-wrapping"), ("3", "binding-replacement")])
+def test_a_part_that_keeps_the_one_before_it_wraps_it(tmp_path: Path, kept: str, style: str) -> None:
+    source = f"""
+import torch, up.fast
+class Ours(torch.nn.Module):
+    def __init__(self, inner):
+        self.inner = inner
+def give(model):
+    model.body.first = Ours({kept})
+"""
+    (item,) = read_files(tmp_path, {"own/boot.py": source}).unregistered
+    assert item.effect.style == style
+
+
 COLLECTED = [
     # (what it shows, how the list is filled, when its objects are patched)
     (

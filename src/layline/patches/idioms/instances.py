@@ -230,6 +230,8 @@ def _judge_style(owner: Value, name: str, value: Value, installer: Installer) ->
         given = (*found.arguments, *(item for _, item in found.keywords)) if isinstance(found, Called | Partial) else ()
         if isinstance(found, Partial):
             given = (found.function, *given)
+        if isinstance(found, Instance):
+            given = tuple(found.attributes.values())  # a part of ours that keeps the one before it
         if any(_is_original(item, owner, name, kept) for part in given for item in find_alternatives(part)):
             return Style.FUNCTION_WRAPPING
         if kept and isinstance(found, Called) and owner in given:
