@@ -11,6 +11,8 @@ from layline.core.patch import Effect, Holder, Moment, Unregistered
 from layline.interpreter.stashed import UNWRAPPED
 from layline.patches.guards.show import show_condition
 
+_UNSAID = 1_000
+"""How an object is reached is told rather than not."""
 _MARK = re.compile(r"_+(?:self_+)?([a-z0-9]+)_\w+(?<!__)$")
 
 
@@ -115,7 +117,7 @@ def weigh(item: Unregistered) -> tuple[int, int, int]:
     effect = item.effect
     late = effect.moment is Moment.DEFERRED and effect.target is None  # without a target, that would not be listed
     rank = 0 if effect.moment is Moment.TRANSIENT else 2 if late else 1
-    return rank, len(show_condition(effect.when)), len(effect.reached or "")
+    return rank, len(show_condition(effect.when)), len(effect.reached) if effect.reached else _UNSAID
 
 
 def find_helper(item: Unregistered) -> str:
