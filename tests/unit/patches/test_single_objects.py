@@ -508,6 +508,16 @@ def give(model):
     assert item.effect.style == style
 
 
+def test_a_field_that_a_helper_sets_is_told_once_however_its_object_is_reached(tmp_path: Path) -> None:
+    source = (
+        "import up.a\ndef mine(): ...\nclass Chunks(up.a.Many): ...\ndef give(chunks):\n    for one in chunks:\n"
+        "        one.config.sync_func = mine\ndef go():\n    give(Chunks())\nHELD = {}\nHELD['a'] = go\n"
+    )
+    reading = open_reading(tmp_path, {"own/boot.py": source})
+    inventory = read_inventory(reading, "up", find_members=lambda _: frozenset({MemberKind.FIELD}))
+    assert [item.effect.reached for item in inventory.unregistered] == ["chunks[…].config"]
+
+
 COLLECTED = [
     # (what it shows, how the list is filled, when its objects are patched)
     (

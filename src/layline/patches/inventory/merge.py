@@ -92,7 +92,7 @@ def _drop_copies(
         effect, helper = item.effect, find_helper(item)
         if _describe(item, helper) in plain and helper not in told | decided:
             continue  # a helper whose callers decide nothing: told once, where it stands
-        if effect.target is None and not effect.mutates:
+        if effect.target is None and (effect.attribute or not effect.mutates):
             ours = effect.replacement if effect.replacement_at is not None else None
             one = (effect.location, ours, helper, effect.attribute, effect.style)
             if one in seen:
@@ -117,7 +117,14 @@ def weigh(item: Unregistered) -> tuple[int, int, int]:
     effect = item.effect
     late = effect.moment is Moment.DEFERRED and effect.target is None  # without a target, that would not be listed
     rank = 0 if effect.moment is Moment.TRANSIENT else 2 if late else 1
-    return rank, len(show_condition(effect.when)), len(effect.reached) if effect.reached else _UNSAID
+    return rank, len(show_condition(effect.when)), _weigh_reached(effect.reached)
+
+
+def _weigh_reached(reached: str | None) -> int:
+    """An object of ours that is handed over is `self` to itself alone: the name it has here says more."""
+    if reached is None:
+        return 2 * _UNSAID
+    return len(reached) + (_UNSAID if reached.partition(".")[0].partition("[")[0] == "self" else 0)
 
 
 def find_helper(item: Unregistered) -> str:
