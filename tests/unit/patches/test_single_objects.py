@@ -518,6 +518,26 @@ def test_a_field_that_a_helper_sets_is_told_once_however_its_object_is_reached(t
     assert [item.effect.reached for item in inventory.unregistered] == ["chunks[…].config"]
 
 
+REACHED = [
+    # (what it shows, the method, how its object is told)
+    ("the object around the line", "self.body.step = MethodType(g, self)", "self.body"),
+    ("another object of ours", "other = Other()\n        other.body.step = MethodType(g, self)", "other.body"),
+    ("one handed to a helper", "other = Other()\n        extend(other.body, Mixin)", "Other(…).body"),
+]
+
+
+@pytest.mark.parametrize(("lines", "reached"), [row[1:] for row in REACHED], ids=[row[0] for row in REACHED])
+def test_self_is_only_the_object_around_the_line(tmp_path: Path, lines: str, reached: str) -> None:
+    source = (
+        "import up.a\nfrom types import MethodType\ndef g(self): ...\nclass Other(up.a.Model): ...\n"
+        "class Mixin: ...\ndef extend(x, mixin):\n    base = x.__class__\n"
+        "    x.__class__ = type(base.__name__, (mixin, base), {})\nclass Mine(up.a.Model):\n    def go(self):\n"
+        f"        {lines}\n"
+    )
+    found = [item.effect.reached for item in read_files(tmp_path, {"own/boot.py": source}).unregistered]
+    assert reached in found
+
+
 COLLECTED = [
     # (what it shows, how the list is filled, when its objects are patched)
     (

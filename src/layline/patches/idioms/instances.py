@@ -35,8 +35,9 @@ from layline.interpreter.values import (
 )
 from layline.patches.idioms.attributes import is_kept_original, is_loaded_module
 from layline.patches.idioms.kept import find_kept
-from layline.patches.idioms.owners import MODULE_LIKE, find_holder, name_owner
+from layline.patches.idioms.owners import MODULE_LIKE, find_holder
 from layline.patches.idioms.parts import is_swapped
+from layline.patches.idioms.spelling import say_whose, spell_owner
 from layline.patches.installer import Installer, Known, MemberKind, moment_of
 from layline.source.names import longest_root
 
@@ -46,7 +47,6 @@ if TYPE_CHECKING:
 
 _BASES = (".Module", ".PreTrainedModel", ".ModelMixin", "builtins.object")
 """Classes that too many others derive from to say whose method is meant."""
-_LONGEST = 60
 _BEHAVES = frozenset("forward __call__ generate __class__".split())
 """Attributes that hold behaviour, whatever is put there."""
 
@@ -108,7 +108,7 @@ def _tell(event: Write, name: str, installer: Installer) -> Iterator[Effect]:
         certain=False,
         moment=moment_of(event),
         holder=find_holder(owner),
-        reached=_spell(owner, event),
+        reached=spell_owner(owner, event, installer),
         attribute=name,
     )
     named = [kind for kind in classes if isinstance(kind, Outside)]
@@ -157,7 +157,7 @@ def _describe_object(effect: Effect, event: Write, name: str, installer: Install
     kind = f", of a class called {called}" if called else ""
     if root is not None and spell_object(owner):
         kind = f", of a {root.path}" if find_said(owner, installer.machine) else f", reached through a {root.path}"
-    whose = _whose(owner, event)
+    whose = say_whose(owner, event, installer)
     if kind and isinstance(owner, Argument) and MODULE_LIKE.search(owner.name):
         whose = f"`{owner.name}`, a parameter"  # that nobody tells its class would deny what follows
     # what upstream declares as a field holds a value, also where that can be called; a class there stands for a part
@@ -216,10 +216,10 @@ def _find_nameless(event: Write, installer: Installer) -> Iterator[Effect]:
         certain=False,
         moment=moment_of(event),
         holder=find_holder(event.owner),
-        reached=_spell(event.owner, event),
+        reached=spell_owner(event.owner, event, installer),
         told=True,
         reason=f"{'a part' if is_part else 'a method'} set under a computed name "
-        f"(`{spell_object(event.name) or '…'}`) on {_whose(event.owner, event)}",
+        f"(`{spell_object(event.name) or '…'}`) on {say_whose(event.owner, event, installer)}",
     )
 
 
@@ -258,27 +258,6 @@ def _is_original(value: Value, owner: Value, name: str, kept: set[str]) -> bool:
     if isinstance(value, Member) and value.name in {"__func__", "__wrapped__"}:
         value = value.owner
     return isinstance(value, Member) and (value.name in kept or (value.name == name and value.owner == owner))
-
-
-def _spell(owner: Value, event: Write) -> str | None:
-    """How an object is reached: by what it is, else as it is written."""
-    spelled = spell_object(owner)
-    match event.node:
-        case _ if spelled is not None:
-            return spelled
-        case ast.Attribute(value=written) | ast.Call(func=ast.Name(id="setattr"), args=[written, *_]):
-            text = ast.unparse(written)
-            return text if len(text) <= _LONGEST else None
-    return None
-
-
-def _whose(owner: Value, event: Write) -> str:
-    """Parameters that stand for modules and classes are named; others are some object."""
-    if spell_object(owner) is None and find_holder(owner) is Holder.OBJECT and (written := _spell(owner, event)):
-        return f"`{written}`, an object that only exists at run time"
-    if isinstance(owner, Argument) and not MODULE_LIKE.search(owner.name):
-        return f"`{owner.name}`, an object that only exists at run time"
-    return name_owner(owner)
 
 
 def _how(value: Value) -> str:
