@@ -26,17 +26,15 @@ from layline.git import Blob
 from layline.source.definitions import Module, Parameter
 from layline.source.excerpts import parse_around
 from layline.source.fingerprint import dotted_text
+from layline.source.handed import BUILDER, SPECIFIED
 from layline.source.index import Index, ModuleEntry
 from layline.source.resolve import Resolver
 from layline.source.seen import Asked
 from layline.source.walking import walk
 
-_BUILDER = "build_"
 _SLOTS = "slots"
 _WIDEST = 10_000
 """Columns of a line."""
-SPECIFIED = "module"
-"""The slot of what a spec names that is built as a whole."""
 TELLING = 3
 """So many arguments that fit say which class a slot is for."""
 
@@ -155,7 +153,7 @@ def _read_slot(call: ast.Call) -> tuple[str, str | None, CallShape] | None:
     match call:
         case ast.Call(
             func=ast.Name(id=name) | ast.Attribute(attr=name), args=[ast.Attribute() | ast.Subscript() | ast.Name(), *_]
-        ) if name.startswith(_BUILDER):
+        ) if name.startswith(BUILDER):
             shape, field = read_call(call), call.args[0]
             slot = SPECIFIED if isinstance(field, ast.Name) else getattr(field, "attr", "")
             return slot, None, replace(shape, positional=shape.positional - 1)

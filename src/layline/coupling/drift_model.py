@@ -182,6 +182,8 @@ class Sides:
     """Config keys and `env:NAME`s → whether upstream's text knows them at pin and tip."""
     targets: frozenset[str]
     """Everything the inventory rebinds."""
+    named: frozenset[str]
+    """Dotted names that our code imports, or gives as text to what may import them."""
     reader: Reader
     """Knows what our replacements read of upstream."""
     foreign: tuple[str, ...] = ()

@@ -5,10 +5,9 @@ from __future__ import annotations
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from layline.change.slots import SPECIFIED
 from layline.source import open_cache
 from layline.source.facts import ANALYSER, read_handed
-from layline.source.handed import BUILT
+from layline.source.handed import BUILT, SPECIFIED
 
 if TYPE_CHECKING:
     from collections.abc import Callable

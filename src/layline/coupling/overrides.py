@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable, Iterator
 from layline.change.binding import CallSite, Problem, check_call
 from layline.change.call_sites import CallSites
 from layline.change.compare import Comparer, Comparison
-from layline.change.slots import SPECIFIED, TELLING, find_refusing, find_slot_calls
+from layline.change.slots import TELLING, find_refusing, find_slot_calls
 from layline.core.evidence import Location
 from layline.core.prose import listed
 from layline.core.why import Reason, Why
@@ -17,6 +17,7 @@ from layline.coupling.model import Consequence, State
 from layline.coupling.place import Place
 from layline.coupling.states import Verdict, find_state, sum_up
 from layline.source import Definition, DefinitionKind
+from layline.source.handed import SPECIFIED
 from layline.source.seen import Read
 
 _RUN = "forward"
@@ -67,8 +68,13 @@ class Overrides:
             ran = (sum_up(Reason.OVERRIDE_MISFITS, problems or today), Why(Reason.RUN_BY_US, places=then))
             return Verdict(state=State.CANNOT_ACCEPT, consequence=Consequence.OK, why=ran)
         if then or passed:
-            where = Why(Reason.PASSED_SLOT, places=then) if then else Why(Reason.PASSED_AT, places=passed)
-            still = find_misfits(ours, found.after) or today
+            still = find_misfits(ours, found.after)
+            if then:
+                where = Why(Reason.PASSED_SLOT, places=self._find_slotted(place, ours, found, 1, still) or then)
+            else:
+                now = self._find_passing(place, ours, found, still, 1)
+                where = Why(Reason.PASSED_AT, places=now or passed)
+            still = still or today
             why = (sum_up(Reason.OVERRIDE_MISFITS, still), where, _tell_already(still, today))
             return Verdict(state=State.CANNOT_ACCEPT, consequence=Consequence.MAY_BREAK, why=why)
         if problems:
@@ -161,16 +167,19 @@ class Overrides:
         """
         return place.built and (ours.name == _MAKE or (ours.name == _RUN and not place.fields))
 
-    def _find_slotted(self, place: Place, ours: Definition, found: Comparison, side: int) -> tuple[Location, ...]:
+    def _find_slotted(
+        self, place: Place, ours: Definition, found: Comparison, side: int, problems: Iterable[Problem] | None = None
+    ) -> tuple[Location, ...]:
         """Upstream calls at one ref that build or run what stands in a slot, fit upstream's class and not ours, which
-        we hand on; those of the slots that we name, where there are any.
+        we hand on; those of the slots that we name, where there are any. Asked are the problems of that ref, or these.
         """
         theirs = (found.before, found.after)[side]
         if theirs.definition is None or ours.parameters is None or ours.name not in {_MAKE, _RUN}:
             return ()
         if self._is_ours_alone(place, ours):
             return ()
-        refused = {problem.argument for problem in (find_refused(ours, found) if side else find_misfits(ours, theirs))}
+        asked = problems or (find_refused(ours, found) if side else find_misfits(ours, theirs))
+        refused = {problem.argument for problem in asked}
         calls = self._read_slots(side) if place.handed or place.slots else []
         sites = find_refusing(calls, ours.parameters, theirs.definition.parameters or (), refused)
         named = [site for site in sites if site.slot in place.slots]

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import ast
 import json
-import re
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
@@ -16,10 +15,11 @@ from typing import TYPE_CHECKING, Any
 
 from layline.core.evidence import Skipped
 from layline.core.progress import Progress, count, silent
-from layline.source.handed import BUILT, find_handed
+from layline.source.handed import BUILT, SPECIFIED, find_handed, find_own_specs
 from layline.source.loads import WALKS, LoadLine, Walk, called_name, find_loads, find_walks
 from layline.source.parsing import parse_tree
 from layline.source.sites import CHANGES, Site, SiteFinder, encode_sites, read_chain, sets_attribute
+from layline.source.texts import find_rows, find_texts, read_text
 from layline.source.walking import walk
 from layline.source.workers import encode_blobs
 
@@ -28,9 +28,8 @@ if TYPE_CHECKING:
     from layline.source.cache import Cache
     from layline.source.tree import Tree
 
-ANALYSER = f"facts-8-py{sys.version_info[0]}.{sys.version_info[1]}"
+ANALYSER = f"facts-9-py{sys.version_info[0]}.{sys.version_info[1]}"
 """Part of the cache key: raise the number whenever the rows change."""
-_DOTTED = re.compile(r"\.*[A-Za-z_]\w*(?:[.:][A-Za-z_]\w*)*\Z")
 _BY_NAME = frozenset({"getattr", "hasattr", "setattr", "delattr", "attrgetter"})
 _CONSTANT = frozenset({ast.Constant, ast.List, ast.Tuple, ast.Dict, ast.Set, ast.JoinedStr})
 
@@ -205,14 +204,16 @@ class _Walker:
         self.imports_by_name = False
         self.never: set[int] = set()
         """Imports that stand under `if TYPE_CHECKING`."""
+        self.own: set[int] = set()
+        """What specs name that are built where they are made."""
         self._notes: dict[type[ast.AST], Callable[[Any], None]] = {
             ast.Call: self._note_call,
             ast.Import: self._note_import,
             ast.ImportFrom: self._note_import,
             ast.If: self._note_test,
             ast.ClassDef: self._note_class,
-            ast.FunctionDef: self.sites.note_definition,
-            ast.AsyncFunctionDef: self.sites.note_definition,
+            ast.FunctionDef: self._note_function,
+            ast.AsyncFunctionDef: self._note_function,
             ast.List: self._note_display,
             ast.Tuple: self._note_display,
             ast.Set: self._note_display,
@@ -258,26 +259,32 @@ class _Walker:
     def _note_test(self, node: ast.If) -> None:
         self.never.update(id(item) for item in _find_typing(node))
 
+    def _note_function(self, node: ast.FunctionDef | ast.AsyncFunctionDef) -> None:
+        self.sites.note_definition(node)
+        for spec in find_own_specs(node):
+            self.own.update(id(word) for word in spec.keywords if word.arg == SPECIFIED)
+
     def _note_class(self, node: ast.ClassDef) -> None:
         self.classes.append([node.name, sorted({word for base in node.bases for word in _find_words(base)})])
         for word in node.keywords:
             self._note_handed(word)
 
     def _note_display(self, node: ast.List | ast.Tuple | ast.Set) -> None:
-        self.listed += [(item.lineno, text) for item in node.elts if (text := _text(item))]
-        self.rows.update(_find_rows(node.elts) if len(node.elts) > 1 else ())
+        self.listed += [(item.lineno, text) for item in node.elts if (text := read_text(item))]
+        self.rows.update(find_rows(node.elts) if len(node.elts) > 1 else ())
 
     def _note_table(self, node: ast.Dict) -> None:
-        self.listed += [(item.lineno, text) for item in node.values if (text := _text(item))]
+        self.listed += [(item.lineno, text) for item in node.values if (text := read_text(item))]
         for key, value in zip(node.keys, node.values, strict=True):
-            self.rows.update(_find_rows([key, value]) if key is not None else ())
+            self.rows.update(find_rows([key, value]) if key is not None else ())
 
     def _note_loop(self, node: ast.For | ast.comprehension) -> None:
         if isinstance(node.target, ast.Name):
             self.loops.add(node.target.id)
 
     def _note_handed(self, node: ast.AST) -> None:
-        self.handed.update(name for name in find_handed(node) if name.rpartition("=")[2][:1].isupper())
+        named = {name for name in find_handed(node) if name.rpartition("=")[2][:1].isupper()}
+        self.handed.update({f"{BUILT}={name.rpartition('=')[2]}" for name in named} if id(node) in self.own else named)
 
     def _note_import(self, node: ast.Import | ast.ImportFrom) -> None:
         if id(node) in self.never:
@@ -300,21 +307,21 @@ class _Walker:
         for word in node.keywords:
             self._note_handed(word)
         given = [*node.args, *(word.value for word in node.keywords)]
-        self.texts.update((name, text) for item in given for text in _find_texts(item))
-        self.rows.update(_find_rows(node.args) if len(node.args) > 1 else ())
+        self.texts.update((name, text) for item in given for text in find_texts(item))
+        self.rows.update(find_rows(node.args) if len(node.args) > 1 else ())
         if "import" in name.lower() and given:
-            text = _text(given[0])
+            text = read_text(given[0])
             self.imports_by_name = self.imports_by_name or text is None
             self.given += [(node.lineno, text)] if text is not None else []
         if name in _BY_NAME:
-            self.attributes.update(text for item in node.args if (text := _text(item)) is not None)
+            self.attributes.update(text for item in node.args if (text := read_text(item)) is not None)
         if name in CHANGES and isinstance(node.func, ast.Attribute) and given:
             self.writes.add((read_chain(node.func.value)[0], "", 1, True, False))
         if sets_attribute(node):
             self.sites.note_setattr(node)
             root, _, depth = read_chain(node.args[0])
             plain = len(node.args) > 2 and node.args[2].__class__ in _CONSTANT
-            last = _text(node.args[1]) if len(node.args) > 1 else None
+            last = read_text(node.args[1]) if len(node.args) > 1 else None
             self.writes.add((root, last or "", depth + 1, plain, True))
 
     def _note_write(self, node: ast.Assign | ast.AugAssign | ast.AnnAssign | ast.Delete) -> None:
@@ -362,37 +369,3 @@ def _find_words(node: ast.expr) -> Iterator[str]:
         match part:
             case ast.Name(id=name) | ast.Attribute(attr=name):
                 yield name
-
-
-def _find_texts(node: ast.expr) -> Iterator[str]:
-    """Dotted texts of an argument: itself, or in a list, tuple or table."""
-    text = _text(node)
-    if text is not None:
-        if "." in text or ":" in text:
-            yield text
-        return
-    match node:
-        case ast.List(elts=parts) | ast.Tuple(elts=parts):
-            for part in parts:
-                yield from _find_texts(part)
-        case ast.Dict(keys=keys):
-            for key in keys:
-                yield from _find_texts(key) if key is not None else ()
-
-
-def _find_rows(nodes: Iterable[ast.expr]) -> Iterator[tuple[str, ...]]:
-    row: list[str] = []
-    for text in (*map(_text, nodes), None):
-        if text is not None:
-            row.append(text)
-            continue
-        if len(row) > 1:
-            yield tuple(row)
-        row = []
-
-
-def _text(node: ast.expr) -> str | None:
-    match node:
-        case ast.Constant(value=str(value)) if _DOTTED.match(value):
-            return value
-    return None

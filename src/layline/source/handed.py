@@ -9,9 +9,14 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
+from layline.source.loads import called_name
 from layline.source.walking import walk
 
 BUILT = "()"
+BUILDER = "build_"
+"""How functions begin that build what a spec names."""
+SPECIFIED = "module"
+"""The keyword by which a spec names what is to be built."""
 _ASKING = frozenset({"isinstance", "issubclass"})
 
 
@@ -28,9 +33,26 @@ def find_handed(node: ast.AST) -> Iterator[str]:
             yield from (f"{field}{BUILT}={name}" for name in _find_built(value))
         case ast.keyword(arg=str() as slot, value=value):
             names = list(_find_values(value))
-            if slot != "module":
+            if slot != SPECIFIED:
                 yield from names  # a spec of our own names a module, and our own code builds it
             yield from (f"{slot}={name}" for name in (*names, *_find_specified(value)))
+
+
+def find_own_specs(function: ast.AST) -> Iterator[ast.Call]:
+    """Specs that a function makes and has built itself, and hands to nobody else."""
+    nodes = list(walk(function))
+    calls = [node for node in nodes if isinstance(node, ast.Call) and called_name(node).startswith(BUILDER)]
+    built = {id(call.args[0]) for call in calls if call.args}
+    for node in nodes:
+        match node:
+            case ast.Assign(targets=[ast.Name(id=name)], value=ast.Call() as spec):
+                uses = [
+                    one for one in nodes if isinstance(one, ast.Name) and one.id == name and one is not node.targets[0]
+                ]
+                if uses and all(id(one) in built for one in uses):
+                    yield spec
+            case ast.Call() if id(node) in built:
+                yield node
 
 
 def _find_built(node: ast.expr) -> Iterator[str]:

@@ -29,7 +29,7 @@ from layline.source.symbols import (
     define,
     wins,
 )
-from layline.source.unloaded import find_unloaded
+from layline.source.unloaded import Loads
 
 _OBJECT_MEMBERS = frozenset(dir(object)) | {
     "__dict__",
@@ -55,6 +55,7 @@ class Resolver:
         self._starring = 0
         """How many star imports the question under way goes through."""
         self._replaced = Replaced(index)
+        self.loads = Loads(index)
         self._makers = Makers(index, weakly(self._readable_bases), weakly(self._name_function))
 
     def resolve(self, dotted: str) -> Symbol:
@@ -81,10 +82,6 @@ class Resolver:
             for module, item in self._imports_by_name.get(word, ()):
                 if home == self.follow_import(module, item).home:
                     yield module, item
-
-    @cached_property
-    def unloaded(self) -> frozenset[str]:
-        return find_unloaded(self.index)
 
     @cached_property
     def _imports_by_name(self) -> dict[str, list[tuple[str, Import]]]:

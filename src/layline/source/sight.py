@@ -30,6 +30,8 @@ class Look:
     imports: tuple[ImportLine, ...] = ()
     texts: tuple[str, ...] = ()
     """Names that are imported by text."""
+    given: tuple[str, ...] = ()
+    """Dotted texts that are given to calls."""
     classes: tuple[str, ...] = ()
     handed: frozenset[str] = frozenset()
 
@@ -97,6 +99,14 @@ class Sight:
             found.setdefault(name.rpartition("=")[2], set()).add(name)
         return {own: frozenset(names) for own, names in found.items()}
 
+    @cached_property
+    def named(self) -> frozenset[str]:
+        """What some file, tests apart, imports or gives as dotted text to a call."""
+        self._read(self.paths)
+        looks = [self._looks[path] for path in self.paths]
+        given = (text.removesuffix(".py").replace(":", ".") for look in looks for text in look.given)
+        return frozenset((*given, *(name for look in looks for name in _find_names(look))))
+
     def _find_next(self, path: str) -> frozenset[str]:
         if path not in self._next:
             found = {name: self._find(path, name) for name in sorted(set(_find_names(self._looks[path])))}
@@ -147,6 +157,7 @@ def _decode(text: str) -> Look:
     return Look(
         imports=decode_imports([*plain["i"], *plain["y"]]),
         texts=tuple(text for _, text in plain["t"]),
+        given=tuple(text for _, text in plain["s"]),
         classes=tuple(name for name, _ in plain["b"]),
         handed=frozenset(list_handed(plain)),
     )

@@ -670,6 +670,18 @@ SLOTS = [
         SLOT,
         "will break",
     ),
+    (
+        "our own code has the spec built",
+        OUR_LINEAR + "\ndef make():\n    x = Spec(module=Ours)\n    return build_module(x, 1, 2, 3)\n",
+        SLOT.replace("submodules.proj(4,", "build_module(spec, 4,"),
+        "ok",
+    ),
+    (
+        "our own code has the spec built, and hands it on",
+        OUR_LINEAR + "\ndef make():\n    x = Spec(module=Ours)\n    build_module(x, 1, 2, 3)\n    return x\n",
+        SLOT.replace("submodules.proj(4,", "build_module(spec, 4,"),
+        "will break",
+    ),
     ("nothing of ours builds it", OUR_LINEAR, SLOT, "may break"),
     ("nobody passes it", OUR_LINEAR + PROVIDER, SLOT.replace(", name='proj'", ""), "ok"),
     ("a slot for something else", OUR_LINEAR + PROVIDER, SLOT.replace("bias=True", "heads=2"), "ok"),
@@ -700,6 +712,14 @@ def test_what_upstream_passes_to_our_class_today_already_is_no_news(tmp_path: Pa
     assert (row.consequence.value, row.culprit) == ("may break", None)
     assert row.detail.startswith("our override does not take name=None and group=None; upstream passes it to")
     assert row.detail.endswith("already so at the pin: name")
+
+
+def test_calls_that_did_not_fit_at_the_pin_are_told_where_they_stand_at_the_tip(tmp_path: Path) -> None:
+    before = {"keel/layer.py": NAMED, "keel/block.py": SLOT}
+    found = couple(tmp_path, OUR_LINEAR + PROVIDER, before, {"keel/block.py": f"import math\n{SLOT}"})
+    (row,) = [one for one in found if one.touch.value == "overrides"]
+    line = 2 + next(number for number, text in enumerate(SLOT.splitlines()) if "submodules.proj(" in text)
+    assert [place.line for why in row.why for place in why.places] == [line], row.detail
 
 
 ATTENTION = "class Attention:\n    def forward(self, x, mask, heads):\n        return x\n"

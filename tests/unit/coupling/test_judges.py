@@ -27,6 +27,7 @@ from layline.interpreter.modules import Modules
 from layline.patches.drift.imports import find_failing_imports
 from layline.source import Part, Tree, build_index
 from layline.source.resolve import Resolver
+from layline.source.sight import Sight
 
 PACKAGES = ("keel",)
 BODY = "    total = 0\n    for step in range(x):\n        total += step * x\n    return total\n"
@@ -96,6 +97,7 @@ def judge(
         part=0,
         keys={},
         targets=frozenset({target}),
+        named=Sight(replacements.ours, ()).named,
         reader=Reader(comparer, replacements, PACKAGES),
         ground=ground,
         running=Running(VersionGuards(Modules(replacements.ours)), ground),
@@ -1177,3 +1179,35 @@ def test_an_entry_of_a_table_reaches_whoever_imported_the_table(
         mutates=mutates,
     )
     assert list(judge(tmp_path, files, {}, target="keel.run.TABLE", alone=effect).holders) == held
+
+
+SCRIPT = "from keel.run import run\n\nif __name__ == '__main__':\n    run(3)\n"
+BY_NAME = "from importlib import import_module\ndef load(name):\n    return import_module({})\n"
+LOADED = [
+    # (what it shows, what stands in upstream's package beside keel/train.py, the head of our file, whether it is told)
+    ("a script that never meets our code", {}, "", False),
+    ("our code imports it", {}, "from keel.train import run as other\n", True),
+    ("our code runs it", {}, "import runpy\nrunpy.run_module('keel.train')\n", True),
+    ("our code imports what imports it", {"keel/main.py": "import keel.train\n"}, "import keel.main\n", True),
+    ("another script imports it", {"keel/main.py": "import keel.train\n"}, "", False),
+    ("named as text", {"keel/__init__.py": "TABLE = {'train': 'keel.train:run'}\n"}, "", True),
+    ("named in a script that nobody loads", {"keel/main.py": "TABLE = ['keel.train']\n"}, "", False),
+    ("a word beside an import", {"keel/__init__.py": BY_NAME.format("'.' + name") + "TABLE = ['train']\n"}, "", True),
+    ("a word", {"keel/__init__.py": "TABLE = ['train']\n"}, "", False),
+    ("a name put together", {"keel/__init__.py": BY_NAME.format("f'keel.{name}'")}, "", True),
+    ("the end of a name", {"keel/__init__.py": BY_NAME.format("f'{name}.train'")}, "", True),
+    ("another name put together", {"keel/__init__.py": BY_NAME.format("f'keel.{name}.train'")}, "", False),
+    (
+        "a walk over the package",
+        {"keel/__init__.py": "import pkgutil\nlist(pkgutil.iter_modules(__path__))\n"},
+        "",
+        True,
+    ),
+]
+
+
+@pytest.mark.parametrize(("files", "head", "told"), [row[1:] for row in LOADED], ids=[row[0] for row in LOADED])
+def test_only_what_is_loaded_keeps_the_old_object(tmp_path: Path, files: dict[str, str], head: str, told: bool) -> None:
+    beside = {"keel/run.py": RUN, "keel/train.py": SCRIPT, **files}
+    row = judge(tmp_path, beside, {}, ours=f"{OURS}{head}")
+    assert list(row.holders) == (["keel/train.py:1"] if told else [])

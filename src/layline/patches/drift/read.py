@@ -154,7 +154,7 @@ def _judge_anew(
 ) -> Iterator[Judged]:
     """Rows of these subjects, with their culprits where they are asked for."""
     opened, said = opening.opened, list[_Said]()
-    sides = replace(opened.sides, targets=keeper.targets)
+    sides = replace(opened.sides, targets=keeper.targets, named=keeper.named)
     keeper.note()
     judging = judge_subjects(subjects, sides)
     for number, subject in enumerate(subjects, 1):
@@ -198,10 +198,10 @@ def _find_hashes(rows: list[Drift], said: list[_Said], sides: Sides) -> list[Has
 
 
 def open_keeper(opening: Opening, memos: Memos) -> RowKeeper:
-    targets = note_names(opening.targets)
     pair = opening.pair
+    targets, named = note_names(opening.targets), note_names(pair.sight.named)
     tips = pair.at_tips(memos)
-    return RowKeeper(tips, pair.sight, targets, opening.describe_key, lambda: opening.opened.sides.reader)
+    return RowKeeper(tips, pair.sight, targets, named, opening.describe_key, lambda: opening.opened.sides.reader)
 
 
 def _accept_ours(rows: list[Drift], pair: Pair) -> list[Drift]:
@@ -328,6 +328,7 @@ class Opening:
             keys=self.mentions,
             own=_own_names(workspace),
             targets=self.targets,
+            named=pair.sight.named,
             ground=ground,
             running=pair.running,
             foreign=tuple(name for packages in others for name in packages),

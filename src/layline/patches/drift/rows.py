@@ -33,6 +33,15 @@ class NotedNames(frozenset[str]):
         self.asked.add(str(name))
         return super().__contains__(name)
 
+    def take_asked(self) -> dict[str, bool]:
+        """What was looked for, and whether it was there; the next judgement begins with nothing."""
+        names, self.asked = self.asked, set()
+        return {name: frozenset.__contains__(self, name) for name in sorted(names)}
+
+    def holds(self, told: dict[str, bool]) -> bool:
+        """Whether all that was looked for is there, or not there, as before."""
+        return all(frozenset.__contains__(self, name) == there for name, there in told.items())
+
 
 def note_names(names: Iterable[str]) -> NotedNames:
     noted = NotedNames(names)
@@ -46,6 +55,8 @@ class Asked:
 
     targets: dict[str, bool] = field(default_factory=dict)
     """Names that were looked for among all targets, and whether they were there."""
+    named: dict[str, bool] = field(default_factory=dict)
+    """Upstream's modules, and whether our code imports or names them."""
     loads: dict[str, str] = field(default_factory=dict)
     """Modules of ours → what becomes of loading them."""
 
@@ -65,6 +76,7 @@ class RowKeeper:
     tips: AtTips
     sight: Sight
     targets: NotedNames
+    named: NotedNames
     describe_key: Callable[[str], object]
     """What upstream and our config files say of a config key."""
     find_reader: Callable[[], Reader]
@@ -92,13 +104,14 @@ class RowKeeper:
 
     def note(self) -> Asked:
         """What the judgement in progress has looked for; the next one begins with nothing."""
-        names, self.targets.asked = self.targets.asked, set()
+        told = [one.take_asked() for one in (self.targets, self.named)]
         loaded: set[str] = set()
         for side in self.find_reader().imports:
             loaded |= side.asked
             side.asked = set()
-        targets = {name: frozenset.__contains__(self.targets, name) for name in sorted(names)}
-        return Asked(targets=targets, loads={module: self._describe_load(module) for module in sorted(loaded)})
+        return Asked(
+            targets=told[0], named=told[1], loads={module: self._describe_load(module) for module in sorted(loaded)}
+        )
 
     def keep(self, subject: Subject, judged: Judged, asked: Asked, reads: Iterable[Read]) -> Judged:
         """The same without comparisons, which nobody reads afterwards; with `compare`, held against what was kept."""
@@ -114,7 +127,7 @@ class RowKeeper:
         kept = codec.decode_kept(KeptRow, row)
         if kept is None:
             return None
-        stays = all(frozenset.__contains__(self.targets, name) == there for name, there in kept.asked.targets.items())
+        stays = self.targets.holds(kept.asked.targets) and self.named.holds(kept.asked.named)
         loads = kept.asked.loads.items()
         if not stays or any(self._describe_load(module) != told for module, told in loads):
             return None
