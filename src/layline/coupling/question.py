@@ -9,7 +9,7 @@ from layline.change.compare import Comparison
 from layline.core.drift import DriftKind, Fate
 from layline.core.finding import Suggestion
 from layline.core.patch import Effect, Patch, Style
-from layline.core.why import Why
+from layline.core.why import FAILS_FIRST, Why
 from layline.coupling.anchors import find_in_bases, read_source
 from layline.coupling.compare_target import compare_target
 from layline.coupling.decide import Outlook, judge_guard
@@ -76,11 +76,15 @@ class Question:
 
     @cached_property
     def lost(self) -> tuple[LostRead, ...]:
-        """What our replacement reads and the tip does not have."""
-        if not self.is_decided:
+        """What our replacement reads and the tip does not have; of a target that cannot be decided what fails before
+        anything is put in place.
+        """
+        if self.dead is not None or self.kind is DriftKind.EXTERNAL:
             return ()
         reader, ours = self.sides.reader, self.ours
         found = reader.find_lost(self.comparison, ours, self.effect.location)
+        if not self.is_decided:
+            return tuple(item for item in found if item.why.reason in FAILS_FIRST)
         return (*found, *reader.find_outlived(ours, self.sides.running))
 
     @cached_property

@@ -1145,6 +1145,19 @@ def test_a_plain_value_behind_a_chain_of_imports_waits_for_the_one_that_fails(tm
     assert (row.severity, row.own.severity) == ("breaks", "ok")
 
 
+def test_what_fails_before_is_told_also_where_the_target_cannot_be_decided(tmp_path: Path) -> None:
+    row = judge(
+        tmp_path,
+        {"keel/run.py": "class Run:\n    def go(self, x):\n        return x\n", "keel/old.py": "gone = 1\n"},
+        {"keel/run.py": "def Run(x):\n    return load(x)\n", "keel/old.py": None},
+        ours="import keel.run\nfrom harbour.base import helper\nkeel.run.Run.go = helper\n",
+        target="keel.run.Run.go",
+        holder=Holder.OBJECT,
+        more={"harbour/base.py": "from keel.old import gone\n\n\ndef helper(x):\n    return gone\n"},
+    )
+    assert (row.kind, row.severity, row.own.severity) == ("unresolved", "breaks", "look"), row.detail
+
+
 def test_what_fails_before_is_told_after_what_becomes_of_the_target(tmp_path: Path) -> None:
     """One import far away was the only reason of many rows, and hid what each had to say itself."""
     row = judge(
