@@ -181,6 +181,7 @@ class Reason(Enum):
     TRY_ENDS = "lines {counts[0]} to {counts[1]} do not run"
     HANDLER_LEAVES = "the function ends in the handler at line {counts[0]}"
     FAILS_ALREADY = "neither the pin nor the tip has it: the import fails when this line runs"
+    IMPORT_TOO_NEW = "the pin does not have it and the tip does: today the import fails when this line runs"
     READ_FAILS_ALREADY = "neither the pin nor the tip has it: reading it fails when this line runs"
     NOT_CALLED = "upstream no longer has this method, so our override is not called"
     CALLED_BY_US = "upstream no longer has this method; our own class still calls ours"

@@ -130,7 +130,8 @@ class Judge:
         then, now = self._running.decide(place.location, place.target.rpartition(".")[2])
         if then.holds is False and verdict.state is State.TOO_NEW:
             return replace(verdict, consequence=Consequence.OK)
-        if now.holds is None and verdict.state is State.MISSING and self._running.guards.is_chosen(place.location):
+        unknown = {State.MISSING: now.holds, State.TOO_NEW: then.holds}.get(verdict.state, True) is None
+        if unknown and place.touch in _IMPORTS and self._running.guards.is_chosen(place.location):
             return _ABSENT  # the author chooses by a test that cannot be decided here
         if now.holds is not False:
             return verdict
@@ -234,10 +235,14 @@ class Judge:
             return replace(verdict, new_target=f"{module.new_home}.{last}" if module.new_home else None)
         if found.kind is not DriftKind.DEAD_AT_PIN:
             return Verdict(state=State.UNDECIDED, consequence=Consequence.OK, why=found.why)
+        sure = place.certain and not (place.guarded or place.type_checking)
+        if sure and found.after.exists:
+            why = (Why(Reason.IMPORT_TOO_NEW),)
+            return Verdict(state=State.TOO_NEW, consequence=Consequence.LOOK, why=why)
         # below a package it may be a module that is compiled
         entry = self._comparer.pin.index.entries.get(holder)
         alone = entry is not None and not entry.path.endswith("__init__.py")
-        if alone and not (found.after.exists or place.guarded or place.type_checking) and place.certain:
+        if sure and alone:
             why = (Why(Reason.FAILS_ALREADY),)
             return Verdict(state=State.MISSING, consequence=Consequence.LOOK, why=why)
         return _ABSENT

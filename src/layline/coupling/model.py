@@ -46,7 +46,7 @@ class State(StrEnum):
     NEVER_FITTED = "never fitted"
     """Our call fits neither the pin's signature nor the tip's: it fails today."""
     TOO_NEW = "too new"
-    """Our call fits the tip and not the pin: it fails today."""
+    """Our call or import fits the tip and not the pin: it fails today."""
     UNDECIDED = "undecided"
     """Not readable from the source: made at run time, or absent at the pin where it may not matter."""
 

@@ -109,7 +109,34 @@ CASES = [
         [("imports the name", "keel.run.walk", "missing already", "look at")],
     ),
     ("missing at both, below a package", "from keel import fast\n", {"keel/run.py": RUN}, {"x.py": ""}, []),
-    ("missing until the tip", "from keel.run import walk\n", {"keel/run.py": RUN}, {"keel/run.py": "walk = 1\n"}, []),
+    (
+        "missing until the tip",
+        "from keel.run import walk\n",
+        {"keel/run.py": RUN},
+        {"keel/run.py": "walk = 1\n"},
+        [("imports the name", "keel.run.walk", "too new", "look at")],
+    ),
+    (
+        "missing until the tip, with its module",
+        "def f():\n    from keel.walk import walk\n",
+        {"keel/run.py": RUN},
+        {"keel/walk.py": "walk = 1\n"},
+        [("imports the name", "keel.walk.walk", "too new", "look at")],
+    ),
+    (
+        "missing until the tip, and caught",
+        "try:\n    from keel.run import walk\nexcept ImportError:\n    walk = None\n",
+        {"keel/run.py": RUN},
+        {"keel/run.py": "walk = 1\n"},
+        [],
+    ),
+    (
+        "missing until the tip, chosen by a test that nobody can decide",
+        "if odd():\n    from keel.run import walk\nelse:\n    walk = None\n",
+        {"keel/run.py": RUN},
+        {"keel/run.py": "walk = 1\n"},
+        [],
+    ),
     (
         "missing at both, behind a version that neither has",
         "import keel\nfrom packaging.version import Version\n\n\ndef f():\n    if True:\n"
