@@ -262,14 +262,18 @@ def find_refusal(comparer: Comparer, place: Place, found: Comparison) -> str | N
         now = read_signature(text, name)
         if now is not None and is_reshaped(pin) and is_reshaped(now):
             return False  # a decorator takes what it always took
-        return now is None or _refuses(place, pin, now, bound=bound)
+        return now is not None and _refuses(place, pin, now, bound=bound)
+
+    def is_lost(text: str, name: str) -> bool:
+        return read_signature(text, name) is None or refuses(text, name)
 
     def takes_another(text: str, name: str) -> bool:
         now = read_signature(text, name)
         return now is None or _takes_another(place, pin, now, bound=bound)
 
     path = comparer.pin.index.entries[module].path
-    since = tracer.find_since(path, pin.qualname, refuses)
+    # what was gone for a while refuses us in another form: that came with its return
+    since = tracer.find_since(path, pin.qualname, refuses) or tracer.find_since(path, pin.qualname, is_lost)
     return since or tracer.find_since(path, pin.qualname, takes_another)
 
 

@@ -1234,11 +1234,13 @@ def test_each_row_speaks_for_its_line_and_for_those_that_put_back(tmp_path: Path
 
 WIDER = RUN.replace("x, y=1", "x, group, y=1")
 REFUSED_SINCE = [
-    # (what it shows, upstream's file at the pin, after the commit, how the call passes its one argument)
-    ("a new parameter", RUN, WIDER, CallShape(positional=1)),
+    # (what it shows, upstream's file at the pin, in between, after the commit, how the call passes its one argument)
+    ("a new parameter", RUN, RUN.replace("+=", "-="), WIDER, CallShape(positional=1)),
+    ("back in another form", RUN, "other = 1\n", WIDER, CallShape(positional=1)),
     (
         "a decorator that took another name",
         f"from keel.old import renames\n\n\n@renames('old', new='x')\n{RUN}",
+        f"from keel.old import renames\n\n\n@renames('old', new='x')\n{RUN}".replace("+=", "-="),
         RUN,
         CallShape(positional=0, keywords=("old",)),
     ),
@@ -1246,12 +1248,14 @@ REFUSED_SINCE = [
 
 
 @pytest.mark.parametrize(
-    ("before", "after", "call"), [row[1:] for row in REFUSED_SINCE], ids=[row[0] for row in REFUSED_SINCE]
+    ("before", "between", "after", "call"), [row[1:] for row in REFUSED_SINCE], ids=[row[0] for row in REFUSED_SINCE]
 )
-def test_a_call_that_no_longer_binds_names_its_commit(tmp_path: Path, before: str, after: str, call: CallShape) -> None:
+def test_a_call_that_no_longer_binds_names_its_commit(
+    tmp_path: Path, before: str, between: str, after: str, call: CallShape
+) -> None:
     upstream = History.start(tmp_path / "up")
     pin = upstream.commit("pin", {"keel/__init__.py": "", "keel/run.py": before})
-    upstream.commit("body only", {"keel/run.py": before.replace("+=", "-=")})
+    upstream.commit("in between", {"keel/run.py": between})
     culprit = upstream.commit("the signature", {"keel/run.py": after})
     tip = upstream.commit("later", {"keel/run.py": after.replace("+=", "*=")})
     repository = open_repository(upstream.path)
