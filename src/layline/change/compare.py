@@ -13,15 +13,14 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 
+from layline.change.callables import find_changes
 from layline.change.comparison import Comparison
 from layline.change.homes import MOVE, Homes, needs_more
 from layline.change.shims import find_shimmed
-from layline.change.signatures import ParameterChange, SignatureChange, compare_decorators, compare_signatures
 from layline.change.trace import Tracer, Trail, is_followable
 from layline.core.drift import DriftKind, Fate
 from layline.core.finding import Suggestion
 from layline.core.why import Reason, Why
-from layline.source.decorators import keeps_object
 from layline.source.definitions import Definition, DefinitionKind
 from layline.source.names import is_within, module_name, parents
 from layline.source.resolve import Resolver
@@ -120,7 +119,7 @@ class Comparer:
             callable_ = kinds == {DefinitionKind.FUNCTION, DefinitionKind.CLASS}
             kind = DriftKind.SIGNATURE_CHANGED if callable_ else DriftKind.BODY_CHANGED
             return replace(start, kind=kind, body_changed=True, why=(Why(Reason.OTHER_KIND, one.kind, two.kind),))
-        changes = self._signature_changes(before, after, one, two)
+        changes = find_changes((self.pin, before), (self.tip, after))
         # a constructor that nobody wrote has the body of its class
         body = self.tip.index.differs(after.module or "", two, one.fingerprint, implicit=after.is_implicit)
         if one.bases != two.bases:
@@ -131,29 +130,6 @@ class Comparer:
             kind = DriftKind.BODY_CHANGED if body or one.bases != two.bases else DriftKind.UNCHANGED
         differs = (Why(Reason.SIGNATURE, names=tuple(map(str, changes))),) if changes else ()
         return replace(start, kind=kind, changes=changes, body_changed=body, why=(*differs, *start.why))
-
-    def _signature_changes(
-        self, before: Symbol, after: Symbol, one: Definition, two: Definition
-    ) -> tuple[SignatureChange, ...]:
-        """Of a function its own; of a class those of what makes its instances."""
-        if one.kind is not DefinitionKind.CLASS:
-            found = compare_signatures(one, two)
-            kept = self._keeps_object(before, after, one, two) if found else False
-            return tuple(item for item in found if not (kept and item.change is ParameterChange.DECORATORS))
-        old = self.pin.resolve(f"{before.home}.__init__").definition
-        new = self.tip.resolve(f"{after.home}.__init__").definition
-        made = compare_signatures(old, new) if old is not None and new is not None else ()
-        return (*made, *compare_decorators(one, two))
-
-    def _keeps_object(self, before: Symbol, after: Symbol, one: Definition, two: Definition) -> bool:
-        """Whether all decorators that came or went give back the function they are given."""
-        sides = (self.pin, before.module, one, two), (self.tip, after.module, two, one)
-        return all(
-            module is not None and keeps_object(side, module, word)
-            for side, module, own, other in sides
-            for word in own.decorators
-            if word not in other.decorators
-        )
 
     def find_lost(self, start: Comparison) -> Comparison:
         """What became of a name that the tip does not have: all that follows from history and from what is alike."""

@@ -279,7 +279,7 @@ def judge_reach(question: Question) -> Iterator[Finding]:
     effect, comparison, sides = question.effect, question.comparison, question.sides
     if effect.target is None:
         return
-    holders = tuple(find_holders(effect, comparison, sides))
+    holders = tuple(find_holders(effect, comparison, sides.tip, sides.targets, sides.named))
     if holders:
         yield Finding(severity=Severity.OK, why=Why(Reason.HELD, names=holders))
     yield from (Finding(severity=Severity.OK, why=why) for why in find_risks(effect, comparison, sides.pin))

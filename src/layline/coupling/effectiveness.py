@@ -10,7 +10,6 @@ from layline.change.compare import Comparison
 from layline.core.drift import DriftKind
 from layline.core.patch import Effect, Style
 from layline.core.why import Reason, Why
-from layline.coupling.drift_model import Sides
 from layline.source import DefinitionKind, Symbol, SymbolKind
 from layline.source.resolve import Resolver
 
@@ -64,9 +63,11 @@ def _members(pin: Resolver, symbol: Symbol) -> tuple[str, ...]:
     return holder.members(symbol.definition.qualname) if holder is not None and symbol.definition is not None else ()
 
 
-def find_holders(effect: Effect, comparison: Comparison, sides: Sides) -> Iterator[str]:
+def find_holders(
+    effect: Effect, comparison: Comparison, tip: Resolver, targets: frozenset[str], named: frozenset[str]
+) -> Iterator[str]:
     """`file:line` of upstream modules that import the object by value, keep the old one and are not rebound too. Scripts
-    and templates count only where our code loads them: alone, they never meet it.
+    and templates count only where our code loads them (`named`): alone, they never meet it.
     """
     definition = comparison.after.definition
     kinds = {SymbolKind.DEFINITION, SymbolKind.MODULE_ASSIGNMENT}
@@ -74,9 +75,9 @@ def find_holders(effect: Effect, comparison: Comparison, sides: Sides) -> Iterat
     is_rebound = is_own and definition is not None and not definition.owner
     if not is_rebound or effect.style not in _REBINDS or effect.target is None or effect.mutates:
         return  # an entry put into a table is seen by everybody who holds the table
-    for module, item in sides.tip.find_importers(effect.target):
-        starts = sides.tip.loads.find_starts(module)
-        if starts and not any(one in sides.named for one in sorted(starts)):
+    for module, item in tip.find_importers(effect.target):
+        starts = tip.loads.find_starts(module)
+        if starts and not any(one in named for one in sorted(starts)):
             continue
-        if f"{module}.{item.alias}" not in sides.targets:
-            yield str(sides.tip.index.location(module, item.line))
+        if f"{module}.{item.alias}" not in targets:
+            yield str(tip.index.location(module, item.line))
