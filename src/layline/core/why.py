@@ -131,6 +131,9 @@ class Reason(Enum):
     MISRETURNS = "our replacement {parts}"
     TAKES_ALL = "our replacement {text} still takes what upstream passes"
     TAKES_NO_MORE = "upstream's function takes any keyword now; our replacement {text} takes only its own"
+    SETS_UNREAD = (
+        "our replacement sets {names:4&}, which the code around the class read at the pin and does not read at the tip"
+    )
     NO_LONGER_CALLED = "upstream's own code no longer calls it, so it does not run what we put there"
     UNCALLED = "no upstream code calls it at the tip"
     NO_LONGER_RETURNED = "{name} returned it unchanged and no longer does{other:?; it reads % now}"
@@ -218,6 +221,7 @@ class Reason(Enum):
     # when it applies
     ONLY_WITHOUT = "it stands in for {name} where that cannot be imported"
     GUARD_UNDECIDED = "undecided whether {name} can still be true: {parts:;}"
+    GUARD_NOT_YET = "{name} is false at the pin, so that it does nothing today: {parts:;}"
     GUARD_NEVER = "{name} is false at the pin already: {parts:;}"
     GUARD_FOLLOWS = "{name} is false at the tip until it asks for {other}, the new name"
     GUARD_OVER = "{name} can no longer be true: {parts:;}; the patch can be deleted"
@@ -231,6 +235,7 @@ class Reason(Enum):
     KEY_STILL_SET = "upstream dropped the config key {name}, which our configuration still sets"
     VERSION_IS = "{text} is {names} at the {other} ({name})"
     STOPS_APPLYING = "so our code skips the write: the patch stops applying, and no error is raised"
+    NOT_RUN_YET = "our code does not run it at the pin: {parts:;}"
     NOT_RUN_NOW = "our code does not run it at the tip: {parts:;}"
     NOT_RUN_ANY_MORE = (
         "our code does not run it at the tip: {parts:;}; it can be deleted once no older version is supported"

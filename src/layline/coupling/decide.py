@@ -83,6 +83,8 @@ def _judge_condition(condition: Condition | None, ground: RefKnowledge, what: st
     then, now = decide(condition, ground, 0), decide(condition, ground, 1)
     if now.holds is False:
         return _told_false(then, now, condition, ground, what)
+    if then.holds is False:
+        return Outlook(why=Why(Reason.GUARD_NOT_YET, what, parts=tuple(dict.fromkeys(then.why))), can_go=False)
     changed = tuple(_find_changed(condition, ground)) if now.holds is None else ()
     return Outlook(why=Why(Reason.GUARD_UNDECIDED, what, parts=changed), can_go=False) if changed else None
 

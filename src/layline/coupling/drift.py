@@ -33,6 +33,7 @@ from layline.coupling.returns import judge_results, judge_returns
 from layline.coupling.row_parts import LostRead
 from layline.coupling.subjects import Judged, Subject, find_subjects
 from layline.coupling.surroundings import find_held
+from layline.coupling.unread import judge_unread
 from layline.source import ParameterKind, Symbol
 from layline.source.definitions import DefinitionKind
 from layline.source.names import longest_root, parents
@@ -313,6 +314,7 @@ JUDGES: tuple[Callable[[Question], Iterator[Finding]], ...] = (
     judge_reach,
     judge_bypass,
     judge_uncalled,
+    judge_unread,
     judge_getters,
 )
 SECOND: tuple[Callable[[Question, Severity], Iterator[Finding]], ...] = (

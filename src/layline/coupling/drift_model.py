@@ -25,7 +25,8 @@ if TYPE_CHECKING:
     from layline.source.resolve import Resolver
 
 _MISFITTING = (Reason.MISFITS_TODAY, Reason.MISREADS_TODAY)
-_NOT_RUN = (Reason.GUARD_NEVER, Reason.NOT_RUN_AT_ALL)
+_NOT_RUN = (Reason.GUARD_NEVER, Reason.GUARD_NOT_YET, Reason.NOT_RUN_AT_ALL, Reason.NOT_RUN_YET, Reason.ADDED_THERE)
+"""What does not run at the pin."""
 LOST = frozenset(kind for kind in DriftKind if kind.facts.fate is Fate.GONE)
 
 
@@ -78,9 +79,11 @@ class Drift:
     @property
     def today(self) -> Literal["fits", "dead", "does-not-fit"]:
         """What it does at the pin: `fits`, `dead`, or `does-not-fit`."""
+        if self.has(*_NOT_RUN):
+            return "dead"
         if self.has(Reason.RAISES_TODAY):
             return "does-not-fit"
-        if self.dead_today or self.has(*_NOT_RUN):
+        if self.dead_today:
             return "dead"
         return "does-not-fit" if self.has(*_MISFITTING) else "fits"
 

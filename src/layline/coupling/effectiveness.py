@@ -75,6 +75,8 @@ def find_holders(
     is_rebound = is_own and definition is not None and not definition.owner
     if not is_rebound or effect.style not in _REBINDS or effect.target is None or effect.mutates:
         return  # an entry put into a table is seen by everybody who holds the table
+    if comparison.kind is DriftKind.EXTERNAL:
+        return  # a module of our own making: nothing of upstream's is replaced
     for module, item in tip.find_importers(effect.target):
         starts = tip.loads.find_starts(module)
         if starts and not any(one in named for one in sorted(starts)):

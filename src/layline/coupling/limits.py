@@ -17,7 +17,14 @@ from layline.coupling.question import Question
 
 FindCondition: TypeAlias = Callable[[Location], Condition | None]
 """What must be true of versions for the function around a line to be called; None: nothing, or not known."""
-_NOT_RUN = (Reason.GUARD_NEVER, Reason.NOT_RUN_AT_ALL, Reason.NOT_RUN_NOW, Reason.NOT_RUN_ANY_MORE)
+_NOT_RUN = (
+    Reason.GUARD_NEVER,
+    Reason.NOT_RUN_AT_ALL,
+    Reason.NOT_RUN_NOW,
+    Reason.NOT_RUN_ANY_MORE,
+    Reason.NOT_RUN_YET,
+    Reason.GUARD_NOT_YET,
+)
 
 
 def limit_by_guard(question: Question, severity: Severity) -> Iterator[Finding]:
@@ -83,6 +90,8 @@ def _tell_not_run(decided: tuple[Decision, Decision], severity: Severity, *, is_
             yield Finding(severity=Severity.LOOK, why=Why(Reason.STOPS_APPLYING), is_limit=True)
     elif then.holds is False and is_lost and breaks:
         yield Finding(severity=Severity.OK, why=Why(Reason.ADDED_THERE, parts=then.why), is_limit=True)
+    elif then.holds is False:
+        yield Finding(severity=Severity.OK, why=Why(Reason.NOT_RUN_YET, parts=then.why))
 
 
 def limit_by_activity(question: Question, severity: Severity) -> Iterator[Finding]:

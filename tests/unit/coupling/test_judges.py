@@ -179,19 +179,25 @@ def test_a_replacement_that_imports_what_is_missing_does_not_fit_today(tmp_path:
 
 
 CAN_GO = [
-    # (what it shows, our file, whether it is said that the patch can be deleted; pin 1.0, tip 2.0, the target stays as it is)
-    ("runs at both", guard(">=", "0.5"), False),
-    ("stops running", guard("<", "2.0"), True),
-    ("runs at neither", guard("<", "0.9"), True),
-    ("runs at the tip alone", guard(">=", "2"), False),
+    # (what it shows, our file, whether it is said that the patch can be deleted, what it does today; pin 1.0, tip 2.0, the
+    # target stays as it is)
+    ("runs at both", guard(">=", "0.5"), None, False, "fits"),
+    ("stops running", guard("<", "2.0"), None, True, "fits"),
+    ("runs at neither", guard("<", "0.9"), None, True, "dead"),
+    ("runs at the tip alone", guard(">=", "2"), None, False, "dead"),
+    ("the same, by the condition of the effect", OURS, need_version("keel.__version__", ">=", "2"), False, "dead"),
 ]
 
 
-@pytest.mark.parametrize(("shows", "ours", "can_go"), CAN_GO, ids=[row[0] for row in CAN_GO])
-def test_a_write_that_the_tip_does_not_run_can_go(tmp_path: Path, shows: str, ours: str, can_go: bool) -> None:
-    row = judge(tmp_path, {"keel/run.py": RUN}, {}, ours=ours)
+@pytest.mark.parametrize(
+    ("ours", "condition", "can_go", "today"), [row[1:] for row in CAN_GO], ids=[row[0] for row in CAN_GO]
+)
+def test_a_write_that_the_tip_does_not_run_can_go(
+    tmp_path: Path, ours: str, condition: Condition | None, can_go: bool, today: str
+) -> None:
+    row = judge(tmp_path, {"keel/run.py": RUN}, {}, ours=ours, condition=condition)
     assert (row.kind, row.severity) == ("unchanged", "ok")
-    assert (row.retire is not None) is can_go
+    assert (row.retire is not None, row.today) == (can_go, today)
 
 
 def test_who_took_a_name_away_is_told_also_where_nothing_breaks(tmp_path: Path) -> None:
@@ -497,7 +503,8 @@ def test_a_member_that_another_package_may_have_stands_with_its_class(
 
 
 def test_a_name_of_a_module_we_make_is_no_patch_of_upstream(tmp_path: Path) -> None:
-    row = judge(tmp_path, {"keel/run.py": RUN + USE}, {"keel/run.py": NEW + USE}, holder=Holder.STAND_IN)
+    uses = {"keel/__init__.py": "from keel.use import go\n", "keel/use.py": USE}
+    row = judge(tmp_path, {"keel/run.py": RUN, **uses}, {"keel/run.py": NEW}, holder=Holder.STAND_IN)
     assert (row.kind, row.severity, codes(row)) == ("external", "ok", ["stand-in"])
 
 
@@ -877,7 +884,7 @@ NEVER_FITTED = [
     ("body", "today", "said"), [row[1:] for row in NEVER_FITTED], ids=[row[0] for row in NEVER_FITTED]
 )
 def test_a_call_in_ours_that_never_fitted_is_told(tmp_path: Path, body: str, today: str, said: str) -> None:
-    ours = f"import keel\nfrom packaging.version import Version\n{DIVE}{body}"
+    ours = f"import keel\nfrom packaging.version import Version\n{DIVE}{body}\nkeel.run.run = fast\n"
     before = {"keel/run.py": RUN, "keel/help.py": "def dive(x):\n    return x\n"}
     row = judge(tmp_path, before, {"keel/help.py": "def dive(x, far=0):\n    return x\n"}, ours=ours, at=6)
     assert (row.today, row.severity) == (today, "look" if said else "ok")
@@ -1224,3 +1231,35 @@ def test_only_what_is_loaded_keeps_the_old_object(tmp_path: Path, files: dict[st
     beside = {"keel/run.py": RUN, "keel/train.py": SCRIPT, **files}
     row = judge(tmp_path, beside, {}, ours=f"{OURS}{head}")
     assert list(row.holders) == (["keel/train.py:1"] if told else [])
+
+
+ENGINE = "class Engine:\n    def __init__(self, x):\n        self.kind = pick(x)\n    def go(self, x):\n        {}\n"
+SETTER = "def fast(self, x):\n    original(self, x)\n    self.kind = 'ours'\n{}\n\nimport keel.run\nkeel.run.Engine.__init__ = fast\n"
+UNREAD = [
+    # (what it shows, our file, upstream's method at the tip, other files of the tip, whether it is told)
+    ("no longer read", SETTER.format(""), "return x", {}, True),
+    ("still read", SETTER.format(""), "return use(self.kind, x)", {}, False),
+    ("asked for by text", SETTER.format(""), "return getattr(self, 'kind')", {}, False),
+    ("our own code reads it", SETTER.format("\ndef other(y):\n    return y.kind\n"), "return x", {}, False),
+    (
+        "an heir reads it",
+        SETTER.format(""),
+        "return x",
+        {
+            "keel/heir.py": "from keel.run import Engine\nclass Heir(Engine):\n    def a(self):\n        return self.kind\n"
+        },
+        False,
+    ),
+]
+
+
+@pytest.mark.parametrize(("ours", "body", "more", "told"), [row[1:] for row in UNREAD], ids=[row[0] for row in UNREAD])
+def test_what_we_set_and_upstream_no_longer_reads_is_told(
+    tmp_path: Path, ours: str, body: str, more: dict[str, str], told: bool
+) -> None:
+    before = {"keel/run.py": ENGINE.format("return run(self.kind, x)")}
+    row = judge(
+        tmp_path, before, {"keel/run.py": ENGINE.format(body), **more}, ours=ours, target="keel.run.Engine.__init__"
+    )
+    assert ("sets-unread" in codes(row)) is told, row.detail
+    assert row.severity == ("look" if told else "ok")
