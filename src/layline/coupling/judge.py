@@ -185,9 +185,17 @@ class Judge:
     def _judge(self, place: Place) -> Verdict | None:
         if is_flag(place.target):
             return replace(self._limit(place, _ASKED), consequence=Consequence.OK)
-        found = self._judge_name(place)
+        found = self._judge_method(place) if place.of_value else self._judge_name(place)
         found = self._catch(place, found) if found is not None else None
         return self._limit(place, found) if found is not None else None
+
+    def _judge_method(self, place: Place) -> Verdict | None:
+        """A call on a value: only whether it still binds."""
+        found = self._comparer.compare(place.target)
+        if found.kind.facts.fate is Fate.OPEN or not found.after.exists or is_rebound(place.target, self._patched):
+            return None
+        verdict = self._judge_call(place, found)
+        return verdict if verdict.state is State.NO_LONGER_BINDS else None
 
     def _catch(self, place: Place, verdict: Verdict) -> Verdict:
         """Of an import that is gone and stands in a `try` that catches it: what is left of the file then."""

@@ -307,6 +307,9 @@ class Finder:
                     imported=(holder or "") if plain else "",
                     certain=kind != "claim",
                 )
+                if read.call is not None and plain:
+                    exact = kind == "call" and holder == self.resolver.resolve(named).home
+                    yield _call_method(target, location, read, guarded=read.guarded or not exact)
 
     def _find_held(self, entry: ModuleEntry, read: FieldRead) -> Iterator[Place]:
         """`self.config.field` in our class: upstream's class says what `config` holds."""
@@ -364,6 +367,19 @@ class Finder:
     def _script(self, target: str) -> Touch | None:
         entry = self.index.entries.get(target.partition(".")[0])
         return Touch.SCRIPT if entry is not None and entry.part > 0 and "/" not in entry.path else None
+
+
+def _call_method(target: str, location: Location, read: FieldRead, *, guarded: bool) -> Place:
+    """A method that is called on a value; only one that is made there is surely of no class below."""
+    return Place(
+        touch=Touch.CALL,
+        target=target,
+        location=location,
+        call=read.call,
+        bound=True,
+        guarded=guarded,
+        of_value=True,
+    )
 
 
 def _is_read_of(use: Use, owner: Definition) -> bool:

@@ -5,19 +5,22 @@ from __future__ import annotations
 import ast
 import json
 import sys
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
-from layline.change.binding import CallShape, count_taken, find_tested, read_call
+from layline.change.binding import CallShape, count_taken, find_tested
 from layline.core.evidence import Skipped
+from layline.coupling.call_rows import Call, decode_call, encode_call
 from layline.coupling.looked_at import asks_first, find_asked, find_looked_at
+from layline.coupling.variables import count_given, count_set, find_aliases, find_claims, find_set, type_text
 from layline.source import parse_tree
 from layline.source.fingerprint import text_of
 from layline.source.handlers import catches
-from layline.source.walking import find_children, walk
+from layline.source.walking import find_children
 
-ANALYSER = f"uses-15-py{sys.version_info[0]}.{sys.version_info[1]}"
+ANALYSER = f"uses-16-py{sys.version_info[0]}.{sys.version_info[1]}"
 """Part of the cache key: raise the number whenever the rows change."""
 _LAUNCH = frozenset({"num_warps", "num_stages", "num_ctas", "maxnreg", "warmup", "grid", "stream"})
 """What a kernel's launcher takes itself: `kernel[grid](x, num_warps=4)`."""
@@ -27,12 +30,12 @@ _CATCHES = frozenset(
 _NOTHING: frozenset[str] = frozenset()
 _READ, _ASSIGNED, _TESTED = range(3)
 """How a name is used, as rows have it."""
+_ALIAS = "alias"
+_OTHER = "()"
+"""Something that is not imported."""
 _ARGS = "name:args"
 """What holds the arguments of a command line, by its name."""
-_IMPORTS = frozenset({ast.Import, ast.ImportFrom})
 _Function: TypeAlias = ast.FunctionDef | ast.AsyncFunctionDef
-_Call: TypeAlias = tuple[ast.Call, int | None, frozenset[str]]
-"""A call, into how many names its result is taken, and the keywords that are not for what is called."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,6 +66,8 @@ class FieldRead:
     by f), `name:args`, or `self:config` (an attribute)."""
     attributes: str
     guarded: bool
+    call: CallShape | None = None
+    """Of a method that is called."""
 
 
 @dataclass(slots=True)
@@ -96,7 +101,7 @@ def decode_uses(text: str) -> Uses | str:
             line=line,
             scope=scope,
             chain=chain,
-            call=_decode_call(call),
+            call=decode_call(call),
             guarded=bool(guarded),
             assigned=way == _ASSIGNED,
             tested=way == _TESTED,
@@ -105,8 +110,15 @@ def decode_uses(text: str) -> Uses | str:
         for line, scope, chain, call, guarded, way, asked in plain["u"]
     ]
     reads = [
-        FieldRead(line=line, scope=scope, origin=origin, attributes=attributes, guarded=bool(guarded))
-        for line, scope, origin, attributes, guarded in plain["r"]
+        FieldRead(
+            line=line,
+            scope=scope,
+            origin=origin,
+            attributes=attributes,
+            guarded=bool(guarded),
+            call=decode_call(call),
+        )
+        for line, scope, origin, attributes, guarded, call in plain["r"]
     ]
     return Uses(uses, reads, plain["g"])
 
@@ -121,8 +133,8 @@ class _Walker:
         self.uses: list[list[Any]] = []
         self.reads: list[list[Any]] = []
         self.guarded_imports: list[int] = []
-        self._aliases = frozenset(_find_aliases(tree))
-        self._claims = frozenset(_find_claims(tree))
+        self._aliases = frozenset(find_aliases(tree))
+        self._claims = frozenset(find_claims(tree))
         self._scope: list[str] = []
         self._guards = 0
         self._asked: frozenset[str] = frozenset()
@@ -133,6 +145,10 @@ class _Walker:
         """What the function at hand, or the file itself, looks at with `inspect`."""
         self._variables: list[dict[str, str]] = [{}]
         self._fields: list[dict[str, str]] = [{}]
+        self._set: Counter[str] = Counter()
+        """How often the class at hand sets an attribute of its objects."""
+        self._given = count_given(tree.body)
+        """How often the function at hand, or the file itself, gives a variable a value."""
         self._visits: dict[type[ast.AST], Callable[[Any], None]] = {
             ast.FunctionDef: self._visit_function,
             ast.AsyncFunctionDef: self._visit_function,
@@ -179,6 +195,7 @@ class _Walker:
             case ast.Assign(targets=[ast.Tuple() | ast.Attribute() as target], value=ast.Call() as call):
                 self._visit_call(call, count_taken(node))
                 self._visit(target)
+                self._remember_field(target, call)
             case ast.Assign(targets=[ast.Name(id=name)], value=value):
                 self._visit_taken(node, value)
                 self._remember(name, value)
@@ -188,28 +205,39 @@ class _Walker:
             case _:
                 self._visit_all(find_children(node))
 
+    def _remember_field(self, target: ast.expr, made: ast.Call) -> None:
+        """An attribute of ours that one line alone sets holds what is made there."""
+        match target, made.func:
+            case ast.Attribute(value=ast.Name(id="self"), attr=name), ast.Name() | ast.Attribute() as func:
+                if self._set.get(name) == 1:
+                    self._fields[-1][name] = f"call:{text_of(func)}"
+
     def _visit_annotated(self, node: ast.AnnAssign) -> None:
         if isinstance(node.target, ast.Name):
-            self._variables[-1][node.target.id] = f"type:{_type_text(node.annotation)}"
+            self._variables[-1][node.target.id] = f"type:{type_text(node.annotation)}"
         self._visit_all(find_children(node))
 
     def _visit_function(self, node: _Function) -> None:
         self._visit_all((*node.decorator_list, *node.args.defaults, *(item for item in node.args.kw_defaults if item)))
         inside = dict(self._variables[-1])  # a nested function sees the variables around it
+        own = {one.arg for one in (*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs)}
         for argument in (*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs):
             if argument.annotation is not None:
                 claimed = not self._scope and (node.name, argument.arg) in self._claims
-                inside[argument.arg] = f"{'claim' if claimed else 'type'}:{_type_text(argument.annotation)}"
+                inside[argument.arg] = f"{'claim' if claimed else 'type'}:{type_text(argument.annotation)}"
             else:
                 inside[argument.arg] = f"name:{argument.arg}"
         around, self._asked = self._asked, self._asked | frozenset(find_asked(node))
         outside, self._tested = self._tested, self._tested | find_tested(node)
         seen, self._looked_at = self._looked_at, self._looked_at | find_looked_at(node.body, deep=True)
+        given, self._given = self._given, count_given(node.body)
+        inside = {name: origin for name, origin in inside.items() if name not in self._given or name in own}
         self._variables.append(inside)
         self._scope.append(node.name)
         self._visit_all(node.body)
         self._scope.pop()
         self._variables.pop()
+        self._given = given
         self._asked = around
         self._tested = outside
         self._looked_at = seen
@@ -218,9 +246,11 @@ class _Walker:
         self._visit_all((*node.decorator_list, *node.bases, *(keyword.value for keyword in node.keywords)))
         self._scope.append(node.name)
         self._fields.append({})
+        around, self._set = self._set, count_set(node)
         # __init__ first: it tells what `self.config` is in the other methods
         for item in sorted(node.body, key=lambda item: getattr(item, "name", "") != "__init__"):
             self._visit(item)
+        self._set = around
         self._fields.pop()
         self._scope.pop()
 
@@ -233,7 +263,7 @@ class _Walker:
 
     def _visit_call(self, node: ast.Call, taken: int | None = None) -> None:
         if isinstance(node.func, ast.Attribute) and node.func.attr == "add_argument":
-            self._declared.update(_find_set(node))
+            self._declared.update(find_set(node))
         match node.func:
             case ast.Subscript(value=ast.Attribute() | ast.Name() as kernel, slice=grid):
                 self._visit_chain(kernel, (node, taken, _LAUNCH))
@@ -242,11 +272,27 @@ class _Walker:
                 self._add(node.lineno, f"super().{name}", (node, taken, _NOTHING))
             case ast.Name(id="isinstance" | "issubclass") if len(node.args) == 2:
                 self._visit_tested(node.args[1])
+            case ast.Name(id="partial") | ast.Attribute(attr="partial") if node.args:
+                self._visit_bound(node)
+                return
             case ast.Attribute() | ast.Name() as called:
                 self._visit_chain(called, (node, taken, _NOTHING))
             case called:
                 self._visit(called)
         for given in (*node.args, *(keyword.value for keyword in node.keywords)):
+            self._visit_taken(node, given)
+
+    def _visit_bound(self, node: ast.Call) -> None:
+        """`partial(f, x, y=1)` passes these to `f`, and the caller of what it gives anything else."""
+        rest = [ast.Starred(ast.Name("_")), *node.args[1:]]
+        words = [*node.keywords, ast.keyword(None, ast.Constant(None))]
+        match node.args[0]:
+            case ast.Attribute() | ast.Name() as called:
+                bound = ast.copy_location(ast.Call(called, rest, words), node)
+                self._visit_chain(called, (bound, None, _NOTHING))
+            case called:
+                self._visit(called)
+        for given in (*node.args[1:], *(keyword.value for keyword in node.keywords)):
             self._visit_taken(node, given)
 
     def _visit_taken(self, user: ast.AST, value: ast.expr) -> None:
@@ -264,7 +310,7 @@ class _Walker:
             if root in self._aliases and root not in self._variables[-1]:
                 self._add(one.lineno, name, None, _TESTED)
 
-    def _visit_chain(self, node: ast.Attribute | ast.Name, call: _Call | None = None) -> None:
+    def _visit_chain(self, node: ast.Attribute | ast.Name, call: Call | None = None) -> None:
         words: list[str] = []
         inner: ast.expr = node
         while isinstance(inner, ast.Attribute):
@@ -278,6 +324,10 @@ class _Walker:
             if words or call is not None:
                 self._add(node.lineno, ".".join((name, *words)), call, int(isinstance(node.ctx, ast.Store)))
             return
+        for other, sure in self._find_named(name) if call is not None else ():
+            self._guards += not sure
+            self._add(node.lineno, ".".join((other, *words)), call)
+            self._guards -= not sure
         if not words:
             return
         stored = isinstance(node.ctx, ast.Store)
@@ -287,24 +337,50 @@ class _Walker:
         if stored:
             return  # setting a field that is gone raises nothing
         if name == "self" and len(words) > 1:
-            self._read(node.lineno, self._fields[-1].get(words[0]) or f"self:{words[0]}", words[1:])
+            self._read(node.lineno, self._fields[-1].get(words[0]) or f"self:{words[0]}", words[1:], call)
         elif self._variables[-1].get(name):
-            self._read(node.lineno, self._variables[-1][name], words)
+            self._read(node.lineno, self._variables[-1][name], words, call)
 
-    def _add(self, line: int, chain: str, call: _Call | None, way: int = _READ) -> None:
+    def _add(self, line: int, chain: str, call: Call | None, way: int = _READ) -> None:
         scope = ".".join(self._scope)
         guarded = self._is_guarded(chain.split("."))
         asked = sorted(self._looked_at.words) if call is not None and chain in self._looked_at.names else []
-        self.uses.append([line, scope, chain, _encode_call(call), guarded, way, asked])
+        self.uses.append([line, scope, chain, encode_call(call), guarded, way, asked])
 
-    def _read(self, line: int, origin: str, attributes: list[str]) -> None:
+    def _read(self, line: int, origin: str, attributes: list[str], call: Call | None) -> None:
         guarded = self._is_guarded(attributes)
-        self.reads.append([line, ".".join(self._scope), origin, ".".join(attributes), guarded])
+        told = [line, ".".join(self._scope), origin, ".".join(attributes), guarded, encode_call(call)]
+        self.reads.append(told)
 
     def _is_guarded(self, words: list[str]) -> int:
         return int(self._guards > 0 or not self._asked.isdisjoint(words))
 
+    def _find_named(self, name: str) -> Iterator[tuple[str, bool]]:
+        """What of the imports a variable stands for, and whether for that alone."""
+        kind, _, text = self._variables[-1].get(name, "").partition(":")
+        listed = text.split(" ") if kind == _ALIAS else []
+        yield from ((one, len(listed) == 1) for one in listed)
+
+    def _remember_alias(self, name: str, value: ast.expr) -> bool:
+        """Whether a variable that is given once stands for something that is imported, or for one of several."""
+        chosen = (value.body, value.orelse) if isinstance(value, ast.IfExp) else (value,)
+        texts = [text_of(one) if isinstance(one, ast.Name | ast.Attribute) else "" for one in chosen]
+        roots = [text.partition(".")[0] for text in texts]
+        named = [
+            text
+            for text, root in zip(texts, roots, strict=True)
+            if root in self._aliases and root not in self._variables[-1]
+        ]
+        if not named or name in self._aliases or self._given.get(name) != 1:
+            return False
+        self._variables[-1][name] = (
+            f"{_ALIAS}:{' '.join(dict.fromkeys([*named, *([_OTHER] * (len(named) < len(texts)))]))}"
+        )
+        return True
+
     def _remember(self, name: str, value: ast.expr) -> None:
+        if self._remember_alias(name, value):
+            return
         match value:
             case ast.Call(func=ast.Name() | ast.Attribute() as func):
                 self._variables[-1][name] = f"call:{text_of(func)}"
@@ -312,72 +388,3 @@ class _Walker:
                 self._variables[-1][name] = self._variables[-1][other]
             case _:
                 self._variables[-1][name] = ""
-
-
-def _find_aliases(tree: ast.Module) -> Iterator[str]:
-    """Names that imports bind, and classes of the file that stand below another: theirs may be upstream's."""
-    yield from (node.name for node in tree.body if isinstance(node, ast.ClassDef) and node.bases)
-    for node in walk(tree):
-        if node.__class__ in _IMPORTS:
-            for item in node.names:  # type: ignore[attr-defined]
-                yield item.asname or item.name.partition(".")[0]
-
-
-def _find_claims(tree: ast.Module) -> Iterator[tuple[str, str]]:
-    """Parameters of the functions of a module that hold the object of a class which only the line that installs a
-    function tells: `self` of a function outside classes, and what it is handed to.
-    """
-    functions = {node.name: node for node in tree.body if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)}
-    for function in functions.values():
-        if not function.args.args or function.args.args[0].arg != "self":
-            continue
-        yield function.name, "self"
-        for node in walk(function):
-            match node:
-                case ast.Call(func=ast.Name(id=name), args=given) if name in functions:
-                    for taken, value in zip(functions[name].args.args, given, strict=False):
-                        if isinstance(value, ast.Name) and value.id == "self":
-                            yield name, taken.arg
-
-
-def _find_set(call: ast.Call) -> Iterator[str]:
-    """What `add_argument("--steps", "-s", dest=…)` sets."""
-    for item in (*call.args, *(word.value for word in call.keywords if word.arg == "dest")):
-        if isinstance(item, ast.Constant) and isinstance(item.value, str):
-            yield item.value.lstrip("-").replace("-", "_")
-
-
-def _type_text(annotation: ast.expr) -> str:
-    """The class an annotation names: quotes, Optional and `| None` taken off."""
-    match annotation:
-        case ast.Constant(value=str(text)):
-            return text.strip("\"' ")
-        case ast.BinOp(left=left, op=ast.BitOr(), right=ast.Constant(value=None)):
-            return _type_text(left)
-        case ast.Subscript(value=ast.Name(id="Optional") | ast.Attribute(attr="Optional"), slice=inner):
-            return _type_text(inner)
-        case ast.Name() | ast.Attribute():
-            return text_of(annotation)
-    return ""
-
-
-def _encode_call(call: _Call | None) -> list[Any] | None:
-    if call is None:
-        return None
-    node, taken, aside = call
-    shape = read_call(node)
-    words = [word for word in shape.keywords if word not in aside]
-    return [shape.positional, words, int(shape.has_star), int(shape.has_double_star), taken]
-
-
-def _decode_call(row: list[Any] | None) -> CallShape | None:
-    if row is None:
-        return None
-    positional, keywords, star, double, taken = row
-    return CallShape(
-        positional=positional,
-        keywords=tuple(keywords),
-        has_star=bool(star),
-        has_double_star=bool(double),
-        taken=taken,
-    )

@@ -28,6 +28,11 @@ from layline.source.resolve import Resolver
 START = "class Job:\n    def name(self):\n        return [1, 2, 3]\n\n\ndef start(job: Job):\n    return job.name\n"
 OLDER = "        if Version(keel.__version__) < Version('0.5'):\n            from keel.run import run\n"
 SHIP = "from hub import lenient, renames\n\n\nclass Ship:\n    def __init__(self, x=1):\n        self.x = x\n"
+TAKES_Z: dict[str, str | None] = {"keel/run.py": RUN.replace("y=1", "z=1")}
+REFUSED = [("calls", "keel.run.run", "no longer binds", "will break")]
+MAST = {"keel/run.py": "class Mast:\n    def lift(self, x):\n        return x\n"}
+TALLER: dict[str, str | None] = {"keel/run.py": "class Mast:\n    def lift(self, z):\n        return z\n"}
+HOLDS = "class Ours:\n    def __init__(self):\n        self.mast = Mast()\n    def go(self):\n"
 CASES = [
     # (what it shows, our code, pin, tip, [(touch, target, state, consequence)] beyond "ok")
     ("unchanged", "from keel.run import run\nrun(1)\n", {"keel/run.py": RUN}, {"x.py": ""}, []),
@@ -144,6 +149,77 @@ CASES = [
         {"keel/run.py": RUN},
         {"x.py": ""},
         [],
+    ),
+    ("by another name", "from keel.run import run\ngo = run\ngo(1, y=2)\n", {"keel/run.py": RUN}, TAKES_Z, REFUSED),
+    (
+        "by another name, in a function",
+        "from keel.run import run\ndef f():\n    go = run\n    return go(1, y=2)\n",
+        {"keel/run.py": RUN},
+        TAKES_Z,
+        REFUSED,
+    ),
+    (
+        "by a name that stands for one of two",
+        "from keel.run import run\ndef f(x):\n    go = run if x else print\n    return go(1, y=2)\n",
+        {"keel/run.py": RUN},
+        TAKES_Z,
+        [("calls", "keel.run.run", "no longer binds", "may break")],
+    ),
+    (
+        "by a name that is given twice",
+        "from keel.run import run\ndef f():\n    go = run\n    go = print\n    return go(1, y=2)\n",
+        {"keel/run.py": RUN},
+        TAKES_Z,
+        [],
+    ),
+    (
+        "by a name that is another one in the function",
+        "from keel.run import run\ngo = run\ndef f(all):\n    for go in all:\n        go(1, y=2)\n",
+        {"keel/run.py": RUN},
+        TAKES_Z,
+        [],
+    ),
+    (
+        "a part of a call",
+        "from functools import partial\nfrom keel.run import run\ngo = partial(run, y=2)\n",
+        {"keel/run.py": RUN},
+        TAKES_Z,
+        REFUSED,
+    ),
+    (
+        "a part of a call that leaves the rest to others",
+        "from functools import partial\nfrom keel.run import run\ngo = partial(run, z=2)\n",
+        {"keel/run.py": RUN.replace("y=1", "z=1")},
+        {"keel/run.py": RUN.replace("y=1", "w, z=1")},
+        [],
+    ),
+    (
+        "a method of what an attribute holds",
+        f"from keel.run import Mast\n{HOLDS}        self.mast.lift(x=1)\n",
+        MAST,
+        TALLER,
+        [("calls", "keel.run.Mast.lift", "no longer binds", "will break")],
+    ),
+    (
+        "a method of what an attribute holds that another line sets too",
+        f"from keel.run import Mast\n{HOLDS}        self.mast = 1\n        self.mast.lift(x=1)\n",
+        MAST,
+        TALLER,
+        [],
+    ),
+    (
+        "a method of a variable",
+        "from keel.run import Mast\ndef f():\n    mast = Mast()\n    mast.lift(x=1)\n",
+        MAST,
+        TALLER,
+        [("calls", "keel.run.Mast.lift", "no longer binds", "will break")],
+    ),
+    (
+        "a method of a parameter, which may be of a class below",
+        "from keel.run import Mast\ndef f(mast: Mast):\n    mast.lift(x=1)\n",
+        MAST,
+        TALLER,
+        [("calls", "keel.run.Mast.lift", "no longer binds", "may break")],
     ),
     (
         "removed",

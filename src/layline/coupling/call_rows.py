@@ -1,0 +1,33 @@
+"""Calls as rows that are kept."""
+
+from __future__ import annotations
+
+import ast
+from typing import Any, TypeAlias
+
+from layline.change.binding import CallShape, read_call
+
+Call: TypeAlias = tuple[ast.Call, int | None, frozenset[str]]
+"""A call, into how many names its result is taken, and the keywords that are not for what is called."""
+
+
+def encode_call(call: Call | None) -> list[Any] | None:
+    if call is None:
+        return None
+    node, taken, aside = call
+    shape = read_call(node)
+    words = [word for word in shape.keywords if word not in aside]
+    return [shape.positional, words, int(shape.has_star), int(shape.has_double_star), taken]
+
+
+def decode_call(row: list[Any] | None) -> CallShape | None:
+    if row is None:
+        return None
+    positional, keywords, star, double, taken = row
+    return CallShape(
+        positional=positional,
+        keywords=tuple(keywords),
+        has_star=bool(star),
+        has_double_star=bool(double),
+        taken=taken,
+    )
