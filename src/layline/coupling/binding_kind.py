@@ -100,12 +100,31 @@ def _arity(side: Resolver, symbol: Symbol) -> int | None:
         return None
     if symbol.definition.kind is not DefinitionKind.FUNCTION:
         return None
-    return side.index.ask_node(symbol.module, symbol.definition, "arity", _find_arity)
+    return side.index.ask_node(symbol.module, symbol.definition, "number of values", _find_arity)
 
 
 def _find_arity(node: ast.AST | None) -> int | None:
     found = set(find_arities(node)) if node is not None else set()
+    declared = _find_declared(node)
+    if declared is not None and found <= {None, declared}:
+        return declared
     return found.pop() if len(found) == 1 else None
+
+
+def _find_declared(node: ast.AST | None) -> int | None:
+    """How many values the annotation of a function says: `-> tuple[A, B]`."""
+    match getattr(node, "returns", None):
+        case ast.Subscript(
+            value=ast.Name(id="tuple" | "Tuple") | ast.Attribute(attr="Tuple"), slice=ast.Tuple(elts=kinds)
+        ) if not any(isinstance(one, ast.Constant) and one.value is Ellipsis for one in kinds):
+            return len(kinds)
+    return None
+
+
+def declares_another(found: Comparison) -> bool:
+    """Whether a function says at the tip that it returns something else."""
+    before, after = found.before.definition, found.after.definition
+    return before is not None and after is not None and before.returns != after.returns
 
 
 def retypes(comparison: Comparison, pin: Resolver) -> bool:

@@ -13,7 +13,7 @@ from layline.core.evidence import Location
 from layline.core.progress import Progress, count, silent
 from layline.core.why import Reason, Why
 from layline.coupling.attributes import find_attribute_evidence, judge_attribute
-from layline.coupling.binding_kind import compare_returns
+from layline.coupling.binding_kind import compare_returns, declares_another
 from layline.coupling.callee import (
     find_callee,
     find_misplaced,
@@ -328,7 +328,7 @@ class Judge:
     def _judge_result(self, place: Place, call: CallShape, found: Comparison) -> Verdict:
         """A call that binds: whether its result is still taken apart into as many names as it has values."""
         change = None
-        if call.taken is not None and found.body_changed:
+        if call.taken is not None and (found.body_changed or declares_another(found)):
             change = compare_returns(found, self._comparer.pin, self._comparer.tip)
         if change is None or call.taken != change.before:
             return self._judge_present(place, found)

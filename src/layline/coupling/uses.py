@@ -14,13 +14,21 @@ from layline.change.binding import CallShape, count_taken, find_tested
 from layline.core.evidence import Skipped
 from layline.coupling.call_rows import Call, decode_call, encode_call
 from layline.coupling.looked_at import asks_first, find_asked, find_looked_at
-from layline.coupling.variables import count_given, count_set, find_aliases, find_claims, find_set, type_text
+from layline.coupling.variables import (
+    count_given,
+    count_set,
+    find_aliases,
+    find_claims,
+    find_handed_in,
+    find_set,
+    type_text,
+)
 from layline.source import parse_tree
 from layline.source.fingerprint import text_of
 from layline.source.handlers import catches
 from layline.source.walking import find_children
 
-ANALYSER = f"uses-16-py{sys.version_info[0]}.{sys.version_info[1]}"
+ANALYSER = f"uses-17-py{sys.version_info[0]}.{sys.version_info[1]}"
 """Part of the cache key: raise the number whenever the rows change."""
 _LAUNCH = frozenset({"num_warps", "num_stages", "num_ctas", "maxnreg", "warmup", "grid", "stream"})
 """What a kernel's launcher takes itself: `kernel[grid](x, num_warps=4)`."""
@@ -135,6 +143,7 @@ class _Walker:
         self.guarded_imports: list[int] = []
         self._aliases = frozenset(find_aliases(tree))
         self._claims = frozenset(find_claims(tree))
+        self._handed = find_handed_in(tree)
         self._scope: list[str] = []
         self._guards = 0
         self._asked: frozenset[str] = frozenset()
@@ -226,7 +235,8 @@ class _Walker:
                 claimed = not self._scope and (node.name, argument.arg) in self._claims
                 inside[argument.arg] = f"{'claim' if claimed else 'type'}:{type_text(argument.annotation)}"
             else:
-                inside[argument.arg] = f"name:{argument.arg}"
+                told = self._handed.get((node.name, argument.arg)) if not self._scope else None
+                inside[argument.arg] = f"claim:{told}" if told else f"name:{argument.arg}"
         around, self._asked = self._asked, self._asked | frozenset(find_asked(node))
         outside, self._tested = self._tested, self._tested | find_tested(node)
         seen, self._looked_at = self._looked_at, self._looked_at | find_looked_at(node.body, deep=True)

@@ -18,13 +18,14 @@ def count_given(body: Iterable[ast.stmt]) -> Counter[str]:
     waiting: list[ast.AST] = list(body)
     while waiting:
         node = waiting.pop()
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
-            found[node.name] += 1
-            continue
-        if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load):
-            found[node.id] += 1
-        if isinstance(node, ast.Global | ast.Nonlocal):
-            found.update(dict.fromkeys(node.names, 2))
+        match node:
+            case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name) | ast.ClassDef(name=name):
+                found[name] += 1
+                continue
+            case ast.Name(id=name, ctx=ast.Store() | ast.Del()):
+                found[name] += 1
+            case ast.Global(names=names) | ast.Nonlocal(names=names):
+                found.update(dict.fromkeys(names, 2))
         waiting += ast.iter_child_nodes(node)
     return found
 
@@ -87,3 +88,64 @@ def type_text(annotation: ast.expr) -> str:
         case ast.Name() | ast.Attribute():
             return text_of(annotation)
     return ""
+
+
+def find_handed_in(tree: ast.Module) -> dict[tuple[str, str], str]:
+    """What every call of a function of the file gives for a parameter, where all of them make it in the same way; of
+    functions that the file only calls.
+    """
+    functions = {node.name: node for node in tree.body if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)}
+    found: dict[tuple[str, str], set[str]] = {}
+    called: Counter[str] = Counter()
+    for around in (tree, *(node for node in walk(tree) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef))):
+        made = _find_made(around.body)
+        for call in (node for node in _walk_own(around.body) if isinstance(node, ast.Call)):
+            if isinstance(call.func, ast.Name) and call.func.id in functions:
+                called[call.func.id] += 1
+                for name, value in _pair_given(functions[call.func.id], call):
+                    found.setdefault((call.func.id, name), set()).add(_tell_made(value, made))
+    named = Counter(node.id for node in walk(tree) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load))
+    return {
+        (function, name): kinds.pop()
+        for (function, name), kinds in found.items()
+        if named[function] == called[function] and len(kinds) == 1 and "" not in kinds
+    }
+
+
+def _find_made(body: list[ast.stmt]) -> dict[str, str]:
+    """Variables that are given once, by a call: what is called."""
+    given = count_given(body)
+    return {
+        node.targets[0].id: text_of(node.value.func)
+        for node in _walk_own(body)
+        if isinstance(node, ast.Assign)
+        and isinstance(node.targets[0], ast.Name)
+        and given[node.targets[0].id] == 1
+        and isinstance(node.value, ast.Call)
+        and isinstance(node.value.func, ast.Name | ast.Attribute)
+    }
+
+
+def _tell_made(value: ast.expr, made: dict[str, str]) -> str:
+    match value:
+        case ast.Name(id=name):
+            return made.get(name, "")
+        case ast.Call(func=ast.Name() | ast.Attribute() as func):
+            return text_of(func)
+    return ""
+
+
+def _pair_given(function: ast.FunctionDef | ast.AsyncFunctionDef, call: ast.Call) -> Iterator[tuple[str, ast.expr]]:
+    names = [one.arg for one in (*function.args.posonlyargs, *function.args.args)]
+    yield from zip(names, call.args, strict=False)
+    yield from ((word.arg, word.value) for word in call.keywords if word.arg is not None)
+
+
+def _walk_own(body: Iterable[ast.stmt]) -> Iterator[ast.AST]:
+    """The nodes of statements, without functions and classes in them."""
+    waiting: list[ast.AST] = list(body)
+    while waiting:
+        node = waiting.pop()
+        if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+            yield node
+            waiting += ast.iter_child_nodes(node)

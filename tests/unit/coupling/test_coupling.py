@@ -150,6 +150,20 @@ CASES = [
         {"x.py": ""},
         [],
     ),
+    (
+        "as many values as its annotation says",
+        "from keel.run import pair\na, b = pair(1)\n",
+        {"keel/run.py": "def pair(x) -> tuple[int, int]:\n    return make(x)\n"},
+        {"keel/run.py": "def pair(x) -> Tuple[int, int, int]:\n    return make(x)\n"},
+        [("calls", "keel.run.pair", "no longer binds", "will break")],
+    ),
+    (
+        "as many values as nobody knows",
+        "from keel.run import pair\na, b = pair(1)\n",
+        {"keel/run.py": "def pair(x) -> tuple[int, int]:\n    return make(x)\n"},
+        {"keel/run.py": "def pair(x) -> tuple[int, ...]:\n    return make(x)\n"},
+        [],
+    ),
     ("by another name", "from keel.run import run\ngo = run\ngo(1, y=2)\n", {"keel/run.py": RUN}, TAKES_Z, REFUSED),
     (
         "by another name, in a function",
@@ -213,6 +227,20 @@ CASES = [
         MAST,
         TALLER,
         [("calls", "keel.run.Mast.lift", "no longer binds", "will break")],
+    ),
+    (
+        "a method of a parameter that all callers give in the same way",
+        "from keel.run import Mast\ndef f(mast):\n    mast.lift(x=1)\ndef g():\n    one = Mast()\n    f(one)\n    f(Mast())\n",
+        MAST,
+        TALLER,
+        [("calls", "keel.run.Mast.lift", "no longer binds", "may break")],
+    ),
+    (
+        "a method of a parameter that somebody else may give",
+        "from keel.run import Mast\ndef f(mast):\n    mast.lift(x=1)\ndef g(y):\n    f(Mast())\n    return f\n",
+        MAST,
+        TALLER,
+        [],
     ),
     (
         "a method of a parameter, which may be of a class below",
