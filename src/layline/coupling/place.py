@@ -22,7 +22,8 @@ class Place:
     bound: bool = False
     """`self` is supplied: a call through super()."""
     of_value: bool = False
-    """Of a call: a method of a value whose class is known; whether it is still there the read of it says."""
+    """Of a call: by another name, or of a method of a value whose class is known; whether it is still there the read of
+    it says."""
     override: Definition | None = None
     guarded: bool = False
     type_checking: bool = False

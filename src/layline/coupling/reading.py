@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Container, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from layline.core.evidence import Location
 from layline.core.progress import Progress, count, silent
@@ -93,6 +93,7 @@ class Finder:
                 guarded=use.guarded,
                 imported=imported,
                 tested=use.tested,
+                of_value=use.aliased,
                 asked=use.asked,
                 type_checking=item.type_checking,
             )
@@ -371,15 +372,8 @@ class Finder:
 
 def _call_method(target: str, location: Location, read: FieldRead, *, guarded: bool) -> Place:
     """A method that is called on a value; only one that is made there is surely of no class below."""
-    return Place(
-        touch=Touch.CALL,
-        target=target,
-        location=location,
-        call=read.call,
-        bound=True,
-        guarded=guarded,
-        of_value=True,
-    )
+    call = Place(touch=Touch.CALL, target=target, location=location, call=read.call, bound=True, guarded=guarded)
+    return replace(call, of_value=True)
 
 
 def _is_read_of(use: Use, owner: Definition) -> bool:

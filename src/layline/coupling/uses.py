@@ -28,7 +28,7 @@ from layline.source.fingerprint import text_of
 from layline.source.handlers import catches
 from layline.source.walking import find_children
 
-ANALYSER = f"uses-17-py{sys.version_info[0]}.{sys.version_info[1]}"
+ANALYSER = f"uses-18-py{sys.version_info[0]}.{sys.version_info[1]}"
 """Part of the cache key: raise the number whenever the rows change."""
 _LAUNCH = frozenset({"num_warps", "num_stages", "num_ctas", "maxnreg", "warmup", "grid", "stream"})
 """What a kernel's launcher takes itself: `kernel[grid](x, num_warps=4)`."""
@@ -36,7 +36,7 @@ _CATCHES = frozenset(
     {"ImportError", "ModuleNotFoundError", "AttributeError", "Exception", "BaseException", "TypeError"}
 )
 _NOTHING: frozenset[str] = frozenset()
-_READ, _ASSIGNED, _TESTED = range(3)
+_READ, _ASSIGNED, _TESTED, _ALIASED = range(4)
 """How a name is used, as rows have it."""
 _ALIAS = "alias"
 _OTHER = "()"
@@ -59,6 +59,8 @@ class Use:
     """Something is put in its place: `module.name = ours`."""
     tested: bool = False
     """It must be a class: `isinstance(x, name)`."""
+    aliased: bool = False
+    """It is called by another name: what stands for that name the line says that gives it."""
     asked: tuple[str, ...] = ()
     """Words that our code looks for in its signature or source: `"word" in inspect.signature(name).parameters`."""
 
@@ -113,6 +115,7 @@ def decode_uses(text: str) -> Uses | str:
             guarded=bool(guarded),
             assigned=way == _ASSIGNED,
             tested=way == _TESTED,
+            aliased=way == _ALIASED,
             asked=tuple(asked),
         )
         for line, scope, chain, call, guarded, way, asked in plain["u"]
@@ -336,7 +339,7 @@ class _Walker:
             return
         for other, sure in self._find_named(name) if call is not None else ():
             self._guards += not sure
-            self._add(node.lineno, ".".join((other, *words)), call)
+            self._add(node.lineno, ".".join((other, *words)), call, _ALIASED)
             self._guards -= not sure
         if not words:
             return
@@ -376,11 +379,8 @@ class _Walker:
         chosen = (value.body, value.orelse) if isinstance(value, ast.IfExp) else (value,)
         texts = [text_of(one) if isinstance(one, ast.Name | ast.Attribute) else "" for one in chosen]
         roots = [text.partition(".")[0] for text in texts]
-        named = [
-            text
-            for text, root in zip(texts, roots, strict=True)
-            if root in self._aliases and root not in self._variables[-1]
-        ]
+        known = self._aliases - self._variables[-1].keys()
+        named = [text for text, root in zip(texts, roots, strict=True) if root in known]
         if not named or name in self._aliases or self._given.get(name) != 1:
             return False
         self._variables[-1][name] = (

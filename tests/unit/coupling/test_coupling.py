@@ -166,6 +166,13 @@ CASES = [
     ),
     ("by another name", "from keel.run import run\ngo = run\ngo(1, y=2)\n", {"keel/run.py": RUN}, TAKES_Z, REFUSED),
     (
+        "by another name, of what is gone: told where the name is given",
+        "import keel.run\ndef f():\n    go = keel.run.run\n    return go(1, y=2)\n",
+        {"keel/run.py": RUN},
+        {"keel/run.py": "z = 1\n"},
+        [("reads the attribute", "keel.run.run", "removed", "will break")],
+    ),
+    (
         "by another name, in a function",
         "from keel.run import run\ndef f():\n    go = run\n    return go(1, y=2)\n",
         {"keel/run.py": RUN},

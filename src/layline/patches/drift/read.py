@@ -389,7 +389,7 @@ def _find_elsewhere(pair: Pair) -> Iterator[Elsewhere]:
             severity=Severity.BREAKS if already or item.consequence is Consequence.WILL_BREAK else Severity.LOOK,
             fails_already=already,
             fits_today=item.state is not State.TOO_NEW and not any(why.reason is Reason.ALREADY_SO for why in item.why),
-            detail=item.detail or item.state.value,
+            detail=item.detail if item.why else "; ".join(filter(None, (item.state.value, item.detail))),
             new_target=item.new_target,
             tip_evidence=item.tip_evidence,
         )
