@@ -57,3 +57,16 @@ def names_package(item: Import, packages: tuple[str, ...]) -> bool:
 
 def is_ours(entry: ModuleEntry) -> bool:
     return entry.part == 0 and not is_tested(entry.path)
+
+
+def find_visible(imports: tuple[Import, ...], alias: str, scope: str) -> Import | None:
+    """The import that binds `alias` where the code stands: the innermost scope wins."""
+    found = [
+        item for item in imports if item.alias == alias and (not item.scope or f"{scope}.".startswith(f"{item.scope}."))
+    ]
+    return max(found, key=lambda item: (len(item.scope), item.line), default=None)
+
+
+def name_imported(item: Import) -> str:
+    """What an import statement takes."""
+    return item.module if item.name is None else f"{item.module}.{item.name}"

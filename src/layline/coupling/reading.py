@@ -9,7 +9,7 @@ from layline.core.evidence import Location
 from layline.core.progress import Progress, count, silent
 from layline.coupling.handing import Handing
 from layline.coupling.model import Touch
-from layline.coupling.own_uses import is_ours, names_package
+from layline.coupling.own_uses import find_visible, is_ours, name_imported, names_package
 from layline.coupling.place import Place
 from layline.coupling.uses import FieldRead, Use, Uses
 from layline.source import Definition, DefinitionKind, Import, Index, ModuleEntry, is_within
@@ -74,10 +74,10 @@ class Finder:
         found = self.uses.get(entry.blob)
         for use in found.uses if found else ():
             root, _, rest = use.chain.partition(".")
-            item = _visible(imports, root, use.scope)
+            item = find_visible(imports, root, use.scope)
             if item is None:
                 continue
-            imported = _target(item)
+            imported = name_imported(item)
             if item.name is None and item.alias == item.module.partition(".")[0]:
                 target, imported = use.chain, item.module
                 if not self.owns(target):
@@ -232,6 +232,7 @@ class Finder:
                     override=ours,
                     base=base,
                     closed=closed,
+                    own=self._own_names(entry.name, owner, 0) if name == "__init__" else frozenset(),
                     handed=name == "__init__" and self.handing.is_handed(owner.name),
                     slots=self.handing.find_slots(owner.name),
                     called=name in called,
@@ -247,7 +248,18 @@ class Finder:
             for use in (found.uses if found else ())
             if use.chain.startswith("super().") and use.scope.startswith(f"{owner.qualname}.")
         }
+        opened |= {
+            use.chain.rpartition(".")[2]
+            for use in (found.uses if found else ())
+            if use.call is not None and self._calls_base(entry.name, owner, use)
+        }
         return frozenset(module.members(owner.qualname) if module else ()) - opened
+
+    def _calls_base(self, module: str, owner: Definition, use: Use) -> bool:
+        """Whether a class calls a method of one of its bases by name: `Base.method(self)`."""
+        spelled = use.chain.rpartition(".")[0]
+        inside = use.scope.startswith(f"{owner.qualname}.")
+        return inside and spelled in {text.partition("[")[0] for text in owner.bases}
 
     def _find_called(self, entry: ModuleEntry, owner: Definition) -> frozenset[str]:
         """Methods that a class of ours calls on its own objects."""
@@ -288,10 +300,10 @@ class Finder:
                     )
                 continue
             root, _, rest = text.partition(".")
-            item = _visible(imports, root, read.scope)
+            item = find_visible(imports, root, read.scope)
             if item is None or not names_package(item, self.packages):
                 continue
-            named = f"{_target(item)}.{rest}" if rest else _target(item)
+            named = f"{name_imported(item)}.{rest}" if rest else name_imported(item)
             if named.rpartition(".")[2] in {"get_args", "parse_args"} and kind == "call":
                 first = read.attributes.partition(".")[0]
                 yield Place(touch=Touch.FIELD, target=f"args.{first}", location=location, guarded=read.guarded)
@@ -380,15 +392,3 @@ def _is_read_of(use: Use, owner: Definition) -> bool:
     """True for `self.name`, read and not called, in a method of the class itself."""
     inside = use.scope.startswith(f"{owner.qualname}.") and use.chain.startswith("self.")
     return inside and use.call is None and not use.assigned
-
-
-def _visible(imports: tuple[Import, ...], alias: str, scope: str) -> Import | None:
-    """The import that binds `alias` where the code stands: the innermost scope wins."""
-    found = [
-        item for item in imports if item.alias == alias and (not item.scope or f"{scope}.".startswith(f"{item.scope}."))
-    ]
-    return max(found, key=lambda item: (len(item.scope), item.line), default=None)
-
-
-def _target(item: Import) -> str:
-    return item.module if item.name is None else f"{item.module}.{item.name}"

@@ -12,23 +12,15 @@ from typing import Any, TypeAlias
 
 from layline.change.binding import CallShape, count_taken, find_tested
 from layline.core.evidence import Skipped
+from layline.coupling import variables
 from layline.coupling.call_rows import Call, decode_call, encode_call
 from layline.coupling.looked_at import asks_first, find_asked, find_looked_at
-from layline.coupling.variables import (
-    count_given,
-    count_set,
-    find_aliases,
-    find_claims,
-    find_handed_in,
-    find_set,
-    type_text,
-)
 from layline.source import parse_tree
 from layline.source.fingerprint import text_of
 from layline.source.handlers import catches
 from layline.source.walking import find_children
 
-ANALYSER = f"uses-18-py{sys.version_info[0]}.{sys.version_info[1]}"
+ANALYSER = f"uses-19-py{sys.version_info[0]}.{sys.version_info[1]}"
 """Part of the cache key: raise the number whenever the rows change."""
 _LAUNCH = frozenset({"num_warps", "num_stages", "num_ctas", "maxnreg", "warmup", "grid", "stream"})
 """What a kernel's launcher takes itself: `kernel[grid](x, num_warps=4)`."""
@@ -144,9 +136,9 @@ class _Walker:
         self.uses: list[list[Any]] = []
         self.reads: list[list[Any]] = []
         self.guarded_imports: list[int] = []
-        self._aliases = frozenset(find_aliases(tree))
-        self._claims = frozenset(find_claims(tree))
-        self._handed = find_handed_in(tree)
+        self._aliases = frozenset(variables.find_aliases(tree))
+        self._claims = frozenset(variables.find_claims(tree))
+        self._handed = variables.find_handed_in(tree)
         self._scope: list[str] = []
         self._guards = 0
         self._asked: frozenset[str] = frozenset()
@@ -159,7 +151,7 @@ class _Walker:
         self._fields: list[dict[str, str]] = [{}]
         self._set: Counter[str] = Counter()
         """How often the class at hand sets an attribute of its objects."""
-        self._given = count_given(tree.body)
+        self._given = variables.count_given(tree.body)
         """How often the function at hand, or the file itself, gives a variable a value."""
         self._visits: dict[type[ast.AST], Callable[[Any], None]] = {
             ast.FunctionDef: self._visit_function,
@@ -226,7 +218,7 @@ class _Walker:
 
     def _visit_annotated(self, node: ast.AnnAssign) -> None:
         if isinstance(node.target, ast.Name):
-            self._variables[-1][node.target.id] = f"type:{type_text(node.annotation)}"
+            self._variables[-1][node.target.id] = f"type:{variables.type_text(node.annotation)}"
         self._visit_all(find_children(node))
 
     def _visit_function(self, node: _Function) -> None:
@@ -236,14 +228,14 @@ class _Walker:
         for argument in (*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs):
             if argument.annotation is not None:
                 claimed = not self._scope and (node.name, argument.arg) in self._claims
-                inside[argument.arg] = f"{'claim' if claimed else 'type'}:{type_text(argument.annotation)}"
+                inside[argument.arg] = f"{'claim' if claimed else 'type'}:{variables.type_text(argument.annotation)}"
             else:
                 told = self._handed.get((node.name, argument.arg)) if not self._scope else None
                 inside[argument.arg] = f"claim:{told}" if told else f"name:{argument.arg}"
         around, self._asked = self._asked, self._asked | frozenset(find_asked(node))
         outside, self._tested = self._tested, self._tested | find_tested(node)
         seen, self._looked_at = self._looked_at, self._looked_at | find_looked_at(node.body, deep=True)
-        given, self._given = self._given, count_given(node.body)
+        given, self._given = self._given, variables.count_given(node.body)
         inside = {name: origin for name, origin in inside.items() if name not in self._given or name in own}
         self._variables.append(inside)
         self._scope.append(node.name)
@@ -259,7 +251,7 @@ class _Walker:
         self._visit_all((*node.decorator_list, *node.bases, *(keyword.value for keyword in node.keywords)))
         self._scope.append(node.name)
         self._fields.append({})
-        around, self._set = self._set, count_set(node)
+        around, self._set = self._set, variables.count_set(node)
         # __init__ first: it tells what `self.config` is in the other methods
         for item in sorted(node.body, key=lambda item: getattr(item, "name", "") != "__init__"):
             self._visit(item)
@@ -276,12 +268,14 @@ class _Walker:
 
     def _visit_call(self, node: ast.Call, taken: int | None = None) -> None:
         if isinstance(node.func, ast.Attribute) and node.func.attr == "add_argument":
-            self._declared.update(find_set(node))
+            self._declared.update(variables.find_set(node))
         match node.func:
             case ast.Subscript(value=ast.Attribute() | ast.Name() as kernel, slice=grid):
                 self._visit_chain(kernel, (node, taken, _LAUNCH))
                 self._visit(grid)
-            case ast.Attribute(value=ast.Call(func=ast.Name(id="super"), args=[]), attr=name):
+            case ast.Attribute(value=ast.Call(func=ast.Name(id="super")) as above, attr=name) if variables.begins_above(
+                above, self._scope
+            ):
                 self._add(node.lineno, f"super().{name}", (node, taken, _NOTHING))
             case ast.Name(id="isinstance" | "issubclass") if len(node.args) == 2:
                 self._visit_tested(node.args[1])

@@ -149,3 +149,9 @@ def _walk_own(body: Iterable[ast.stmt]) -> Iterator[ast.AST]:
         if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
             yield node
             waiting += ast.iter_child_nodes(node)
+
+
+def begins_above(call: ast.Call, scope: list[str]) -> bool:
+    """Whether `super(…)` begins above the class at hand: with nothing, or with that class."""
+    first = call.args[0] if call.args else None
+    return first is None or (isinstance(first, ast.Name) and first.id in scope)
