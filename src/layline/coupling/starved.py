@@ -27,7 +27,8 @@ def find_starved(place: Place, pin: Resolver, tip: Resolver, base: str) -> tuple
     for _, methods in after if fresh else ():
         for method, read in sorted(methods.items()):
             for name in read:
-                if name in fresh and method != _MAKE and method not in place.closed:
+                # what is called from outside; helpers are mostly those of a method that ours replaces
+                if name in fresh and not method.startswith("_") and method not in place.closed:
                     return name, method
     return None
 

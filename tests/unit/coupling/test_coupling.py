@@ -1624,6 +1624,7 @@ STARVED = [
     ("called by name", BARE_HEIR + "        Base.__init__(self, 1)\n", FULLER_BASE, False),
     ("set by us", BARE_HEIR + "        self.size = 2\n", FULLER_BASE, False),
     ("read by what we replace", BARE_HEIR + "    def go(self):\n        return 1\n", FULLER_BASE, False),
+    ("read by a helper", BARE_HEIR, FULLER_BASE.replace("def go", "def _go"), False),
     ("read by nobody", BARE_HEIR, FULLER_BASE.replace(" + self.size", ""), False),
 ]
 
