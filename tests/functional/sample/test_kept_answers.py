@@ -71,7 +71,7 @@ def test_rows_of_other_files_are_recalled(harbor: Path, tmp_path: Path, monkeypa
     told: list[tuple[str, int, int]] = []
     monkeypatch.setenv("LAYLINE_CACHE", str(tmp_path / "cache"))
     find_rows(harbor, "HEAD~1")
-    later = find_rows(harbor, "HEAD", lambda *step: told.append(step))
+    later = find_rows(harbor, "HEAD", lambda what, done, total, at="": told.append((what, done, total)))
     recalled, of = next((number, total) for what, number, total in told if what == KEPT)
     assert 0 < of - recalled < of / 2
     monkeypatch.setenv("LAYLINE_CACHE", str(tmp_path / "empty"))
@@ -97,7 +97,7 @@ def test_a_gap_report_and_a_drift_judge_each_place_once(
 
     gap = measure_between(workspace, upstream, "keel", find_endpoints(workspace, upstream, "keel"), read_here)
     assert threads == [threading.main_thread()], "an interrupt ends what takes long"
-    drift = find_rows(harbor, "HEAD", lambda *step: told.append(step))
+    drift = find_rows(harbor, "HEAD", lambda what, done, total, at="": told.append((what, done, total)))
     assert [number == total for what, number, total in told if what == KEPT] == [True]
     broken = {one.location for one in gap.couplings if one.consequence is Consequence.WILL_BREAK}
     outside = {one.location for one in drift.elsewhere if one.severity is Severity.BREAKS}
