@@ -91,7 +91,7 @@ def look_at(workspace: layline.Workspace, key: str, sarif: Path, move: Move) -> 
         if (os.environ.get("LAYLINE_FETCH") or "false") == "true" and workspace.settings.backend(key).objects is None:
             fetch_backend(workspace, key)
         kept: dict[str, tuple[int, int]] = {}
-        answers = list(ask(workspace, key, move, lambda what, done, total: kept.update({what: (done, total)})))
+        answers = list(ask(workspace, key, move, lambda what, done, total, *_: kept.update({what: (done, total)})))
     except layline.Error as error:
         print(f"::warning title=layline {key}::{error.message}")
         return 2, [f"# {key}\n\nNot answered: {error.message} {error.hint or ''}\n"]
