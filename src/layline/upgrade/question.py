@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from layline.change.compare import Comparer
-from layline.core.progress import Progress, silent, tell_result, within
+from layline.core.progress import Progress, count, silent, tell_result, within
 from layline.core.revision import Relation
 from layline.errors import ConfigError
 from layline.history.commits import compare_commits
@@ -114,8 +114,9 @@ def ask(workspace: Workspace, key: str, to: str, progress: Progress = silent) ->
     today = {one.key for one in now.misfits}
     breaks = tuple(between.find_breaks(one for one in then.misfits if one.key not in today))
     comparer = between.opened.sides.comparer
-    progress("looking for where names went", 0, 0)
-    found = {name: _find_move(name, comparer, upstream) for name in {one.target for one in breaks}}
+    lost = sorted({one.target for one in breaks})
+    asked = count(lost, "looking for where names went", len(lost), progress, lambda name: name)
+    found = {name: _find_move(name, comparer, upstream) for name in asked}
     moves = {name: move for name, move in found.items() if move is not None}
     rest = [name for name in found if name not in moves or not moves[name].sure]
     moves |= {move.old: move for move in follow_siblings(sorted(rest), moves, comparer)}
