@@ -145,6 +145,19 @@ def test_a_patch_of_another_package_needs_no_ref_to_be_read(tmp_path: Path, monk
     assert "Nothing to show" in render(answer, "text")
 
 
+def test_an_upstream_that_is_not_here_is_told_as_such(tmp_path: Path) -> None:
+    History.start(tmp_path / "downstream").commit("Layer", {FILE: OURS})
+    missing = CONFIG.replace('objects = "upstream"', 'upstream = "https://example.org/keel"')
+    (tmp_path / "layline.toml").write_text(missing)
+    shown = layline("patches", "show", "keel.layers.rope", cwd=tmp_path)
+    assert "keel.layers.rope belongs to keel: its targets cannot be looked up: The upstream objects" in shown.out
+    refused = layline("patches", "drift", "keel", cwd=tmp_path).err
+    assert (
+        "hint: Set `backends.keel.objects` to a clone or bare mirror, or let `layline gap show keel --fetch`" in refused
+    )
+    assert "submodule" not in refused
+
+
 def test_a_bundle_calls_the_function_as_it_is(project: Path, rows: list[dict[str, Any]], tmp_path: Path) -> None:
     told = layline("patches", "port", rows[0]["id"], "--to", str(tmp_path / "port"), cwd=project)
     assert told.code == 0, told.err

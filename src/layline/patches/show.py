@@ -31,6 +31,7 @@ from layline.patches.report import (
     find_shared_targets,
 )
 from layline.patches.side_by_side import find_differences, show_signature
+from layline.source.names import longest_root
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -210,10 +211,21 @@ def _distinct(patch: Patch) -> list[Effect]:
     return list({effect.target: effect for effect in patch.effects if effect.target}.values())
 
 
+def _find_unread(opened: OpenedInventory, target: str) -> str | None:
+    """The configured upstream that a name belongs to, and why it was not read; None where it was."""
+    for key, backend in opened.workspace.settings.backends.items():
+        if key not in opened.upstreams.pins and longest_root(target, backend.packages):
+            found = (one.why for one in opened.upstreams.skipped if one.what == f"upstream {key}")
+            return next((f"{key}: {why}" for why in found), None)
+    return None
+
+
 def _describe_target(opened: OpenedInventory, effect: Effect) -> Iterator[Block]:
     symbol = opened.upstreams.resolver.resolve(effect.target or "")
     if effect.target_kind is TargetKind.EXTERNAL:
-        yield Paragraph((Cell(effect.target or "", code=True), " is outside the configured upstreams."))
+        unread = _find_unread(opened, effect.target or "")
+        why = f" belongs to {unread}" if unread else " is outside the configured upstreams."
+        yield Paragraph((Cell(effect.target or "", code=True), why))
         return
     if effect.target_kind is TargetKind.ABSENT:
         hint = explain_absence(effect)

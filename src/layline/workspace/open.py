@@ -113,10 +113,12 @@ class Workspace:
             if find_git_dir(place) is not None:
                 return open_repository(place, backend.upstream or key)
         read_pin(self.downstream, self.commit, key, backend)  # an undecided pin is the first thing to mend
+        ways = [f"set `backends.{key}.objects` to a clone or bare mirror"]
+        ways += ["run `git submodule update --init`"] if backend.path is not None else []
+        ways += [f"let `layline gap show {key} --fetch` download them"] if backend.upstream else []
+        hint = ", or ".join(ways)
         raise ConfigError(
-            f"The upstream objects of {key!r} are not on this machine.",
-            hint=f"Set `backends.{key}.objects` to a clone or bare mirror, run `git submodule update --init`, or "
-            "use --fetch.",
+            f"The upstream objects of {key!r} are not on this machine.", hint=f"{hint[0].upper()}{hint[1:]}."
         )
 
 
