@@ -13,7 +13,6 @@ from layline.core.prose import count, verb
 from layline.patches.guards.show import show_short
 from layline.patches.report import describe_change, describe_closing, find_shared_targets, is_on_object
 from layline.patches.wanted import DEAD, NEVER_ACTIVE, find_warnings, is_dead, say_rewriters
-from layline.source.names import longest_root
 
 if TYPE_CHECKING:
     from layline.core.patch import Effect, Inventory, Patch
@@ -127,7 +126,8 @@ def _find_package(target: str | None, packages: tuple[str, ...]) -> str:
 
 
 def _find_part(effect: Effect, own: tuple[str, ...] = ()) -> str:
-    if effect.target_kind is TargetKind.EXTERNAL and not longest_root(effect.target or "", own):
+    is_own = any(f"{effect.target}.".startswith(f"{package}.") for package in own)
+    if effect.target_kind is TargetKind.EXTERNAL and not is_own:
         return _OTHER
     if effect.target or effect.holder is Holder.REGISTRY:
         return _UPSTREAM
