@@ -19,12 +19,10 @@ from layline.git import Blob
 from layline.source.cache import Cache, cache_directory
 from layline.source.definitions import Definition, Module
 from layline.source.memos import Answers
-from layline.source.named import SeenModule
 from layline.source.names import is_package, is_within, longest_root, module_name, parents
 from layline.source.parsing import ANALYSER, decode_module, parse_tree
 from layline.source.seen import Asked, Noting, Seen, SeenEntries, SeenNames, say_name
 from layline.source.tree import Tree
-from layline.source.usage import find_words
 from layline.source.workers import encode_blobs
 
 T = TypeVar("T")
@@ -142,6 +140,8 @@ class Index:
             return found
         self.seen.add(Asked.READABLE, name)
         if name not in self._watched:
+            from layline.source.named import SeenModule  # a kept answer does not pay for it
+
             self._watched[name] = SeenModule(name, found, self.seen)
         return self._watched[name]
 
@@ -170,6 +170,8 @@ class Index:
 
     def uses(self, module: str, name: str) -> bool:
         """Whether code of a module, its imports apart, names something."""
+        from layline.source.usage import find_words  # as above
+
         told = name in self.ask(module, USES, lambda: find_words(self._blobs(module)))
         self.seen.add(Asked.USED, f"{say_name(module, name)}={told}")
         return told
