@@ -208,7 +208,6 @@ class Reason(Enum):
     NOT_PASSED_ANYWHERE = "no upstream call passes that"
     BUILT_BY_US = "only our own code makes objects of the class"
     RUN_BY_US = "upstream's call at {places:1} would fail at the pin already, so only our own code calls it"
-    NEVER_MADE = "our __init__ does not call upstream's, which sets self.{name} since; upstream's {other} reads it"
     PASSED_SLOT = "upstream passes it to the class that is set in a field, as at {places:2}"
     METHOD_RETURNS = "upstream's method returned {name} and returns {other} now"
     CLASS_NO_MORE = "the class is a function at the tip: isinstance and subclassing fail"

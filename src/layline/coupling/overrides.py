@@ -15,7 +15,6 @@ from layline.coupling.binding_kind import find_nature_problems, retypes
 from layline.coupling.callee import find_doubtful, find_misfits, find_refused, reaches
 from layline.coupling.model import Consequence, State
 from layline.coupling.place import Place
-from layline.coupling.starved import find_starved
 from layline.coupling.states import Verdict, find_state, sum_up
 from layline.source import Definition, DefinitionKind
 from layline.source.handed import SPECIFIED
@@ -63,7 +62,6 @@ class Overrides:
             misfits = (sum_up(Reason.OVERRIDE_MISFITS, natures),)
             return Verdict(state=State.CANNOT_ACCEPT, consequence=Consequence.WILL_BREAK, why=misfits)
         problems, today = find_refused(ours, found), find_misfits(ours, found.before)
-        starved = self._find_starved(place, ours, found)
         then = self._find_slotted(place, ours, found, 0) if today else ()
         passed = self._find_passing(place, ours, found, today, 0) if today and not then and ours.name != _MAKE else ()
         if then and ours.name == _RUN:
@@ -84,20 +82,10 @@ class Overrides:
         if retypes(found, self._comparer.pin):
             returns = Why(Reason.METHOD_RETURNS, str(before.returns), str(after.returns))
             return Verdict(state=State.SIGNATURE, consequence=Consequence.MAY_BREAK, why=(returns,))
-        if starved is not None:
-            return Verdict(state=State.MISFIT, consequence=Consequence.MAY_BREAK, why=(starved,))
         state = find_state(found.kind)
         changes = Why(Reason.SIGNATURE, names=tuple(map(str, found.changes[:4])))
         consequence = Consequence.OK if state is State.OK else Consequence.LOOK
         return Verdict(state=state, consequence=consequence, why=(changes,) if state is State.SIGNATURE else ())
-
-    def _find_starved(self, place: Place, ours: Definition, found: Comparison) -> Why | None:
-        owner = (found.after.home or "").rpartition(".")[0]
-        if ours.name != _MAKE or not found.body_changed or not owner:
-            return None
-        base = self._comparer.compare(place.base).after.home or owner
-        told = find_starved(place, self._comparer.pin, self._comparer.tip, base)
-        return Why(Reason.NEVER_MADE, *told) if told is not None else None
 
     def _refuse(self, place: Place, ours: Definition, found: Comparison, problems: list[Problem]) -> Verdict:
         """Of an override that does not take what the tip's signature has and the pin's had not."""

@@ -41,8 +41,6 @@ class Place:
     """Of an override: upstream's class, the nearest above ours."""
     closed: frozenset[str] = frozenset()
     """Of an override: methods that our class has and that never call upstream's."""
-    own: frozenset[str] = frozenset()
-    """Of an override of `__init__`: what our class and our own classes above it define or set on `self`."""
     handed: bool = False
     """Of an override: our code hands the class on as a value, so that upstream may be who builds it."""
     slots: frozenset[str] = frozenset()

@@ -232,7 +232,6 @@ class Finder:
                     override=ours,
                     base=base,
                     closed=closed,
-                    own=self._own_names(entry.name, owner, 0) if name == "__init__" else frozenset(),
                     handed=name == "__init__" and self.handing.is_handed(owner.name),
                     slots=self.handing.find_slots(owner.name),
                     called=name in called,

@@ -12,6 +12,7 @@ from layline.core.why import Reason, Why
 from layline.coupling.question import Question
 from layline.coupling.surroundings import find_set
 from layline.source import Symbol
+from layline.source.parsing import parse_tree
 from layline.source.resolve import Resolver
 from layline.source.usage import reads_attribute
 from layline.source.walking import walk
@@ -36,7 +37,8 @@ def judge_unread(question: Question) -> Iterator[Finding]:
     lost = [
         f"{me}.{name}"
         for name in names
-        if _is_read(question.sides.pin, then, name) and not _is_read(question.sides.tip, now, name)
+        if any(_loads(question.sides.pin, module, name) for module in then)
+        and not any(_is_named(question.sides.tip, module, name) for module in now)
     ]
     if lost:
         yield Finding(severity=Severity.LOOK, why=Why(Reason.SETS_UNREAD, names=tuple(lost)))
@@ -76,11 +78,19 @@ def _find_bases(side: Resolver, name: str, depth: int) -> Iterator[str]:
             yield from _find_bases(side, home, depth + 1)
 
 
-def _is_read(side: Resolver, modules: tuple[str, ...], name: str) -> bool:
-    return any(_is_read_in(side, module, name) for module in modules)
+def _loads(side: Resolver, module: str, name: str) -> bool:
+    """Whether code of a module reads an attribute of that name."""
+    data = side.index.look(module, name)
+    return name.encode() in data and side.index.ask(module, f"loads {name}", lambda: _reads_in(data, name))
 
 
-def _is_read_in(side: Resolver, module: str, name: str) -> bool:
+def _reads_in(data: bytes, name: str) -> bool:
+    tree = parse_tree("", data)
+    return isinstance(tree, ast.Module) and _reads(tree, name)
+
+
+def _is_named(side: Resolver, module: str, name: str) -> bool:
+    """The same, or it has the word as a text: something may still read it."""
     data = side.index.look(module, name)
     return name.encode() in data and side.index.ask(
         module, f"reads {name} True", lambda: reads_attribute(data, name, of_self=True)

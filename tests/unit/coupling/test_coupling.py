@@ -1609,31 +1609,3 @@ def test_keys_of_our_configuration_are_read_at_every_depth(tmp_path: Path) -> No
     }
     tree = Tree(open_repository(ours.path), ours.commit("ours", files))
     assert find_own_keys(tree, ("configs",), ["legacy", "deep", "apart", "gone"]) == {"legacy", "deep"}
-
-
-BARE_BASE = "class Base:\n    def __init__(self, x):\n        self.x = x\n    def go(self):\n        return self.x\n"
-FULLER_BASE = BARE_BASE.replace("self.x = x\n", "self.x = x\n        self.size = 1\n").replace(
-    "return self.x", "return self.x + self.size"
-)
-BARE_HEIR = "from keel.run import Base\n\n\nclass Ours(Base):\n    def __init__(self):\n        self.x = 1\n"
-STARVED = [
-    # (what it shows, our class, upstream's at the tip, whether it is told)
-    ("never called", BARE_HEIR, FULLER_BASE, True),
-    ("called", BARE_HEIR + "        super().__init__(1)\n", FULLER_BASE, False),
-    ("called in the old way", BARE_HEIR + "        super(Ours, self).__init__(1)\n", FULLER_BASE, False),
-    ("called by name", BARE_HEIR + "        Base.__init__(self, 1)\n", FULLER_BASE, False),
-    ("set by us", BARE_HEIR + "        self.size = 2\n", FULLER_BASE, False),
-    ("read by what we replace", BARE_HEIR + "    def go(self):\n        return 1\n", FULLER_BASE, False),
-    ("read by a helper", BARE_HEIR, FULLER_BASE.replace("def go", "def _go"), False),
-    ("read by nobody", BARE_HEIR, FULLER_BASE.replace(" + self.size", ""), False),
-]
-
-
-@pytest.mark.parametrize(("ours", "tip", "told"), [row[1:] for row in STARVED], ids=[row[0] for row in STARVED])
-def test_what_upstreams_constructor_sets_since_is_missing_where_ours_does_not_call_it(
-    tmp_path: Path, ours: str, tip: str, told: bool
-) -> None:
-    found = couple(tmp_path, ours, {"keel/run.py": BARE_BASE}, {"keel/run.py": tip})
-    details = [one.detail for one in found if one.touch is Touch.OVERRIDE and one.consequence is Consequence.MAY_BREAK]
-    said = "our __init__ does not call upstream's, which sets self.size since; upstream's go reads it"
-    assert details == ([said] if told else [])

@@ -1240,6 +1240,7 @@ UNREAD = [
     ("no longer read", SETTER.format(""), "return x", {}, True),
     ("still read", SETTER.format(""), "return use(self.kind, x)", {}, False),
     ("asked for by text", SETTER.format(""), "return getattr(self, 'kind')", {}, False),
+    ("only named at the pin", SETTER.format("").replace("kind", "run"), "return x", {}, False),
     ("our own code reads it", SETTER.format("\ndef other(y):\n    return y.kind\n"), "return x", {}, False),
     (
         "an heir reads it",
