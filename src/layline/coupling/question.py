@@ -79,7 +79,7 @@ class Question:
         """What our replacement reads and the tip does not have; of a target that cannot be decided what fails before
         anything is put in place.
         """
-        if self.dead is not None or self.kind is DriftKind.EXTERNAL:
+        if self.dead is not None or not (self.is_decided or self.kind is DriftKind.UNRESOLVED):
             return ()
         reader, ours = self.sides.reader, self.ours
         found = reader.find_lost(self.comparison, ours, self.effect.location)
