@@ -6,6 +6,7 @@ import secrets
 import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
 
 from layline.campaign.devices.faults import Disturbed, Fault
@@ -18,7 +19,7 @@ from layline.campaign.measure.oracle import Error, Wrong
 from layline.campaign.measure.probes.inputs import show_far, show_held_out, show_inputs, show_walk
 from layline.campaign.measure.probes.probe import Trial
 from layline.campaign.measure.sizes import find_near_shapes
-from layline.campaign.operators.own.read import find_place
+from layline.campaign.operators.own.read import KNOWN
 from layline.campaign.values.describe import describe_inputs, describe_shape
 from layline.campaign.values.measurement import Arm, Plan
 from layline.errors import Error as LaylineError
@@ -54,33 +55,40 @@ def check_operator(
     operator: Operator, file: OperatorFile | None = None, *, progress: Callable[[str], None] = lambda _said: None
 ) -> tuple[Finding, ...]:
     """Everything there is to say; what builds on something that failed is left out."""
-    found = list(_check_shapes(operator))
+    found = [*_tell_unread(file), *_guard("shapes", _check_shapes(operator))]
     if any(not one.passed for one in found):
         return tuple(found)
     with workshop() as shop:
         stage = set_stage(operator, operator.shapes, Plan(), shop, secrets.token_bytes(32))
         for check in (_check_cost, _check_reference, _check_sizes, _check_tolerance, _check_start):
-            progress(check.__name__.removeprefix("_check_"))
-            found += _guard(check, stage, file)
+            what = check.__name__.removeprefix("_check_")
+            progress(what)
+            found += _guard(what, check(stage))
             if any(not one.passed for one in found):
                 break
     return tuple(found)
 
 
-def _guard(check: Callable[[Stage], Iterator[Finding]], stage: Stage, file: OperatorFile | None) -> list[Finding]:
+def _tell_unread(file: OperatorFile | None) -> Iterator[Finding]:
+    """A misspelt name is left out in silence otherwise."""
+    for name in file.unread if file else ():
+        meant = get_close_matches(name, KNOWN, 1)
+        told = f"nothing reads {name}{f'; is {meant[0]} meant?' if meant else ''}"
+        yield Finding(what="names", passed=True, told=told)
+
+
+def _guard(what: str, check: Iterator[Finding]) -> list[Finding]:
     """What the user's own functions raise is an answer, with its line in their file."""
     found: list[Finding] = []
-    what = check.__name__.removeprefix("_check_")
     try:
-        found.extend(check(stage))
+        found.extend(check)
     except LaylineError as error:
-        found.append(Finding(what=what, passed=False, told=error.message))
+        notes = "".join(f" ({note})" for note in getattr(error, "__notes__", ()))
+        found.append(Finding(what=what, passed=False, told=f"{error.message}{notes}"))
     except (Fault, Disturbed) as error:
         found.append(Finding(what=what, passed=False, told=str(error)))
-    except Exception as error:  # noqa: BLE001  the reference is the user's code
-        place = find_place(error, [name for name, _data in file.sources] if file else [])
-        notes = "".join(f" ({note})" for note in getattr(error, "__notes__", ()))
-        found.append(Finding(what=what, passed=False, told=f"{place}{type(error).__name__}: {error}{notes}"))
+    except Exception as error:  # noqa: BLE001  what the user's functions return may be anything
+        found.append(Finding(what=what, passed=False, told=f"{type(error).__name__}: {error}"))
     return found
 
 
@@ -95,10 +103,20 @@ def _check_shapes(operator: Operator) -> Iterator[Finding]:
             told = f"The listed shape {describe_shape(shape)} is not legal by the axes' domains and `legal`{other}."
             yield Finding(what="shapes", passed=False, told=told)
             return
+        _count_work(operator, shape)
     rng = np.random.default_rng(1)
     near = {one.sizes for shape in operator.shapes for _ in range(4) for one in operator.neighbours(shape, rng)}
     told = f"{len(operator.shapes)} listed shapes are legal, {len(near)} neighbours of them exist ({NEIGHBOURS} are needed)."
     yield Finding(what="shapes", passed=len(near) >= NEIGHBOURS, told=told)
+
+
+def _count_work(operator: Operator, shape: Shape) -> None:
+    """Extents, operations and bytes have an answer."""
+    for buffer in operator.buffers:
+        buffer.extent(shape)
+    for step in operator.passes:
+        step.flops(shape)
+        step.bytes_moved(shape)
 
 
 def _check_reference(stage: Stage) -> Iterator[Finding]:

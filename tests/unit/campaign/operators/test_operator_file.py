@@ -70,6 +70,10 @@ def build(text: str) -> Operator:
         ("import numpy as np", "import nonumpy", "scaled.py:2: ModuleNotFoundError"),
         ("def reference", "def referenced", "neither a reference nor a check"),
         ('role="weight"', 'role="heavy"', "has the role 'heavy'"),
+        ('language = "c"', 'language = "c"\nraise SystemExit("no")', "scaled.py:7: SystemExit: no"),
+        ('language = "c"', 'language = "c"\nlegal = 3', "legal is not a function."),
+        ('{"R": 8, "C": 16}', "[8, 16]", "shapes is not a dict such as"),
+        ("Tolerance(rtol=1e-5, atol=1e-6)", "1e-5", "tolerance is not a Tolerance."),
     ],
 )
 def test_a_file_that_does_not_say_enough_says_what_and_where(old: str, new: str, told: str) -> None:
@@ -87,12 +91,12 @@ def test_a_file_that_does_not_say_enough_says_what_and_where(old: str, new: str,
         ('{"y": x.x * x.w}', '{"y": x.x * 2.0}', "does not depend on its input w"),
         ('{"y": x.x * x.w}', '{"z": x.x * x.w}', "does not return y"),
         ('{"y": x.x * x.w}', '{"y": (x.x * x.w)[:, :1]}', "by its axes it is"),
-        ('{"y": x.x * x.w}', '{"y": x.x * x.nothing}', "scaled.py:15: AttributeError: nothing"),
+        ('{"y": x.x * x.w}', '{"y": x.x * x.nothing}', "scaled.py:15: reference raises AttributeError: nothing"),
         ('{"y": x.x * x.w}', '{"y": x.x * x.w + x.x.max() * 0}', "If that size makes no sense"),
         (
             'return {"y": x.x * x.w}',
             'return {"y": x.x * x.w} if x.x.size else b"\\xff".decode()',
-            "scaled.py:15: UnicodeDecodeError",
+            "scaled.py:15: reference raises UnicodeDecodeError",
         ),
         ("rtol=1e-5, atol=1e-6", "rtol=1e-5, atol=10.0", "zeros pass for y"),
         ('"C": Axis(low=1)', '"C": Axis(multiple=2)', "The listed shape odd (R=5, C=33) is not legal"),
@@ -108,6 +112,46 @@ def test_an_operator_that_cannot_judge_says_why(monkeypatch: pytest.MonkeyPatch,
     findings = check_operator(build_operator(file), file)
     assert not findings[-1].passed
     assert told in findings[-1].told
+
+
+@pytest.mark.parametrize(
+    ("more", "told"),
+    [
+        ("def legal(s):\n    return s['R'] > 0\n", "legal raises TypeError"),
+        ("def legal(s):\n    s.R > 0\n", "legal returns None"),
+        ("def reference(step, x):\n    exit(3)\n", "reference raises SystemExit: 3"),
+        ("def reference(step, x):\n    return x.x\n", "reference('forward') returns a ndarray"),
+        ("def reference(step, x):\n    return {'y': 1.0}\n", "returns y as a float, which is no array"),
+        ("def inputs(kind, s, rng):\n    return {'x': rng.random(s.Z)}\n", "inputs raises AttributeError"),
+        ("def inputs(kind, s, rng):\n    return {'x': rng.random(3)}\n", "inputs returns x as (3,); by its axes it is"),
+        ("def inputs(kind, s, rng):\n    return {'q': rng.random(3)}\n", "inputs returns 'q', which is not in tensors"),
+        ("flops = {'forward': lambda s: s.Z}", "flops raises AttributeError"),
+        ("flops = {'forward': lambda s: -1.0}", "flops is -1.0 on"),
+        ("bytes = {'forward': lambda s: 1 / 0}", "bytes raises ZeroDivisionError"),
+        (
+            "tensors['x'] = Tensor(lambda s: s.Z)\nlanguage = 'python'\nstarts = {}",
+            "tensors['x'].axes raises AttributeError",
+        ),
+    ],
+)
+def test_what_a_function_of_the_file_does_wrong_is_the_users_to_mend(more: str, told: str) -> None:
+    """Whoever calls it, and not as a bug of ours."""
+    operator = build(f"{FILE}\n{more}")
+    rng = np.random.default_rng(0)
+    with pytest.raises(ConfigError) as caught:
+        use(operator, operator.shapes[0], rng)
+    assert told in caught.value.message
+    assert caught.value.message.startswith("scaled.py:" + ("2" if "raises" in told else ""))
+    assert told in check_operator(operator)[-1].told
+
+
+def use(operator: Operator, shape: Shape, rng: np.random.Generator) -> None:
+    """What every measuring run calls."""
+    operator.neighbours(shape, rng)
+    for step in operator.passes:
+        operator.oracle(step.name, shape, operator.draw(shape, rng, "normal"))
+        step.flops(shape)
+        step.bytes_moved(shape)
 
 
 def test_a_reference_that_adds_in_another_order_each_time_is_not_random() -> None:
@@ -142,6 +186,13 @@ def test_a_good_operator_passes_and_its_mutants_are_refused() -> None:
         (what, True) for what in ("shapes", "cost", "reference", "sizes", "tolerance", "start")
     ]
     assert "3 kernels made wrong from it are refused (correct, writes-every-output, correct)" in findings[-1].told
+
+
+def test_a_name_that_nothing_reads_is_told() -> None:
+    more = "flop = {'forward': lambda s: 1.0}\nEPS = 1e-5\nASIDE = 3\n\ndef helper():\n    return EPS\n\nlegal = lambda s: helper()\n"
+    file = read(f"{FILE}\n{more}")
+    told = [one.told for one in check_operator(build_operator(file), file) if one.what == "names"]
+    assert told == ["nothing reads flop; is flops meant?", "nothing reads ASIDE"]
 
 
 SIZES = {"T": 60, "P": 7, "E": 8, "K": 2, "B": 5}

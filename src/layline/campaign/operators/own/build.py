@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, ItemsView, Iterator, Mapping
 from pathlib import Path
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, SupportsFloat
 
 from layline.campaign.operators.own.arrays import Numbers, choose_numbers
 from layline.campaign.operators.own.draws import draw_structure, find_structure
@@ -42,7 +42,7 @@ def build_operator(file: OperatorFile) -> Operator:
     """The value every measuring run works with."""
     said = file.said
     tensors, axes = said.tensors, said.axes
-    legal = file.say("legal", lambda _sizes: True)
+    legal = _read_legal(file)
     numbers = choose_numbers(said.language)
     passes = tuple(_build_passes(file))
     starts = tuple(_read_texts(file, "starts"))
@@ -82,6 +82,21 @@ def build_operator(file: OperatorFile) -> Operator:
         shim=str(file.say("shim", "")),
         prelude=str(file.say("prelude", "")),
     )
+
+
+def _read_legal(file: OperatorFile) -> Callable[[SimpleNamespace], bool]:
+    """A function that forgets its `return` would make every shape illegal."""
+    said = file.say("legal")
+    if said is None:
+        return lambda _sizes: True
+
+    def is_legal(sizes: SimpleNamespace) -> bool:
+        told = said(sizes)
+        if told is None:
+            raise ConfigError(f"{file.path}: legal returns None.", hint="Return True or False.")
+        return bool(told)
+
+    return is_legal
 
 
 def _own_inputs(file: OperatorFile) -> tuple[str, ...]:
@@ -145,8 +160,17 @@ def _find_work(file: OperatorFile, what: str, step: str, names: tuple[str, ...])
             (_find_extent(tensors[name]), BYTES.get(tensors[name].dtype, 1) if what == "bytes" else 1) for name in names
         ]
         return lambda shape: float(sum(wide * math.prod(extent(shape)) for extent, wide in sizes))
+    if isinstance(said, Mapping) and step not in said:
+        raise ConfigError(f"{file.path}: {what} does not give {step}.", hint="Give one function for each pass.")
     counts = said[step] if isinstance(said, Mapping) else said
-    return lambda shape: float(counts(SimpleNamespace(**dict(shape.sizes))))
+
+    def count(shape: Shape) -> float:
+        told = counts(SimpleNamespace(**dict(shape.sizes)))
+        if not isinstance(told, SupportsFloat) or not 0 <= float(told) < math.inf:
+            raise ConfigError(f"{file.path}: {what} is {told!r} on {dict(shape.sizes)}.", hint="Return a count.")
+        return float(told)
+
+    return count
 
 
 class _Draw:
@@ -159,14 +183,30 @@ class _Draw:
         self._first = frozenset(taken[0])
 
     def __call__(self, shape: Shape, rng: np.random.Generator, kind: str) -> dict[str, Any]:
-        said, numbers = self._file.said, self._numbers
         own = self._file.say("inputs") or {}
         made = dict.fromkeys(own.values()) if isinstance(own, Mapping) else {own: None}
         sizes = SimpleNamespace(**dict(shape.sizes))
-        given = {name: value for function in made for name, value in function(kind, sizes, rng).items()}
-        drawn = {name: numbers.convert(value, said.tensors[name].dtype) for name, value in given.items()}
+        given = {name: value for function in made for name, value in self._take(function(kind, sizes, rng))}
+        drawn = {name: self._hold(shape, name, value) for name, value in given.items()}
         rest = {name: self._draw_one(name, shape, rng, kind) for name in self._names if name not in drawn}
         return {name: {**drawn, **rest}[name] for name in self._names}
+
+    def _take(self, told: Any) -> ItemsView[str, Any]:
+        """What the file's own `inputs` gave."""
+        unknown = [name for name in told if name not in self._file.said.tensors] if isinstance(told, Mapping) else None
+        if not isinstance(told, Mapping) or unknown:
+            said = f"{unknown[0]!r}, which is not in tensors" if unknown else f"a {type(told).__name__}"
+            raise ConfigError(f"{self._file.path}: inputs returns {said}.", hint="Return a dict of arrays by name.")
+        return told.items()
+
+    def _hold(self, shape: Shape, name: str, value: Any) -> Any:
+        tensor = self._file.said.tensors[name]
+        try:
+            drawn = self._numbers.convert(value, tensor.dtype)
+        except (TypeError, ValueError) as error:
+            raise ConfigError(f"{self._file.path}: inputs returns no array for {name}: {error}.") from None
+        _check_extent(self._file, "inputs", name, drawn, _find_extent(tensor)(shape))
+        return drawn
 
     def _draw_one(self, name: str, shape: Shape, rng: np.random.Generator, kind: str) -> Any:
         tensor, numbers = self._file.said.tensors[name], self._numbers
@@ -203,15 +243,22 @@ class _Oracle:
             return {}
         given = Inputs({name: numbers.widen(inputs[name]) for name in self._passes[step].inputs})
         told = self._file.say("reference")(step, given)
+        what = f"reference({step!r})"
+        if not isinstance(told, Mapping):
+            raise ConfigError(
+                f"{self._file.path}: {what} returns a {type(told).__name__}, not a dict of arrays by name."
+            )
         missing = [name for name in wanted if name not in told]
         if missing:
-            raise ConfigError(f"{self._file.path}: reference({step!r}) does not return {missing[0]}.")
-        found = {}
+            raise ConfigError(f"{self._file.path}: {what} does not return {missing[0]}.")
         for name in wanted:
-            extent = _find_extent(said.tensors[name])(shape)
-            if tuple(told[name].shape) != extent:
-                raise ConfigError(
-                    f"{self._file.path}: reference({step!r}) returns {name} as {tuple(told[name].shape)}; by its axes it is {extent}."
-                )
-            found[name] = numbers.take_answer(told[name], said.tensors[name].dtype)
-        return found
+            _check_extent(self._file, what, name, told[name], _find_extent(said.tensors[name])(shape))
+        return {name: numbers.take_answer(told[name], said.tensors[name].dtype) for name in wanted}
+
+
+def _check_extent(file: OperatorFile, what: str, name: str, array: Any, extent: tuple[int, ...]) -> None:
+    found = getattr(array, "shape", None)
+    if found is None:
+        raise ConfigError(f"{file.path}: {what} returns {name} as a {type(array).__name__}, which is no array.")
+    if tuple(found) != extent:
+        raise ConfigError(f"{file.path}: {what} returns {name} as {tuple(found)}; by its axes it is {extent}.")

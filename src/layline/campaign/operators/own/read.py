@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import ast
 import hashlib
 import sys
-import traceback
-from collections.abc import Callable, Collection, Iterator
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
 from typing import Any
 
+from layline.campaign.operators.own.guard import find_bad_functions, guard_functions, tell
+from layline.campaign.values.operator import Tolerance
 from layline.campaign.values.operator_file import DTYPES, ROLES, Axis, Tensor
 from layline.errors import ConfigError
 
@@ -37,6 +39,30 @@ KNOWN = (
 )
 
 
+def _is_texts(given: object) -> bool:
+    return isinstance(given, Mapping) and all(isinstance(one, str) for one in given.values())
+
+
+def _is_sizes(given: object) -> bool:
+    """Sizes by axis, shape by shape."""
+    inner = [one for one in given.values() if isinstance(one, Mapping)] if isinstance(given, Mapping) else None
+    return (
+        isinstance(given, Mapping)
+        and inner == [*given.values()]
+        and all(isinstance(size, int) and size >= 0 for one in inner for size in one.values())
+    )
+
+
+FORMS: dict[str, tuple[str, Callable[[Any], bool]]] = {
+    "axes": ('a dict such as {"T": Axis()}', lambda given: isinstance(given, Mapping)),
+    "tensors": ('a dict such as {"x": Tensor("T")}', lambda given: isinstance(given, Mapping)),
+    "passes": ('a dict such as {"forward": "x -> y"}', _is_texts),
+    "shapes": ('a dict such as {"small": {"T": 512}}', _is_sizes),
+    "tolerance": ("a Tolerance", lambda given: isinstance(given, Tolerance)),
+}
+"""What must hold before anything else can be looked at."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OperatorFile:
     """What a file says, and the bytes it was read from: its own and those of what it imports from beside it."""
@@ -44,6 +70,8 @@ class OperatorFile:
     path: str
     said: SimpleNamespace
     sources: tuple[tuple[str, bytes], ...] = field(repr=False)
+    unread: tuple[str, ...] = ()
+    """Names it defines that neither Layline nor the file itself reads: most likely misspelt."""
 
     @property
     def hashes(self) -> dict[str, str]:
@@ -70,22 +98,31 @@ def run_text(text: str, name: str, folder: Path) -> OperatorFile:
     sys.path.insert(0, str(folder))
     try:
         exec(compile(text, name, "exec"), module.__dict__)  # noqa: S102  the user's own file, as `import` would run it
-    except Exception as error:  # noqa: BLE001  whatever the user's file raises is told with its line
-        place = find_place(error, (name,)) or f"{name}:{getattr(error, 'lineno', None) or 1}: "
-        raise ConfigError(f"{place}{type(error).__name__}: {error}") from None
+    except (Exception, SystemExit) as error:  # noqa: BLE001  whatever the user's file raises is told with its line
+        raise tell(error, (name,), place=f"{name}:{getattr(error, 'lineno', None) or 1}: ") from None
     finally:
         sys.path.remove(str(folder))
     beside = tuple(_read_beside(folder, loaded))
     said = SimpleNamespace(**{key: module.__dict__[key] for key in KNOWN if key in module.__dict__})
-    found = OperatorFile(path=name, said=said, sources=((name, text.encode()), *beside))
+    found = OperatorFile(
+        path=name, said=said, sources=((name, text.encode()), *beside), unread=tuple(_find_unread(text))
+    )
     check_form(found)
-    return found
+    names = (name, *(str(folder / one) for one, _data in beside))
+    return replace(found, said=guard_functions(said, names))
 
 
-def find_place(error: BaseException, names: Collection[str]) -> str:
-    """`FILE:LINE: ` of the last line of these files on the way to an error; empty where there is none."""
-    lines = [one for one in traceback.extract_tb(error.__traceback__) if one.filename in names]
-    return f"{lines[-1].filename}:{lines[-1].lineno}: " if lines else ""
+def _find_unread(text: str) -> Iterator[str]:
+    tree = ast.parse(text)
+    used = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load)}
+    for statement in tree.body:
+        if isinstance(statement, ast.FunctionDef | ast.ClassDef):
+            names = [statement.name]
+        elif isinstance(statement, ast.Assign | ast.AnnAssign):
+            names = [node.id for node in ast.walk(statement) if isinstance(node, ast.Name) and node.id not in used]
+        else:
+            continue
+        yield from (name for name in names if name not in {*used, *KNOWN} and not name.startswith("_"))
 
 
 def _read_beside(folder: Path, before: set[str]) -> Iterator[tuple[str, bytes]]:
@@ -112,6 +149,11 @@ def _find_problems(file: OperatorFile) -> Iterator[str]:
     if missing:
         yield f"{', '.join(missing)} is missing."
         return
+    malformed = [f"{name} is not {kind}." for name, (kind, fits) in FORMS.items() if not fits(getattr(file.said, name))]
+    if malformed:
+        yield from malformed
+        return
+    yield from (f"{name} is not a function." for name in find_bad_functions(file.said))
     if file.say("reference") is None and file.say("check") is None:
         yield "there is neither a reference nor a check: nothing says what is right."
     if file.said.language not in LANGUAGES:

@@ -1,0 +1,75 @@
+"""Call what an operator file defines: whatever goes wrong inside is told as the user's own, with its line."""
+
+from __future__ import annotations
+
+import functools
+import traceback
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import replace
+from types import SimpleNamespace
+from typing import Any
+
+from layline.errors import ConfigError, Error
+
+FUNCTIONS = ("reference", "legal", "inputs", "flops", "bytes", "check")
+HINT = "Correct the file; `layline campaign check-operator FILE` tries every function of it."
+
+
+def guard_functions(said: SimpleNamespace, names: Collection[str]) -> SimpleNamespace:
+    """The same, every function of it guarded: also those given by name, and those that tell a tensor's extents."""
+    found = dict(vars(said))
+    for name in FUNCTIONS:
+        if name in found:
+            found[name] = _guard_all(found[name], name, names)
+    found["tensors"] = {
+        name: replace(one, axes=_guard_all(one.axes, f"tensors[{name!r}].axes", names))
+        for name, one in said.tensors.items()
+    }
+    return SimpleNamespace(**found)
+
+
+def _guard_all(given: Any, name: str, names: Collection[str]) -> Any:
+    if isinstance(given, Mapping):
+        made = {one: guard(one, name, names) for one in given.values()}  # one function may draw several inputs
+        return {key: made[one] for key, one in given.items()}
+    return guard(given, name, names) if callable(given) else given
+
+
+def guard(function: Callable[..., Any], name: str, names: Collection[str]) -> Callable[..., Any]:
+    """What it raises, and that it leaves the process, is one sentence with the file's line; `names` are its files."""
+
+    @functools.wraps(function)
+    def call(*given: Any) -> Any:
+        try:
+            return function(*given)
+        except Error:
+            raise
+        except (Exception, SystemExit) as error:  # noqa: BLE001  the user's own code may raise anything
+            raise tell(error, names, f"{name} raises ") from None
+
+    return call
+
+
+def tell(error: BaseException, names: Collection[str], what: str = "", place: str = "") -> ConfigError:
+    """The sentence for something that the user's own code raised."""
+    found = find_place(error, names) or place or f"{next(iter(names))}: "
+    raised = type(error).__name__
+    said = f"{raised}: {error}" if str(error) else raised
+    return ConfigError(f"{found}{what}{said}", hint=HINT)
+
+
+def find_place(error: BaseException, names: Collection[str]) -> str:
+    """`FILE:LINE: ` of the last line of these files on the way to an error; empty where there is none."""
+    lines = [one for one in traceback.extract_tb(error.__traceback__) if one.filename in names]
+    return f"{lines[-1].filename}:{lines[-1].lineno}: " if lines else ""
+
+
+def find_bad_functions(said: SimpleNamespace) -> list[str]:
+    """Names that must be functions, or functions by name, and are not."""
+    found = []
+    for name in FUNCTIONS:
+        given = getattr(said, name, None)
+        parts = given.values() if isinstance(given, Mapping) else () if given is None else (given,)
+        if not all(callable(one) for one in parts):
+            found.append(name)
+    return found
