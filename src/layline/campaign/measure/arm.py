@@ -12,7 +12,7 @@ from typing import Any, Self
 
 from layline.campaign.devices.device import Arrays, Filled, Memory, Place, Reply, Taken, WorkerProcess
 from layline.campaign.devices.faults import Disturbed, Fault
-from layline.campaign.measure.oracle import Error, Wrong
+from layline.campaign.measure.oracle import Error, Wrong, take_together
 from layline.campaign.measure.stage import Stage
 from layline.campaign.values.describe import describe_inputs, describe_mode, describe_shape
 from layline.campaign.values.measurement import Arm
@@ -262,7 +262,8 @@ class LiveArm:
             )
 
     def _check_call(self, filled: Filled, outputs: Arrays, right: Arrays, given: Given, taken: Taken) -> list[Error]:
-        found = self._hold(filled, outputs, right, is_exact=given.is_exact)
+        is_alike = given.is_held_out and given.kind == self.operator.distributions[0]
+        found = self._hold(filled, outputs, right, is_exact=given.is_exact, is_alike=is_alike)
         for one in found:
             if isinstance(one, Wrong):
                 raise self._diagnose(one, filled, outputs, given, taken)
@@ -270,13 +271,14 @@ class LiveArm:
             raise Fault(property_, f"{filled.step.symbol} on {describe_shape(filled.shape)}: {what}.")
         return [one for one in found if isinstance(one, Error)]
 
-    def _hold(self, filled: Filled, outputs: Arrays, right: Arrays, *, is_exact: bool) -> list[Error | Wrong]:
-        check, poison = self._values.check, filled.poison
-        found = [
-            check(self.operator, name, outputs[name], right[name], is_exact=is_exact, poison=poison.get(name, 0))
-            for name in filled.step.outputs
-            if name in right
-        ]
+    def _hold(
+        self, filled: Filled, outputs: Arrays, right: Arrays, *, is_exact: bool, is_alike: bool = False
+    ) -> list[Error | Wrong]:
+        found = []
+        for name in (one for one in filled.step.outputs if one in right):
+            of = take_together(self.operator, name, right[name].shape) if is_alike else self.operator
+            poison = filled.poison.get(name, 0)
+            found.append(self._values.check(of, name, outputs[name], right[name], is_exact=is_exact, poison=poison))
         return [*found, *self._examine(filled, outputs)]
 
     def _examine(self, filled: Filled, outputs: Arrays) -> Iterator[Wrong]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections import OrderedDict
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from layline.campaign.values.measurement import Accuracy, Arm
@@ -114,6 +114,14 @@ def find_row_axes(extent: Sequence[int]) -> tuple[int, ...]:
         axes.append(-1 - len(axes))
         count *= extent[axes[-1]]
     return tuple(axes)
+
+
+def take_together(operator: Operator, name: str, extent: Sequence[int]) -> Operator:
+    """The same, where rows are alike: one of few elements is held against the size of all of them."""
+    if not extent or math.prod(extent[at] for at in find_row_axes(extent)) >= LEAST_ROW:
+        return operator
+    whole = replace(operator.find_tolerance(name), absolute=True)
+    return replace(operator, tolerances=(*operator.tolerances, (name, whole)))
 
 
 def _hold(want: Array, tolerance: Tolerance) -> Held:

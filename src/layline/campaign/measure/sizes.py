@@ -94,6 +94,42 @@ def find_far_shapes(shapes: tuple[Shape, ...], rng: np.random.Generator, thin: i
         yield _build(f"even~{extent}", shapes[0], dict.fromkeys(plain, extent), THIN)
 
 
+def find_edge_shapes(operator: Operator, shapes: Iterable[Shape]) -> Iterator[Shape]:
+    """Each extent in turn as large, and as small, as the operator's own rule allows it beside the others: that far callers go,
+    and one step on nobody may.
+    """
+    for shape in shapes if operator.fit else ():
+        for name, value in shape.sizes:
+            for end in (max(FAR, 2 * value), 1):
+                last = _find_last(operator, shape, name, end)
+                if last != value:
+                    yield _put(shape, name, last, f"edge~{name}")
+
+
+def _find_last(operator: Operator, shape: Shape, name: str, end: int) -> int:
+    """The farthest extent towards the end that is allowed, where the end itself is not; else that of the shape."""
+    near, far = shape.size(name), end
+    if _is_allowed(operator, _put(shape, name, end)):
+        return near
+    while abs(far - near) > 1:
+        middle = (near + far) // 2
+        if _is_allowed(operator, _put(shape, name, middle)):
+            near = middle
+        else:
+            far = middle
+    return near
+
+
+def _put(shape: Shape, name: str, value: int, label: str = "") -> Shape:
+    sizes = tuple((one, value if one == name else size) for one, size in shape.sizes)
+    return replace(shape, label=label or shape.label, sizes=sizes)
+
+
+def _is_allowed(operator: Operator, shape: Shape) -> bool:
+    fitted = operator.fit(shape) if operator.fit else shape
+    return fitted is not None and fitted.sizes == shape.sizes
+
+
 def find_large_shape(like: Shape, rng: np.random.Generator) -> Shape:
     """Every extent but the number of groups beyond what is written for small matrices."""
     plain = [name for name, _value in like.sizes if name != _name_groups(like)]

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from layline.campaign.values.operator import Shape
 
+MOVED = "~moved"
+"""Ends the label of a shape that an operator does not allow as it was asked for."""
 _NEIGHBOURS = {
     "aligned": "other extents, as well aligned",
     "odd": "extents one more or one less",
@@ -26,6 +28,7 @@ _SIZES = {
     "odd": "every extent odd",
     "none": "{} is 0",
     "beyond": "every extent beyond every listed one, as far as memory allows",
+    "edge": "{} as far as the operator allows beside the others",
     "walk": "{} goes up through 129 and down again in one process",
 }
 _INPUTS = {
@@ -70,12 +73,15 @@ def describe_shape(shape: Shape) -> str:
 
 
 def _describe_origin(label: str) -> str:
+    if label.endswith(MOVED):
+        origin = _describe_origin(label.removesuffix(MOVED))
+        return f"as near as the operator allows to: {origin}" if origin else "the nearest that the operator allows"
     head, _, tail = label.partition("~")
-    if not tail:
-        return ""
-    if head in _SIZES:
+    if tail in _NEIGHBOURS:
+        return f"a neighbour of {head} that nobody listed, {_NEIGHBOURS[tail]}"
+    if tail and head in _SIZES:
         return _SIZES[head].format(tail if head != "walk" else tail.rstrip("0123456789"))
-    return f"a neighbour of {head} that nobody listed, {_NEIGHBOURS[tail]}" if tail in _NEIGHBOURS else ""
+    return ""
 
 
 def describe_inputs(kind: str) -> str:

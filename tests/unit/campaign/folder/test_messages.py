@@ -43,6 +43,9 @@ def test_a_death_names_the_signal_and_its_usual_cause(code: int, before: str, af
         ("square-96", "square-96 (M=1, N=2, K=3)"),
         ("square-96~one", "square-96~one (M=1, N=2, K=3: a neighbour of square-96 that nobody listed, every extent 1)"),
         ("far~K", "far~K (M=1, N=2, K=3: K beyond every listed extent, the others thin)"),
+        ("wide~odd", "wide~odd (M=1, N=2, K=3: a neighbour of wide that nobody listed, extents one more or one less)"),
+        ("none~K~moved", "none~K~moved (M=1, N=2, K=3: as near as the operator allows to: K is 0)"),
+        ("edge~K", "edge~K (M=1, N=2, K=3: K as far as the operator allows beside the others)"),
         ("walk~K129", "walk~K129 (M=1, N=2, K=3: K goes up through 129 and down again in one process)"),
     ],
 )

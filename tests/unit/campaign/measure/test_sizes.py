@@ -11,6 +11,7 @@ import pytest
 from layline.campaign.measure.numpy_values import NumpyValues
 from layline.campaign.measure.probes.offsets import find_huge_shape
 from layline.campaign.measure.sizes import (
+    find_edge_shapes,
     find_empty_shapes,
     find_far_shapes,
     find_largest_shape,
@@ -115,3 +116,15 @@ def test_all_extents_are_once_the_same_power_of_two() -> None:
     far = list(find_far_shapes(GEMM.shapes, np.random.default_rng(3)))
     even = [{value for _name, value in shape.sizes} for shape in far if shape.label.startswith("even")]
     assert even == [{64}, {128}, {256}]
+
+
+def test_extents_go_as_far_as_the_rule_of_an_operator_allows() -> None:
+    """A kernel that is wrong where the window is as long as the row was accepted six times of six."""
+
+    def fit(shape: Shape) -> Shape | None:
+        return shape if shape.size("K") <= shape.size("M") * 10 else None
+
+    listed = Shape(label="listed", sizes=(("M", 48), ("N", 8), ("K", 32)))
+    found = {shape.sizes for shape in find_edge_shapes(replace(GEMM, fit=fit), (listed,))}
+    assert found == {(("M", 48), ("N", 8), ("K", 480)), (("M", 4), ("N", 8), ("K", 32))}
+    assert not list(find_edge_shapes(GEMM, GEMM.shapes))

@@ -8,11 +8,12 @@ from dataclasses import replace
 
 from layline.campaign.measure.arm import Given, LiveArm
 from layline.campaign.measure.inputs import draw, keep, lift, nudge, permute, twin
-from layline.campaign.measure.probes.against_start import refuse_lost
+from layline.campaign.measure.probes.against_start import refuse_lost, run_held_out
 from layline.campaign.measure.probes.probe import Trial
 from layline.campaign.measure.probes.shown import Shown
 from layline.campaign.measure.sizes import (
     THIN,
+    find_edge_shapes,
     find_empty_shapes,
     find_far_shapes,
     find_near_shapes,
@@ -23,6 +24,8 @@ from layline.campaign.measure.stage import Stage
 from layline.campaign.values.operator import Shape
 
 TINY = 8
+EDGES = 3
+"""Shapes beside whose extents each other one goes as far as a rule of the operator allows."""
 
 
 def show_inputs(on: Trial) -> Shown:
@@ -105,7 +108,7 @@ def show_held_out(on: Trial) -> Shown:
             if min(size for _name, size in near.sizes) < TINY:  # sums over few cancel: rounding alone can spoil a row
                 other = operator.exact or operator.distributions[0]
             for kind in (operator.distributions[0], other) if stage.device.pace.whole else (other,):
-                _run_held_out(stage, on.trial, near, kind)
+                run_held_out(on, near, kind)
     yield "held-out-shape", "neighbours of every shape"
 
 
@@ -114,6 +117,7 @@ def show_far(on: Trial) -> Shown:
     operator, pace = on.stage.operator, on.stage.device.pace
     thin = pace.thin if operator.fit is None else THIN  # what an operator of a user's own costs there nobody knows
     _run_shapes(on, find_far_shapes((*on.stage.shapes, *operator.shapes), on.stage.rng, thin))
+    _run_shapes(on, find_edge_shapes(operator, on.stage.by_work[:EDGES]))
     yield "held-out-shape", "far extents"
 
 
@@ -125,22 +129,16 @@ def show_empty(on: Trial) -> Shown:
 
 def _run_shapes(on: Trial, shapes: Iterable[Shape]) -> None:
     for shape in fit_shapes(on.stage.operator, shapes, on.stage.arena_bytes / 4):
-        _run_held_out(on.stage, on.trial, shape, on.stage.operator.distributions[0])
+        run_held_out(on, shape, on.stage.operator.distributions[0])
 
 
 def show_walk(on: Trial) -> Shown:
     """Single steps up, past the usual block sizes, and down: a work area that is not cleared shows."""
-    stage, arm = on.stage, on.trial
+    stage = on.stage
     operator, pace = stage.operator, stage.device.pace
     normal = operator.distributions[0]
     # the walk has rows of one element, which rounding alone can spoil: exact values where the operator has them
     exact = operator.exact if pace.whole else None
     for shape in fit_shapes(operator, walk_sizes(operator, pace.walk, pace.aside), stage.arena_bytes / 4):
-        _run_held_out(stage, arm, shape, exact or normal)
+        run_held_out(on, shape, exact or normal)
     yield "held-out-shape", "a walk through sizes"
-
-
-def _run_held_out(stage: Stage, arm: LiveArm, shape: Shape, kind: str) -> None:
-    given = replace(draw(stage, shape, kind), is_held_out=True)
-    for step in stage.operator.passes:
-        arm.run(step, given)

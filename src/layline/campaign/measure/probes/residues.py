@@ -2,15 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
-from layline.campaign.measure.inputs import draw
+from layline.campaign.measure.probes.against_start import run_held_out
 from layline.campaign.measure.probes.probe import Trial
 from layline.campaign.measure.probes.shown import Shown
 from layline.campaign.measure.sizes import fit_shapes, spread_residues
-from layline.campaign.values.operator import Shape
-
-TINY = 8
 
 
 def show_residues(on: Trial) -> Shown:
@@ -18,14 +13,7 @@ def show_residues(on: Trial) -> Shown:
     stage, operator = on.stage, on.stage.operator
     made = 0
     for shape in fit_shapes(operator, spread_residues(operator, stage.rng), stage.arena_bytes / 4):
-        given = replace(draw(stage, shape, _choose(on, shape)), is_held_out=True)
-        for step in operator.passes:
-            on.trial.run(step, given)
+        # sums over few cancel, and rounding alone can spoil a row: exact values where the operator has them
+        run_held_out(on, shape, operator.exact or operator.distributions[0])
         made += 1
     yield "held-out-shape", f"{made} small shapes, of every remainder by 16 in every two extents"
-
-
-def _choose(on: Trial, shape: Shape) -> str:
-    """Sums over few cancel, and rounding alone can spoil a row: exact values where the operator has them."""
-    del shape
-    return on.stage.operator.exact or on.stage.operator.distributions[0]

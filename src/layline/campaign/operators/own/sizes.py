@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Mapping
 from types import SimpleNamespace
 from typing import TYPE_CHECKING
 
+from layline.campaign.values.describe import MOVED
 from layline.campaign.values.operator import Shape
 from layline.campaign.values.operator_file import Axis
 
@@ -32,7 +33,8 @@ def fit(shape: Shape, axes: Mapping[str, Axis], legal: Legal) -> Shape | None:
     sizes = {name: round_axis(axes[name], value) for name, value in shape.sizes}
     for changed in _vary(sizes, axes):
         if legal(SimpleNamespace(**changed)):
-            return Shape(label=shape.label, sizes=tuple(changed.items()))
+            is_it = changed == dict(shape.sizes) or shape.label.endswith(MOVED)
+            return Shape(label=shape.label if is_it else f"{shape.label}{MOVED}", sizes=tuple(changed.items()))
     return None
 
 
