@@ -9,11 +9,16 @@ from typing import Any
 import numpy as np
 import pytest
 
-from campaign_project import inside, now, start_project
-from layline.app.campaign import campaign_baseline, campaign_new
+from campaign_project import begin, inside, now, propose, start_project
+from layline.app.campaign import campaign_baseline, campaign_new, campaign_resume, campaign_round, campaign_status
+from layline.app.campaign_end import campaign_verify
 from layline.campaign import operators
+from layline.campaign.bench import Measured, Trial
+from layline.campaign.command.run import CommandBench
 from layline.campaign.loop.define import define_target, emit_operator
 from layline.campaign.operators.find import find_operator
+from layline.campaign.rounds import find_thawed
+from layline.campaign.session.open import read_campaign
 from layline.errors import BenchError, ConfigError
 
 CHOSEN = {"kernels": ("kernel.c",), "shapes": (), "target": None, "branch": "auto", "max_iterations": None}
@@ -53,10 +58,40 @@ def test_an_edited_operator_file_is_refused(tmp_path: Path) -> None:
         campaign_new(manifest, now=now)
         ledger = next(project.path.glob("agent/workspace/demo/*.jsonl")).read_text().splitlines()
         assert json.loads(ledger[0])["data"]["origin"]["operator_files"] == {"rope_own.py": text}
+        going = read_campaign(None)
+        assert (find_thawed(going), campaign_status().report.alerts) == ([], ())
         Path("rope_own.py").write_text(text.replace("rtol=1e-5", "rtol=1e-1"))
         project.git("commit", "-qam", "A wider tolerance")
         with pytest.raises(BenchError, match=r"operator:rope_own\.py is not what it was when the campaign began"):
             campaign_baseline(now=now)
+        assert find_thawed(going) == ["operator:rope_own.py"]  # what was opened before sees it, too
+        edited = "operator:rope_own.py was edited since the campaign began"
+        assert edited in campaign_status().report.alerts[0].message
+        assert edited in campaign_verify().data["deviations"][-1]
+
+
+def test_a_harness_that_is_edited_while_a_round_runs_gives_no_verdict(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    project = start_project(tmp_path / "project")
+    begin(project.path)
+    measure, harness = CommandBench.measure, project.path / "bench.sh"
+    text = harness.read_text()
+
+    def measure_and_edit(bench: CommandBench, trial: Trial) -> Measured:
+        measured = measure(bench, trial)
+        harness.write_text(f"{text}# edited\n")
+        return measured
+
+    with inside(project.path):
+        campaign_baseline(now=now)
+        (project.path / "kernel.sh").write_text("COST=0.80\n")
+        monkeypatch.setattr(CommandBench, "measure", measure_and_edit)
+        with pytest.raises(BenchError, match="is not what it was when the campaign began"):
+            campaign_round(propose("cheaper"), now=now)
+        assert campaign_status().data["rounds"][-1]["verdict"] is None
+        harness.write_text(text)
+        assert campaign_resume(now=now).data["settled"] == "ACCEPTED"
 
 
 def test_a_shipped_operator_can_be_taken_over(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -31,7 +32,9 @@ from layline.campaign.session.places import WORKSPACE, clock, quiet
 from layline.campaign.session.publish import publish
 from layline.campaign.told.status import answer_round, answer_status
 from layline.campaign.values.manifest import Manifest, find_contradictions
+from layline.campaign.verify import find_edited_operator
 from layline.campaign.workspace import copy_files, is_workspace
+from layline.core.evidence import Alert, Severity
 from layline.core.report import Answer
 from layline.errors import ConfigError, RecordError
 from layline.git.write import open_work_tree
@@ -150,7 +153,9 @@ def campaign_note(
 def campaign_status(chosen: str | None = None) -> Answer:
     """Where a campaign stands and what comes next."""
     campaign = read_campaign(chosen)
-    return answer_status(campaign.state, campaign.place)
+    answer = answer_status(campaign.state, campaign.place)
+    edited = tuple(Alert(severity=Severity.LOOK, message=told) for told in find_edited_operator(campaign))
+    return replace(answer, report=replace(answer.report, alerts=(*edited, *answer.report.alerts)))
 
 
 def campaign_resume(

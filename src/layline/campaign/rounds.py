@@ -107,13 +107,18 @@ def check_branch(campaign: Campaign) -> None:
 
 def check_frozen(campaign: Campaign) -> None:
     """The harness, the operator and the tolerances are those the campaign began with."""
-    frozen, now = campaign.state.origin["frozen"], campaign.bench.frozen()
-    changed = sorted(name for name in {*frozen, *now} if frozen.get(name) != now.get(name))
+    changed = find_thawed(campaign)
     if changed:
         raise BenchError(
             f"{changed[0]} is not what it was when the campaign began.",
             hint="Figures of two harnesses are never compared: restore it, or begin a new campaign.",
         )
+
+
+def find_thawed(campaign: Campaign) -> list[str]:
+    """What was edited since the campaign began, and must not have been."""
+    frozen, now = campaign.state.origin["frozen"], campaign.bench.frozen()
+    return sorted(name for name in {*frozen, *now} if frozen.get(name) != now.get(name))
 
 
 def open_round(campaign: Campaign, proposal: Proposal) -> None:
@@ -279,6 +284,7 @@ def _find_problem(state: State, item: Round, measured: Measured) -> str | None:
 
 
 def _judge(campaign: Campaign, item: Round) -> None:
+    check_frozen(campaign)  # it may have been edited while the kernels ran
     verdict = campaign.bench.judge(item.runs[-1].measurement, item.bucket)
     campaign.record("judged", round=item.number, verdict=codec.encode(verdict))
 
@@ -296,6 +302,7 @@ def _integrate(campaign: Campaign, item: Round) -> None:
 
 def _settle(campaign: Campaign, item: Round) -> None:
     if item.number == 1:
+        check_frozen(campaign)
         chosen = choose_representative(item.runs[-1], campaign.state.manifest)
         campaign.record(
             "settled", round=1, settled=Settled.BASELINE.value, commit=item.parent, representative=list(chosen)

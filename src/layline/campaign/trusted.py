@@ -118,7 +118,7 @@ class TrustedBench:
         Of an operator file every byte counts, and of what it imports from beside it.
         """
         if self._file is not None:
-            return self._file.hashes
+            return self._file.hashes_now
         return {f"operator:{self.operator.name}": hashlib.sha256(describe_operator(self.operator).encode()).hexdigest()}
 
     @property

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 from layline.campaign.folder.derive import APPEND_ONLY, derive_folder
 from layline.campaign.folder.messages import build_commit_message
 from layline.campaign.ledger.state import Phase, Settled
+from layline.campaign.operators import NAMES
+from layline.campaign.rounds import find_thawed
 from layline.errors import GitError
 
 if TYPE_CHECKING:
@@ -30,6 +32,16 @@ def find_deviations(campaign: Campaign) -> Iterator[str]:
     yield from _find_other_verdicts(campaign)
     yield from find_other_draws(chain.entries)
     yield from _find_changed_kernel(campaign)
+    yield from find_edited_operator(campaign)
+
+
+def find_edited_operator(campaign: Campaign) -> Iterator[str]:
+    """An operator file of the user's own that is another one now; those that ship change with Layline."""
+    if campaign.state.manifest.operator in NAMES:
+        return
+    for name in find_thawed(campaign):
+        if name.startswith("operator:"):
+            yield f"{name} was edited since the campaign began: nothing more is measured; restore it, or begin a new one"
 
 
 def _find_changed_files(campaign: Campaign) -> Iterator[str]:

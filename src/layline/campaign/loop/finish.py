@@ -44,6 +44,7 @@ def record_head_to_head(campaign: Campaign) -> None:
             "The head-to-head run's controls failed: it says nothing.",
             hint="Run `layline campaign report` again when the machine is quieter.",
         )
+    check_frozen(campaign)
     verdict = campaign.bench.judge(measured.measurement, None)
     campaign.record("compared", level=Level.FULL.value, verdict=codec.encode(verdict), **encode_measured(measured))
 

@@ -89,6 +89,9 @@ def test_a_file_that_does_not_say_enough_says_what_and_where(old: str, new: str,
         ('{"y": x.x * x.w}', '{"y": x.x * x.w + np.random.default_rng().random(x.x.shape)}', "it is random"),
         ('{"y": x.x * x.w}', '{"y": x.x * 0}', "It is 0 everywhere"),
         ('{"y": x.x * x.w}', '{"y": x.x * 2.0}', "does not depend on its input w"),
+        ("return {", "x.x *= 2; return {", "forward changes its inputs (x)"),
+        ("return {", 'y = x.x * x.w; x["w"][:] = 0; return {"y": y} if step else {', "changes its inputs (w)"),
+        ("return {", "x.x.sort(); return {", "changes its inputs (x)"),
         ('{"y": x.x * x.w}', '{"z": x.x * x.w}', "does not return y"),
         ('{"y": x.x * x.w}', '{"y": (x.x * x.w)[:, :1]}', "by its axes it is"),
         ('{"y": x.x * x.w}', '{"y": x.x * x.nothing}', "scaled.py:15: reference raises AttributeError: nothing"),
@@ -193,6 +196,21 @@ def test_a_name_that_nothing_reads_is_told() -> None:
     file = read(f"{FILE}\n{more}")
     told = [one.told for one in check_operator(build_operator(file), file) if one.what == "names"]
     assert told == ["nothing reads flop; is flops meant?", "nothing reads ASIDE"]
+
+
+def test_a_reference_may_be_given_the_sizes() -> None:
+    text = FILE.replace("def reference(step, x):", "def reference(step, x, s):").replace(
+        "x.x * x.w}", "x.x * x.w * s.C}"
+    )
+    operator = build(text)
+    given = operator.draw(operator.shapes[0], np.random.default_rng(0), "normal")
+    assert np.allclose(
+        operator.oracle("forward", operator.shapes[0], given)["y"], given["x"].astype("float64") * given["w"] * 16
+    )
+    other = FILE.replace("def reference(step, x):", "def reference(step, x, factor=1.0):").replace(
+        "x.w}", "x.w * factor}"
+    )
+    assert build(other).oracle("forward", operator.shapes[0], given)["y"].shape == (8, 16)
 
 
 SIZES = {"T": 60, "P": 7, "E": 8, "K": 2, "B": 5}

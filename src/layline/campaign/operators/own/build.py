@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import math
 from collections.abc import Callable, ItemsView, Iterator, Mapping
 from pathlib import Path
@@ -235,14 +236,14 @@ class _Oracle:
     def __init__(self, file: OperatorFile, numbers: Numbers, passes: tuple[Pass, ...]) -> None:
         self._file, self._numbers = file, numbers
         self._passes = {step.name: step for step in passes}
+        self._takes_sizes = _takes_sizes(file.say("reference"))
 
     def __call__(self, step: str, shape: Shape, inputs: Mapping[str, Any]) -> dict[str, Any]:
         said, numbers = self._file.said, self._numbers
         wanted = [name for name in self._passes[step].outputs if said.tensors[name].role != "free"]
         if not wanted:
             return {}
-        given = Inputs({name: numbers.widen(inputs[name]) for name in self._passes[step].inputs})
-        told = self._file.say("reference")(step, given)
+        told = self._ask(step, shape, self._widen(step, inputs))
         what = f"reference({step!r})"
         if not isinstance(told, Mapping):
             raise ConfigError(
@@ -254,6 +255,34 @@ class _Oracle:
         for name in wanted:
             _check_extent(self._file, what, name, told[name], _find_extent(said.tensors[name])(shape))
         return {name: numbers.take_answer(told[name], said.tensors[name].dtype) for name in wanted}
+
+    def find_changed(self, step: str, shape: Shape, inputs: Mapping[str, Any]) -> list[str]:
+        """Inputs that the reference has written into; a foreign problem's may do what its format allows."""
+        if self._file.say("reference") is None or self._file.is_foreign:
+            return []
+        given = self._widen(step, inputs)
+        arrays, kept = dict(given), self._widen(step, inputs)
+        self._ask(step, shape, given)
+        return [name for name, array in arrays.items() if not _are_same(array, kept[name])]
+
+    def _widen(self, step: str, inputs: Mapping[str, Any]) -> Inputs:
+        return Inputs({name: self._numbers.widen(inputs[name]) for name in self._passes[step].inputs})
+
+    def _ask(self, step: str, shape: Shape, given: Inputs) -> Any:
+        """With the sizes, where the function has a third parameter for them."""
+        sizes = (SimpleNamespace(**dict(shape.sizes)),) if self._takes_sizes else ()
+        return self._file.say("reference")(step, given, *sizes)
+
+
+def _takes_sizes(function: Callable[..., Any] | None) -> bool:
+    """A third parameter that must be given."""
+    listed = inspect.signature(function).parameters.values() if function else ()
+    places = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+    return sum(one.kind in places and one.default is one.empty for one in listed) == 3
+
+
+def _are_same(left: Any, right: Any) -> bool:
+    return bool(((left == right) | ((left != left) & (right != right))).all())  # noqa: PLR0124  what is no number
 
 
 def _check_extent(file: OperatorFile, what: str, name: str, array: Any, extent: tuple[int, ...]) -> None:

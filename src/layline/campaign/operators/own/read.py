@@ -73,9 +73,19 @@ class OperatorFile:
     unread: tuple[str, ...] = ()
     """Names it defines that neither Layline nor the file itself reads: most likely misspelt."""
 
+    places: tuple[tuple[str, Path], ...] = field(default=(), repr=False)
+    """Where those bytes lie, as far as they are files."""
+    is_foreign: bool = False
+    """Made of a problem whose format has rules of its own."""
+
     @property
     def hashes(self) -> dict[str, str]:
         return {f"operator:{name}": hashlib.sha256(data).hexdigest() for name, data in self.sources}
+
+    @property
+    def hashes_now(self) -> dict[str, str]:
+        """Of the files as they lie there at this moment; what was read is what is measured by, whatever they say."""
+        return {**self.hashes, **{f"operator:{name}": _hash_file(place) for name, place in self.places}}
 
     def say(self, name: str, default: Any = None) -> Any:
         return getattr(self.said, name, default)
@@ -87,7 +97,15 @@ def read_operator_file(path: Path, name: str | None = None) -> OperatorFile:
         text = path.read_bytes()
     except OSError as error:
         raise ConfigError(f"The operator file {path} cannot be read: {error.strerror}.") from None
-    return run_text(text.decode("utf-8", "replace"), name or str(path), path.resolve().parent)
+    found = run_text(text.decode("utf-8", "replace"), name or str(path), path.resolve().parent)
+    return replace(found, places=((found.path, path.resolve()), *found.places))
+
+
+def _hash_file(place: Path) -> str:
+    try:
+        return hashlib.sha256(place.read_bytes()).hexdigest()
+    except OSError:
+        return "missing"
 
 
 def run_text(text: str, name: str, folder: Path) -> OperatorFile:
@@ -109,7 +127,8 @@ def run_text(text: str, name: str, folder: Path) -> OperatorFile:
     )
     check_form(found)
     names = (name, *(str(folder / one) for one, _data in beside))
-    return replace(found, said=guard_functions(said, names))
+    places = tuple((one, folder / one) for one, _data in beside)
+    return replace(found, said=guard_functions(said, names), places=places)
 
 
 def _find_unread(text: str) -> Iterator[str]:

@@ -28,5 +28,9 @@ def read_foreign(scheme: str, rest: str, root: Path) -> OperatorFile:
     text, problem = write_operator_file(scheme, rest, root)
     file = run_text(text, f"{scheme}:{rest}", problem.parent)
     return OperatorFile(
-        path=problem.stem, said=file.said, sources=(*file.sources, (str(problem), problem.read_bytes()))
+        path=problem.stem,
+        said=file.said,
+        sources=(*file.sources, (str(problem), problem.read_bytes())),
+        places=(*file.places, (str(problem), problem.resolve())),
+        is_foreign=True,
     )
