@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ import pytest
 from campaign_project import begin, inside, now, propose, start_project
 from layline.app.campaign import campaign_baseline, campaign_new, campaign_resume, campaign_round, campaign_status
 from layline.app.campaign_end import campaign_verify
+from layline.app.campaign_judge import campaign_judge
 from layline.campaign import operators
 from layline.campaign.bench import Measured, Trial
 from layline.campaign.command.run import CommandBench
@@ -68,6 +70,53 @@ def test_an_edited_operator_file_is_refused(tmp_path: Path) -> None:
         edited = "operator:rope_own.py was edited since the campaign began"
         assert edited in campaign_status().report.alerts[0].message
         assert edited in campaign_verify().data["deviations"][-1]
+
+
+OWN = """import numpy as np
+from layline.operators import Axis, Tensor, Tolerance
+title, language = "Scaled rows", "c"
+axes = {"R": Axis(), "C": Axis(low=1)}
+tensors = {"x": Tensor("R C"), "w": Tensor("C", role="weight"), "y": Tensor("R C")}
+passes = {"forward": "x w -> y"}
+shapes = {"small": {"R": 8, "C": 16}, "odd": {"R": 5, "C": 33}}
+tolerance = Tolerance(rtol=1e-5, atol=1e-6)
+def reference(step, x):
+    return {"y": x.x * x.w}
+"""
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "told"),
+    [
+        ("x.x * x.w}", "x.x * x.w * np.random.default_rng().random()}", "it is random"),
+        ("x.x * x.w}", "x.x * 0}", "It is 0 everywhere"),
+        ("x.x * x.w}", "x.x * x.z}", "own.py:10: reference raises AttributeError: z"),
+        ("return {", "x.x *= 2; return {", "changes its inputs (x)"),
+        ("atol=1e-6", "atol=10.0", "zeros pass for y"),
+        ("Axis(low=1)", "Axis(multiple=2)", "The listed shape odd (R=5, C=33) is not legal"),
+    ],
+)
+def test_nothing_is_begun_or_judged_by_a_file_that_its_check_refuses(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, old: str, new: str, told: str
+) -> None:
+    assert old in OWN
+    monkeypatch.setattr("layline.app.campaign_judge.measure_pair", None)
+    project = start_project(
+        tmp_path / "project", **{"own.py": OWN.replace(old, new), "kernel.c": "int forward(void);\n"}
+    )
+    with inside(project.path):
+        manifest = define_target("demo", None, operator="own.py", **CHOSEN)
+        commands: tuple[Callable[[], object], ...] = (
+            lambda: campaign_new(manifest, now=now),
+            lambda: campaign_judge(Path("kernel.c"), "kernel.c", "own.py"),
+        )
+        for command in commands:
+            with pytest.raises(ConfigError) as caught:
+                command()
+            assert caught.value.message.startswith("own.py cannot be used to judge kernels: ")
+            assert told in caught.value.message
+            assert "campaign check-operator own.py" in (caught.value.hint or "")
+    assert not (project.path / "agent").exists()
 
 
 def test_a_harness_that_is_edited_while_a_round_runs_gives_no_verdict(

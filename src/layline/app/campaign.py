@@ -6,6 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from layline.campaign.check_operator import refuse_unfit
 from layline.campaign.elsewhere import BenchElsewhere
 from layline.campaign.ledger.ledger import Ledger
 from layline.campaign.ledger.replay import fold
@@ -31,6 +32,7 @@ from layline.campaign.session.open import choose_bench, mend, read_campaign, wri
 from layline.campaign.session.places import WORKSPACE, clock, quiet
 from layline.campaign.session.publish import publish
 from layline.campaign.told.status import answer_round, answer_status
+from layline.campaign.trusted import TrustedBench
 from layline.campaign.values.manifest import Manifest, find_contradictions
 from layline.campaign.verify import find_edited_operator
 from layline.campaign.workspace import copy_files, is_workspace
@@ -66,6 +68,8 @@ def campaign_new(manifest: Manifest, *, draft: Path | None = None, now: Callable
         campaign = Campaign(ledger.folder, tree, ledger, bench, now)
         if state is None:
             check_tree(tree, manifest, source)
+            if isinstance(bench, TrustedBench):
+                refuse_unfit(manifest.operator or "", bench.operator, bench.file)
             if is_workspace(manifest):
                 copy_files(manifest, tree, tree.head(), ledger.folder)  # its harness is frozen with the rest
             ledger.append(now(), "created", describe_origin(campaign, manifest, source))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from layline.campaign.check_operator import check_operator
+from layline.campaign.check_operator import check_operator, refuse_unfit
 from layline.campaign.measure.controls import wrap
 from layline.campaign.measure.request import Request
 from layline.campaign.measure.run import measure_pair
@@ -46,7 +46,10 @@ def campaign_judge(
     """Hold one kernel against another: all gates, paired measuring, one answer with its interval; nothing is
     written.
     """
-    found = find_operator(operator).operator
+    named = find_operator(operator)
+    found = named.operator
+    progress("checking the operator")
+    refuse_unfit(operator, found, named.file)
     measurement = measure_pair(
         Request(
             operator=found,

@@ -10,6 +10,7 @@ from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
 
 from layline.campaign.devices.faults import Disturbed, Fault
+from layline.campaign.measure.accelerator import has_device
 from layline.campaign.measure.build import NotBuilt, build_kernel, workshop
 from layline.campaign.measure.choose import set_stage
 from layline.campaign.measure.controls import wrap
@@ -19,9 +20,11 @@ from layline.campaign.measure.oracle import Error, Wrong
 from layline.campaign.measure.probes.inputs import show_far, show_held_out, show_inputs, show_walk
 from layline.campaign.measure.probes.probe import Trial
 from layline.campaign.measure.sizes import find_near_shapes
+from layline.campaign.operators import NAMES
 from layline.campaign.operators.own.read import KNOWN
 from layline.campaign.values.describe import describe_inputs, describe_shape
 from layline.campaign.values.measurement import Arm, Plan
+from layline.errors import ConfigError
 from layline.errors import Error as LaylineError
 
 if TYPE_CHECKING:
@@ -52,21 +55,42 @@ class Finding:
 
 
 def check_operator(
-    operator: Operator, file: OperatorFile | None = None, *, progress: Callable[[str], None] = lambda _said: None
+    operator: Operator,
+    file: OperatorFile | None = None,
+    *,
+    is_quick: bool = False,
+    progress: Callable[[str], None] = lambda _said: None,
 ) -> tuple[Finding, ...]:
-    """Everything there is to say; what builds on something that failed is left out."""
+    """Everything there is to say; what builds on something that failed is left out. Quick: without running kernels."""
     found = [*_tell_unread(file), *_guard("shapes", _check_shapes(operator))]
     if any(not one.passed for one in found):
         return tuple(found)
+    checks = (_check_cost, _check_reference, _check_sizes, _check_tolerance, *(() if is_quick else (_check_start,)))
     with workshop() as shop:
         stage = set_stage(operator, operator.shapes, Plan(), shop, secrets.token_bytes(32))
-        for check in (_check_cost, _check_reference, _check_sizes, _check_tolerance, _check_start):
+        for check in checks:
             what = check.__name__.removeprefix("_check_")
             progress(what)
             found += _guard(what, check(stage))
             if any(not one.passed for one in found):
                 break
     return tuple(found)
+
+
+def refuse_unfit(name: str, operator: Operator, file: OperatorFile | None) -> None:
+    """Nothing is judged by a file of the user's own that says nothing about what is right.
+
+    What ships is checked by our tests; a foreign problem is as its author wrote it.
+    """
+    is_here = not operator.is_on_device or has_device()
+    if file is None or file.is_foreign or name in NAMES or not is_here:
+        return
+    failed = [one for one in check_operator(operator, file, is_quick=True) if not one.passed]
+    if failed:
+        raise ConfigError(
+            f"{name} cannot be used to judge kernels: {failed[0].told}",
+            hint=f"Correct it; `layline campaign check-operator {name}` looks at it again.",
+        )
 
 
 def _tell_unread(file: OperatorFile | None) -> Iterator[Finding]:

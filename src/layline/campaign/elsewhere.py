@@ -39,7 +39,7 @@ class BenchElsewhere(TrustedBench):
     def __init__(self, bench: TrustedBench, executor: Executor, kind: str | None) -> None:
         self.manifest = bench.manifest
         self.operator = bench.operator
-        self._file = bench._file
+        self.file = bench.file
         self._progress = bench._progress
         self._executor = executor
         self._kind = kind

@@ -66,7 +66,7 @@ class TrustedBench:
         self.manifest = manifest
         found = find_operator(manifest.operator or "", root)
         self.operator: Operator = found.operator
-        self._file = found.file
+        self.file = found.file
         self._progress = progress
 
     @property
@@ -117,14 +117,14 @@ class TrustedBench:
 
         Of an operator file every byte counts, and of what it imports from beside it.
         """
-        if self._file is not None:
-            return self._file.hashes_now
+        if self.file is not None:
+            return self.file.hashes_now
         return {f"operator:{self.operator.name}": hashlib.sha256(describe_operator(self.operator).encode()).hexdigest()}
 
     @property
     def sources(self) -> dict[str, str]:
         """The operator's files as text, for the ledger; none where it ships in another form."""
-        files = self._file.sources if self._file is not None else ()
+        files = self.file.sources if self.file is not None else ()
         return {name: data.decode("utf-8", "replace") for name, data in files}
 
 
