@@ -48,11 +48,14 @@ class Elsewhere:
     fails_already: bool = False
     """Neither the pin nor the tip has the name."""
     fits_today: bool = True
+    repeat: int = 0
+    """Which of those that are alike but for their lines, in a file with several."""
 
     @property
     def id(self) -> str:
         """Stable while file, target, what we do with it and severity stay the same; lines may move."""
-        return finding_id(self.touch, self.target, self.location.path, self.severity.value)
+        words = (self.touch, self.target, self.location.path, self.severity.value)
+        return finding_id(*words, *([str(self.repeat)] if self.repeat else []))
 
 
 def tells_elsewhere(item: Coupling) -> bool:

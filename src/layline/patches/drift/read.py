@@ -85,7 +85,7 @@ def judge_drift(asked: Asked, options: DriftOptions, progress: Progress, pair: P
     if options.dead:
         rows = [row for row in rows if row.kind is DriftKind.DEAD_AT_PIN]
     rows = list(number_repeats(sorted(rows, key=lambda row: row.order)))
-    places = tuple(_find_places(rows, opening.pair)) if options.reads_ours else ()
+    places = tuple(number_repeats(_find_places(rows, opening.pair))) if options.reads_ours else ()
     if places and options.culprits:
         rows = list(blame_calls(rows, opening.pair.places.couplings, opening.pair.upstream))
     (recalled, made), (files, more) = opening.recalled, opening.pair.recalled

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, TypeVar
 
 from layline.core.drift import DriftKind, Uncompared
 from layline.core.evidence import Alert, Evidence, Severity, Skipped, encode_skipped
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from layline.core.answers import NamedCommit
     from layline.patches import answers
 
+Row = TypeVar("Row", Drift, Elsewhere)
 SCHEMA: Literal["layline.drift/1"] = "layline.drift/1"
 _TITLES = {
     Severity.BREAKS: "Breaks at the tip",
@@ -58,8 +59,8 @@ def count_kinds(rows: list[Drift]) -> dict[str, int]:
     return {kind.value: number for kind in DriftKind if (number := sum(row.kind is kind for row in rows))}
 
 
-def number_repeats(rows: Iterable[Drift]) -> Iterator[Drift]:
-    """The same rows, those that would share an id told apart by their order."""
+def number_repeats(rows: Iterable[Row]) -> Iterator[Row]:
+    """The same rows, those that would share an id told apart by their order: whoever accepts one accepts no other."""
     seen: Counter[str] = Counter()
     for row in rows:
         yield replace(row, repeat=seen[row.id]) if seen[row.id] else row
