@@ -14,8 +14,11 @@ from layline.app.campaign import campaign_baseline, campaign_note, campaign_resu
 from layline.app.campaign_brief import campaign_brief
 from layline.app.campaign_end import campaign_accept, campaign_log, campaign_report, campaign_verify, render_report
 from layline.app.lessons import lessons_list
+from layline.campaign.bench import Measured, Trial
+from layline.campaign.command.run import CommandBench
 from layline.campaign.loop.finish import choose_suite
 from layline.campaign.session.open import read_campaign
+from layline.campaign.values.measurement import GateResult
 from layline.errors import ConfigError
 
 FOLDER = "agent/workspace/demo"
@@ -131,6 +134,44 @@ def test_a_campaign_without_a_gain_reports_so(tmp_path: Path) -> None:
         campaign_baseline(now=now)
         campaign_stop("no idea", now=now)
         assert campaign_report(now=now).data["head_to_head"] is None
+
+
+def test_a_best_that_is_refused_at_the_end_is_told_and_measured_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    history = start_project(tmp_path / "project")
+    begin(history.path)
+    measure = CommandBench.measure
+    gate = GateResult(property="held-out-shape", passed=False, reason="1 of 50 elements is wrong.", evidence=("R=50",))
+
+    def refuse(bench: CommandBench, trial: Trial) -> Measured:
+        measured = measure(bench, trial)
+        return replace(measured, measurement=replace(measured.measurement, gates=(gate,)))
+
+    with inside(history.path):
+        campaign_baseline(now=now)
+        (history.path / "kernel.sh").write_text("COST=0.80\n")
+        campaign_round(propose("cheaper"), now=now)
+        campaign_note(2, [("attribution", "less work"), ("next", "even less")], now=now)
+        campaign_stop("enough", now=now)
+        monkeypatch.setattr(CommandBench, "measure", refuse)
+        answer = campaign_report(now=now)
+        text = (history.path / FOLDER / "report.md").read_text()
+        assert "fails “held-out-shape”: 1 of 50 elements is wrong." in answer.report.alerts[0].message
+        assert "| held-out-shape | 1 of 50 elements is wrong. | R=50 |" in text
+        assert "measures the two again, on other values" in text
+        assert "+0.00%" not in text
+        assert "see above" not in text
+        assert "was refused against the baseline" in campaign_accept("true", now=now).data["problems"][0]
+        monkeypatch.setattr(CommandBench, "measure", measure)
+        again = campaign_report(now=now)
+        assert again.data["head_to_head"]["interval"]["estimate"] == pytest.approx(0.25, abs=0.01)
+        assert (
+            "An earlier run, on 2026-11-15 02:20, gave no figure: fails"
+            in (history.path / FOLDER / "report.md").read_text()
+        )
+        assert not [alert for alert in again.report.alerts if "was refused" in alert.message]
+        assert campaign_accept("true", now=now).data["accepted"]
 
 
 def test_a_summary_names_only_artifacts_that_exist(finished: History) -> None:

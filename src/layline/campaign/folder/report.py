@@ -20,10 +20,12 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from layline.campaign.folder.transfer_check import Attribution
-    from layline.campaign.ledger.state import Round, State
+    from layline.campaign.ledger.state import Round, Run, State
+    from layline.campaign.values.verdict import Verdict
     from layline.core.report import Block
 
 
+AGAIN = "`layline campaign report` measures the two again, on other values"
 SAID, ALIKE = 6, 0.75
 """Letters from which a text within another is the same, and the likeness from which two are."""
 
@@ -50,7 +52,7 @@ def build_report(state: State) -> Report:
             Section(title="How it was measured", blocks=(Bullets(tuple(_conditions(state))),)),
             *find_training_section(state.training),
         ),
-        alerts=tuple(_alerts(attribution)) if headline is not None else (),
+        alerts=(*_tell_refused(state), *(_alerts(attribution) if headline is not None else ())),
         skipped=tuple(_skipped(state)),
         meta=(
             ("operator", state.manifest.target_op),
@@ -82,11 +84,19 @@ def _head_to_head(state: State) -> Iterator[Block]:
     if verdict.interval is not None:
         interval = verdict.interval
         yield Paragraph(
-            f"{interval.estimate:+.1%} on the primary metric ({interval.confidence:.1%} one-sided bounds "
+            f"{interval.estimate:+.1%} on the primary metric ({interval.confidence:.2%} one-sided bounds "
             f"{interval.lower:+.1%} "
             f"to {interval.upper:+.1%}), baseline and best measured together on {run.at} in {interval.pairs} "
             "process pairs."
         )
+    if verdict.shapes:
+        yield _tabulate(verdict)
+    yield from _tell_gates(run, verdict)
+    if state.refused_before:
+        yield Bullets(tuple(f"An earlier run, on {at}, gave no figure: {why}" for at, why in state.refused_before))
+
+
+def _tabulate(verdict: Verdict) -> Table:
     rows = tuple(
         (
             gain.shape,
@@ -98,10 +108,28 @@ def _head_to_head(state: State) -> Iterator[Block]:
         for gain in verdict.shapes
     )
     columns = ("shape", "baseline ms", "best ms", "gain", "bounds, for all shapes at once")
-    yield Table(columns=columns, rows=rows, numeric=frozenset({1, 2, 3}))
-    yield Paragraph(
-        f"Gates in that run: {'all passed' if not run.measurement.failed_gates else 'some failed, see above'}."
-    )
+    return Table(columns=columns, rows=rows, numeric=frozenset({1, 2, 3}))
+
+
+def _tell_gates(run: Run, verdict: Verdict) -> Iterator[Block]:
+    failed = run.measurement.failed_gates
+    if verdict.interval is None:
+        yield Paragraph(f"On {run.at} the best was refused, so there is no figure: {verdict.reason}")
+    if failed:
+        rows = tuple((gate.property, gate.reason, "; ".join(gate.evidence)) for gate in failed)
+        yield Table(columns=("property", "reason", "evidence"), rows=rows)
+    elif verdict.interval is not None:
+        yield Paragraph("Gates in that run: all passed.")
+    if verdict.interval is None:
+        yield Paragraph(f"{AGAIN}; a property that fails again is the kernel's.")
+
+
+def _tell_refused(state: State) -> Iterator[Alert]:
+    """A report without its figure says so first."""
+    if state.head_to_head is not None and find_headline(state) is None:
+        why = state.head_to_head[1].reason
+        message = f"The best was refused when it was measured against the baseline: {why} {AGAIN}."
+        yield Alert(severity=Severity.BREAKS, message=message)
 
 
 def _rounds(state: State) -> Iterator[Block]:
@@ -233,6 +261,9 @@ def _is_same(one: str, other: str) -> bool:
 
 
 def _applicability(found: Attribution, *, measured: bool) -> Iterator[Block]:
+    if not measured:
+        yield Paragraph("No head-to-head figure: there is no gain to share among the rounds.")
+        return
     rows = [
         (
             "Structural kernel work",
@@ -242,17 +273,13 @@ def _applicability(found: Attribution, *, measured: bool) -> Iterator[Block]:
         ),
         ("Bounded weight cache", "W1", f"{found.weight_benchmark:+.2%}", f"{found.weight:+.2%}"),
         ("Benchmark-only residual", "must be 0", f"{found.residual:+.2%}", "+0 %"),
+        ("Total", "head-to-head", f"{found.headline:+.2%}", f"{found.real:+.2%}"),
     ]
-    if measured:
-        rows.append(("Total", "head-to-head", f"{found.headline:+.2%}", f"{found.real:+.2%}"))
     yield Table(
         columns=("source", "buckets", "benchmark gain", "real-training-equivalent gain"),
         rows=tuple(rows),
         numeric=frozenset({2, 3}),
     )
-    if not measured:
-        yield Paragraph("No head-to-head run: there is no headline to compare these with.")
-        return
     yield Bullets(
         (
             f"Headline benchmark improvement: {found.headline:+.2%}",

@@ -142,7 +142,9 @@ def _stop(state: State, entry: Entry) -> State:
 
 def _compare(state: State, entry: Entry) -> State:
     verdict = codec.decode(Verdict, entry.data["verdict"], where="ledger")
-    return replace(state, head_to_head=(_read_run(entry), verdict))
+    last = state.head_to_head
+    before = ((last[0].at, last[1].reason),) if last and last[1].interval is None else ()
+    return replace(state, head_to_head=(_read_run(entry), verdict), refused_before=(*state.refused_before, *before))
 
 
 def _measure_ceilings(state: State, entry: Entry) -> State:

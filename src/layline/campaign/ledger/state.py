@@ -155,6 +155,8 @@ class State:
     csv_header: str | None = None
     termination: Termination | None = None
     head_to_head: tuple[Run, Verdict] | None = None
+    refused_before: tuple[tuple[str, str], ...] = ()
+    """When and why earlier head-to-head runs gave no figure: who measures again does not forget them."""
     ceilings: tuple[float, float, tuple[tuple[str, float, float], ...]] | None = None
     """FLOP/s and byte/s of one core, and each shape's place under them (label, FLOP per byte, FLOP/s)."""
     ceiling_of: str = "One core"

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from layline import codec
 from layline.campaign.bench import Trial
 from layline.campaign.devices.roof import find_points
-from layline.campaign.folder.report import find_headline
+from layline.campaign.folder.report import AGAIN, find_headline
 from layline.campaign.folder.transfer_check import attribute
 from layline.campaign.ledger.state import Level, Phase, Settled
 from layline.campaign.loop.begin import find_dirt
@@ -30,9 +30,9 @@ NO_SUITE = "no suite was run (--no-suite)"
 
 
 def record_head_to_head(campaign: Campaign) -> None:
-    """Measure baseline and best head-to-head on every shape, once."""
+    """Measure baseline and best head-to-head on every shape, until there is a figure."""
     state = campaign.state
-    if state.head_to_head is not None or state.best.number == 1:
+    if find_headline(state) is not None or state.best.number == 1:
         return
     check_frozen(campaign)
     check_machine(campaign)
@@ -164,6 +164,8 @@ def find_obstacles(campaign: Campaign) -> list[str]:
     last = [item.commit for item in state.rounds if item.settled is Settled.ACCEPTED and item.commit]
     if last and tree.head() != last[-1]:
         found.append(f"HEAD is {tree.head()[:12]}, the last accepted round is {last[-1][:12]}")
+    if state.head_to_head is not None and find_headline(state) is None:
+        found.append(f"the best was refused against the baseline: {state.head_to_head[1].reason}; {AGAIN}")
     if attribute(state, find_headline(state) or 0.0).residual:
         found.append("an accepted round cannot defend its transfer; roll it back first")
     return found
