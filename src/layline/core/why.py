@@ -175,6 +175,7 @@ class Reason(Enum):
     ABSENT_ALREADY = "absent at the pin already"
     CAUGHT = "the import fails at the tip, and our code catches that: {parts:;}"
     GONE_TOO = "the same `try` imports more that is gone: {names:4+}"
+    TOO_NEW_TOO = "the same file imports more of this kind: {names:6+}"
     OTHER_WAY = "the import fails at the tip, and the `try` at line {counts[0]} has another import to fall back on"
     FLAGS_FALL = "becomes False: {names:6&}"
     ARE_NONE = "becomes None: {names:6&}"

@@ -71,18 +71,34 @@ def tells_elsewhere(item: Coupling) -> bool:
     return item.consequence is Consequence.MAY_BREAK and item.touch in {Touch.OVERRIDE, Touch.CALL}
 
 
-def merge_caught(items: Iterable[Coupling]) -> Iterator[Coupling]:
-    """One place for each `try` of ours whose import fails: the first line of it; the others are named there."""
-    tries: dict[tuple[str, int], list[Coupling]] = {}
+def merge_imports(items: Iterable[Coupling]) -> Iterator[Coupling]:
+    """One place for each `try` of ours whose import fails, and for all imports of a file that only the tip has: the first line
+    of it; the others are named there.
+    """
+    groups: dict[tuple[str, int], list[Coupling]] = {}
     for item in items:
-        if (line := _find_try(item)) is not None:
-            tries.setdefault((item.location.path, line), []).append(item)
+        if (key := _find_group(item)) is not None:
+            groups.setdefault(key, []).append(item)
     for item in items:
-        together = tries.get((item.location.path, _find_try(item) or 0), [item])
-        first = min(together, key=lambda one: (one.location.line, one.target))
+        key = _find_group(item)
+        together = groups[key] if key is not None else [item]
+        first, *others = sorted(together, key=lambda one: (one.location.line, one.target))
         if item is first:
-            rest = tuple(sorted(one.target.rpartition(".")[2] for one in together if one is not first))
-            yield replace(item, why=(*item.why, Why(Reason.GONE_TOO, names=rest))) if rest else item
+            yield replace(item, why=(*item.why, _name_others(item, others))) if others else item
+
+
+def _name_others(first: Coupling, others: list[Coupling]) -> Why:
+    if _find_try(first) is not None:
+        return Why(Reason.GONE_TOO, names=tuple(sorted(one.target.rpartition(".")[2] for one in others)))
+    names = (f"{one.target.rpartition('.')[2]} (line {one.location.line})" for one in others)
+    return Why(Reason.TOO_NEW_TOO, names=tuple(names))
+
+
+def _find_group(item: Coupling) -> tuple[str, int] | None:
+    if any(why.reason is Reason.IMPORT_TOO_NEW for why in item.why):
+        return item.location.path, 0
+    line = _find_try(item)
+    return None if line is None else (item.location.path, line)
 
 
 def _find_try(item: Coupling) -> int | None:

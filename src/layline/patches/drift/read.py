@@ -37,7 +37,7 @@ from layline.coupling.subjects import Judged, Subject, count_uncompared, find_su
 from layline.coupling.upstream_keys import find_keys
 from layline.patches.declared_keys import Schema, read_schema
 from layline.patches.drift.ask import Asked, DriftOptions
-from layline.patches.drift.elsewhere import IMPORTS, TOUCHES, Elsewhere, merge_caught, tells_elsewhere
+from layline.patches.drift.elsewhere import IMPORTS, TOUCHES, Elsewhere, merge_imports, tells_elsewhere
 from layline.patches.drift.imports import find_failing_imports
 from layline.patches.drift.kept import KEPT, KeptDrift
 from layline.patches.drift.mentions import Mentions, find_mentions
@@ -379,7 +379,7 @@ def _find_places(rows: list[Drift], pair: Pair) -> Iterator[Elsewhere]:
 
 def _find_elsewhere(pair: Pair) -> Iterator[Elsewhere]:
     """Every other place of ours that breaks or fails already; overrides and calls also where they only may."""
-    for item in merge_caught([item for item in pair.settled if tells_elsewhere(item)]):
+    for item in merge_imports([item for item in pair.settled if tells_elsewhere(item)]):
         already = item.state in FAILING
         yield Elsewhere(
             touch=TOUCHES[item.touch],

@@ -1,0 +1,47 @@
+"""Places outside patches: an id each, and imports that only the tip has told once for each file."""
+
+from __future__ import annotations
+
+from layline.core.evidence import Location, Severity
+from layline.core.why import Reason, Why
+from layline.coupling.model import Consequence, Coupling, State, Touch
+from layline.patches.drift.elsewhere import Elsewhere, merge_imports
+from layline.patches.drift.report import number_repeats
+
+
+def _place(line: int, target: str = "up.C.__init__") -> Elsewhere:
+    at = Location(path="ours/a.py", line=line)
+    return Elsewhere(touch="overrides", target=target, location=at, severity=Severity.BREAKS, detail="")
+
+
+def test_two_overrides_of_one_file_have_an_id_each() -> None:
+    """Both were `drift-9e9f280e59a3`: one entry of a baseline accepted two breaks."""
+    first, second, other = _place(215), _place(509), _place(20, "up.D.__init__")
+    numbered = list(number_repeats((first, second, other)))
+    assert len({one.id for one in numbered}) == 3
+    assert [one.id for one in numbered[::2]] == [first.id, other.id]
+
+
+def test_imports_that_only_the_tip_has_are_told_once_for_each_file() -> None:
+    """A project for many versions had 54 such rows; 51 said the same of one file."""
+
+    def place(path: str, line: int, name: str, reason: Reason = Reason.IMPORT_TOO_NEW) -> Coupling:
+        return Coupling(
+            touch=Touch.IMPORT,
+            target=f"up.m.{name}",
+            location=Location(path=path, line=line),
+            state=State.TOO_NEW,
+            consequence=Consequence.LOOK,
+            why=(Why(reason),),
+        )
+
+    gone = place("a.py", 5, "D", Reason.FAILS_ALREADY)
+    items = [place("a.py", 9, "B"), place("a.py", 3, "A"), place("b.py", 1, "C"), gone]
+    merged = list(merge_imports(items))
+    assert [(str(one.location), one.target) for one in merged] == [
+        ("a.py:3", "up.m.A"),
+        ("b.py:1", "up.m.C"),
+        ("a.py:5", "up.m.D"),
+    ]
+    assert merged[0].detail.endswith("the same file imports more of this kind: B (line 9)")
+    assert merged[1:] == items[2:]
