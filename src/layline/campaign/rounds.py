@@ -111,7 +111,8 @@ def check_frozen(campaign: Campaign) -> None:
     if changed:
         raise BenchError(
             f"{changed[0]} is not what it was when the campaign began.",
-            hint="Figures of two harnesses are never compared: restore it, or begin a new campaign.",
+            hint="Figures of two harnesses are never compared: restore it (an open round then goes on by `layline "
+            "campaign resume`), or begin a new campaign.",
         )
 
 

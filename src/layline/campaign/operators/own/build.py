@@ -256,14 +256,25 @@ class _Oracle:
             _check_extent(self._file, what, name, told[name], _find_extent(said.tensors[name])(shape))
         return {name: numbers.take_answer(told[name], said.tensors[name].dtype) for name in wanted}
 
-    def find_changed(self, step: str, shape: Shape, inputs: Mapping[str, Any]) -> list[str]:
-        """Inputs that the reference has written into; a foreign problem's may do what its format allows."""
+    def find_faults(self, step: str, shape: Shape, inputs: Mapping[str, Any]) -> Iterator[str]:
+        """What no answer shows: inputs that the reference writes into, fractions that an integer output loses.
+
+        A foreign problem's may do what its format allows.
+        """
         if self._file.say("reference") is None or self._file.is_foreign:
-            return []
+            return
         given = self._widen(step, inputs)
         arrays, kept = dict(given), self._widen(step, inputs)
-        self._ask(step, shape, given)
-        return [name for name, array in arrays.items() if not _are_same(array, kept[name])]
+        told = self._ask(step, shape, given)
+        for name, array in arrays.items():
+            if not _are_same(array, kept[name]):
+                yield f"{step} changes its inputs ({name}): let it work on a copy."
+        for name in self._passes[step].outputs:
+            tensor = self._file.said.tensors[name]
+            if tensor.role == "free" or tensor.dtype in FLOATS:
+                continue
+            if not _are_same(told[name], self._numbers.take_answer(told[name], tensor.dtype)):
+                yield f"{step} returns {name} with values that are no {tensor.dtype}: round them."
 
     def _widen(self, step: str, inputs: Mapping[str, Any]) -> Inputs:
         return Inputs({name: self._numbers.widen(inputs[name]) for name in self._passes[step].inputs})
