@@ -215,6 +215,12 @@ def test_a_reference_may_be_given_the_sizes() -> None:
     assert build(other).oracle("forward", operator.shapes[0], given)["y"].shape == (8, 16)
 
 
+def test_an_input_without_axes_may_be_given_as_a_number() -> None:
+    text = FILE.replace('Tensor("C", role="weight")', 'Tensor("")').replace("starts = {", "unused_ = {")
+    operator = build(f"{text}\ndef inputs(kind, s, rng):\n    return {{'w': rng.random()}}\n")
+    assert operator.draw(operator.shapes[0], np.random.default_rng(0), "normal")["w"].size == 1
+
+
 SIZES = {"T": 60, "P": 7, "E": 8, "K": 2, "B": 5}
 
 

@@ -206,7 +206,10 @@ class _Draw:
             drawn = self._numbers.convert(value, tensor.dtype)
         except (TypeError, ValueError) as error:
             raise ConfigError(f"{self._file.path}: inputs returns no array for {name}: {error}.") from None
-        _check_extent(self._file, "inputs", name, drawn, _find_extent(tensor)(shape))
+        extent = _find_extent(tensor)(shape)
+        _check_extent(
+            self._file, "inputs", name, drawn.reshape(extent) if drawn.shape == (1,) and not extent else drawn, extent
+        )
         return drawn
 
     def _draw_one(self, name: str, shape: Shape, rng: np.random.Generator, kind: str) -> Any:
@@ -287,7 +290,10 @@ class _Oracle:
 
 def _takes_sizes(function: Callable[..., Any] | None) -> bool:
     """A third parameter that must be given."""
-    listed = inspect.signature(function).parameters.values() if function else ()
+    try:
+        listed = [*inspect.signature(function).parameters.values()] if function else []
+    except (TypeError, ValueError):  # one of C tells nothing of its parameters
+        return False
     places = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
     return sum(one.kind in places and one.default is one.empty for one in listed) == 3
 
