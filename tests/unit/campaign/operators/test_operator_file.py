@@ -73,7 +73,16 @@ def build(text: str) -> Operator:
         ('language = "c"', 'language = "c"\nraise SystemExit("no")', "scaled.py:7: SystemExit: no"),
         ('language = "c"', 'language = "c"\nlegal = 3', "legal is not a function."),
         ('{"R": 8, "C": 16}', "[8, 16]", "shapes is not a dict such as"),
-        ("Tolerance(rtol=1e-5, atol=1e-6)", "1e-5", "tolerance is not a Tolerance."),
+        ("Tolerance(rtol=1e-5, atol=1e-6)", "1e-5", "tolerance is not a Tolerance of two numbers."),
+        ("rtol=1e-5", "rtol='a'", "tolerance is not a Tolerance of two numbers."),
+        ('"Scaled rows"', "4", "title is not a text."),
+        ('language = "c"', 'language = "c"\nkinds = 3', "kinds is not a tuple such as"),
+        ('language = "c"', 'language = "c"\nmetric = "xyz"', "metric is not one of GB/s, TFLOPS"),
+        ('language = "c"', 'language = "c"\nexact = "a"', "exact is not a whole number"),
+        ('language = "c"', 'language = "c"\nwrong = 5', "wrong is not a dict such as"),
+        ('"C": Axis(low=1)', '"C": Axis(multiple=0)', "axes['C'] has a bound that is not a whole number"),
+        ('Tensor("C", role="weight")', 'Tensor(["C"])', "tensors['w'] has axes that are neither a text"),
+        ('Tensor("C", role="weight")', 'Tensor("C", draw=3)', "tensors['w'] has a draw that is none of index"),
     ],
 )
 def test_a_file_that_does_not_say_enough_says_what_and_where(old: str, new: str, told: str) -> None:
@@ -130,6 +139,8 @@ def test_an_operator_that_cannot_judge_says_why(monkeypatch: pytest.MonkeyPatch,
         ("def inputs(kind, s, rng):\n    return {'x': rng.random(s.Z)}\n", "inputs raises AttributeError"),
         ("def inputs(kind, s, rng):\n    return {'x': rng.random(3)}\n", "inputs returns x as (3,); by its axes it is"),
         ("def inputs(kind, s, rng):\n    return {'q': rng.random(3)}\n", "inputs returns 'q', which is not in tensors"),
+        ("kinds = ('normal', 'gauss')", "kinds names 'gauss', which is no distribution"),
+        ("exact = {'x': 4}", "exact does not give w"),
         ("flops = {'forward': lambda s: s.Z}", "flops raises AttributeError"),
         ("flops = {'forward': lambda s: -1.0}", "flops is -1.0 on"),
         ("bytes = {'forward': lambda s: 1 / 0}", "bytes raises ZeroDivisionError"),
@@ -154,7 +165,8 @@ def use(operator: Operator, shape: Shape, rng: np.random.Generator) -> None:
     """What every measuring run calls."""
     operator.neighbours(shape, rng)
     for step in operator.passes:
-        operator.oracle(step.name, shape, operator.draw(shape, rng, "normal"))
+        for kind in operator.distributions:
+            operator.oracle(step.name, shape, operator.draw(shape, rng, kind))
         step.flops(shape)
         step.bytes_moved(shape)
 

@@ -226,11 +226,19 @@ class _Draw:
             )
         if kind == INTEGERS:
             limit = self._file.say("exact")
+            if isinstance(limit, Mapping) and name not in limit:
+                raise ConfigError(f"{self._file.path}: exact does not give {name}.")
             return numbers.draw_integers(
                 extent, rng, limit[name] if isinstance(limit, Mapping) else int(limit), tensor.dtype
             )
         ordinary = kind == LEVEL and name in self._first
-        return numbers.draw_floats(extent, rng, "normal" if ordinary else kind, tensor.dtype)
+        try:
+            return numbers.draw_floats(extent, rng, "normal" if ordinary else kind, tensor.dtype)
+        except ValueError:
+            if kind in KINDS:
+                raise
+            told = f"{self._file.path}: kinds names {kind!r}, which is no distribution that {name} can be drawn from."
+            raise ConfigError(told, hint=f"Distributions: {', '.join(KINDS)}.") from None
 
 
 class _Oracle:

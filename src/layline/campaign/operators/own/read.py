@@ -5,14 +5,14 @@ from __future__ import annotations
 import ast
 import hashlib
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
 from typing import Any
 
+from layline.campaign.operators.own.forms import find_bad_parts, find_malformed
 from layline.campaign.operators.own.guard import find_bad_functions, guard_functions, tell
-from layline.campaign.values.operator import Tolerance
 from layline.campaign.values.operator_file import DTYPES, ROLES, Axis, Tensor
 from layline.errors import ConfigError
 
@@ -37,30 +37,6 @@ KNOWN = (
     "shim",
     "prelude",
 )
-
-
-def _is_texts(given: object) -> bool:
-    return isinstance(given, Mapping) and all(isinstance(one, str) for one in given.values())
-
-
-def _is_sizes(given: object) -> bool:
-    """Sizes by axis, shape by shape."""
-    inner = [one for one in given.values() if isinstance(one, Mapping)] if isinstance(given, Mapping) else None
-    return (
-        isinstance(given, Mapping)
-        and inner == [*given.values()]
-        and all(isinstance(size, int) and size >= 0 for one in inner for size in one.values())
-    )
-
-
-FORMS: dict[str, tuple[str, Callable[[Any], bool]]] = {
-    "axes": ('a dict such as {"T": Axis()}', lambda given: isinstance(given, Mapping)),
-    "tensors": ('a dict such as {"x": Tensor("T")}', lambda given: isinstance(given, Mapping)),
-    "passes": ('a dict such as {"forward": "x -> y"}', _is_texts),
-    "shapes": ('a dict such as {"small": {"T": 512}}', _is_sizes),
-    "tolerance": ("a Tolerance", lambda given: isinstance(given, Tolerance)),
-}
-"""What must hold before anything else can be looked at."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -168,10 +144,11 @@ def _find_problems(file: OperatorFile) -> Iterator[str]:
     if missing:
         yield f"{', '.join(missing)} is missing."
         return
-    malformed = [f"{name} is not {kind}." for name, (kind, fits) in FORMS.items() if not fits(getattr(file.said, name))]
+    malformed = [*find_malformed(file.said)]
     if malformed:
         yield from malformed
         return
+    yield from find_bad_parts(file.said)
     yield from (f"{name} is not a function." for name in find_bad_functions(file.said))
     if file.say("reference") is None and file.say("check") is None:
         yield "there is neither a reference nor a check: nothing says what is right."
