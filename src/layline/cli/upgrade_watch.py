@@ -30,7 +30,9 @@ from layline.cli.show import (
     metavar="WHICH",
     help="tags (since the pin), all-tags, weekly, A..B, refs by name (A,B) or a file; default: tags.",
 )
-@click.option("--every", type=click.IntRange(min=1), default=None, metavar="N", help="Take only every N-th of them.")
+@click.option(
+    "--every", type=click.IntRange(min=1), default=None, metavar="N", help="Take only every N-th of them; 1: all."
+)
 @executor_option
 @click.option("--limit", type=click.IntRange(min=1), default=None, help="Show at most this many effects.")
 @format_option("text", "json", "md", "html")
@@ -48,7 +50,8 @@ def patches_matrix(
 ) -> int:
     """Show each patch against many upstream commits.
 
-    `weekly` is the last first-parent commit of each ISO week (UTC); of A..B at most 60 are taken, spread evenly.
+    `weekly` is the last first-parent commit of each ISO week (UTC). Without --every at most 12 are judged, spread
+    evenly; the answer says of how many. What was judged is kept: a second run goes on where the first was stopped.
     """
     from layline.app.many import ask_matrix, spread
     from layline.app.over_time import patches_matrix as answer_matrix

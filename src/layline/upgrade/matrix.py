@@ -60,6 +60,8 @@ class Matrix:
     rows: tuple[Row, ...]
     others: tuple[int, ...]
     """Of each ref: places outside patches that break there."""
+    asked: int = 0
+    """How many refs were meant; of many only some are judged."""
 
     @property
     def usable(self) -> tuple[Ref, ...]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
@@ -34,13 +35,15 @@ def ask_matrix(
     """Every patch at each of these upstream commits."""
     upstream, pin = pin_of(workspace, key)
     refs, every = wanted
-    chosen = choose_refs(upstream, refs, (pin, workspace.settings.backend(key).ref), every)
+    meant = find_refs(upstream, refs, (pin, workspace.settings.backend(key).ref))
+    chosen = thin(meant, _step(refs, every))
     judged = []
     for number, ref in enumerate(chosen, 1):
         progress(f"judging {ref.name}", number, len(chosen))
         judged.append(judge_cells(workspace, key, ref.commit))
     behind = [not count_commits(upstream, pin, ref.commit)[0] for ref in chosen]
-    return build_matrix(chosen, [one.cells for one in judged], [one.others for one in judged], behind)
+    found = build_matrix(chosen, [one.cells for one in judged], [one.others for one in judged], behind)
+    return replace(found, asked=len(meant))
 
 
 def build_matrix_answer(workspace: Workspace, key: str, matrix: Matrix) -> Answer:
@@ -54,6 +57,18 @@ def build_matrix_answer(workspace: Workspace, key: str, matrix: Matrix) -> Answe
 
 
 def choose_refs(upstream: Repository, words: str | None, ends: tuple[str, str], every: int | None) -> list[Ref]:
+    """Those of the refs that are judged."""
+    return thin(find_refs(upstream, words, ends), _step(words, every))
+
+
+def _step(words: str | None, every: int | None) -> int | None:
+    """Refs that somebody named one by one are all meant."""
+    kinds = {None, "tags", "all-tags", "weekly"}
+    is_kind = words in kinds or (".." in str(words) and not Path(str(words)).is_file())
+    return every if every is not None or is_kind else 1
+
+
+def find_refs(upstream: Repository, words: str | None, ends: tuple[str, str]) -> list[Ref]:
     """`tags`, `all-tags`, `weekly`, `A..B`, refs by name (`A,B`), or a file with one ref on each line.
 
     Default: releases, else weeks.
@@ -72,15 +87,12 @@ def choose_refs(upstream: Repository, words: str | None, ends: tuple[str, str], 
             named = find_listed(upstream, Path(words).read_text(encoding="utf-8", errors="replace"))
             found = date_refs(upstream, named)
         case _ if ".." in words:
-            return [
-                Ref(name, commit, date)
-                for name, commit, date in _dated(upstream, thin(find_span(upstream, words), every))
-            ]
+            return [Ref(name, commit, date) for name, commit, date in _dated(upstream, find_span(upstream, words))]
         case _:
             found = date_refs(upstream, find_listed(upstream, words.replace(",", "\n")))
     if not found:
         raise ConfigError(f"{upstream.name} has no such refs.", hint="Use --refs weekly, A..B or a file of refs.")
-    return thin(found, every)
+    return found
 
 
 def _find_releases(upstream: Repository, pin: str) -> list[Ref]:
@@ -125,7 +137,12 @@ def _say(matrix: Matrix, label: str) -> str:
 
 def _say_legend(matrix: Matrix) -> str:
     first, last = matrix.refs[0], matrix.refs[-1]
-    return f"Columns: {first.name} ({first.date}) to {last.name} ({last.date}). · ok, ? needs a look, X breaks, - its module is absent."
+    some = f", {len(matrix.refs)} of {matrix.asked}, spread evenly (all: --every 1)" if _is_thinned(matrix) else ""
+    return f"Columns: {first.name} ({first.date}) to {last.name} ({last.date}){some}. · ok, ? needs a look, X breaks, - its module is absent."
+
+
+def _is_thinned(matrix: Matrix) -> bool:
+    return matrix.asked > len(matrix.refs)
 
 
 def _group(matrix: Matrix) -> tuple[Group, ...]:

@@ -14,7 +14,8 @@ from layline.history.tags import is_version
 if TYPE_CHECKING:
     from layline.git import Repository
 
-MOST = 60
+MOST = 12
+"""Commits that are judged where nobody says how many: each takes up to a minute the first time."""
 Item = TypeVar("Item")
 
 
