@@ -330,6 +330,9 @@ def _say_steps(drafts: tuple[Draft, ...]) -> Iterator[str]:
     fetch = " --fetch" if first.backend.objects is None and first.backend.path is None else ""
     yield f"`layline gap show {first.key}{fetch}` says how far it is behind"
     yield f"`layline patches drift {first.key}` says which of our patches break"
+    pin = first.backend.pin
+    own = ": `layline upgrade apply` moves the pin in it; what your package and CI require you move yourself"
+    yield f"commit {FILE_NAME}{own if pin is not None and pin.revision is not None else ''}"
 
 
 def build_answer(file: Path, proposed: ProposedSettings) -> Answer:

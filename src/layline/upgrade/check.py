@@ -11,6 +11,7 @@ from layline.core.listing import Diagnostic, Group, Listing
 from layline.core.prose import count
 from layline.core.report import Annotation, Answer, Paragraph, Report, Rule, Section, Subject, Table
 from layline.coupling.drift_model import finding_id
+from layline.coupling.model import Touch
 from layline.history.commits import find_merge_base, read_commit
 from layline.upgrade.absolute import Judged, Standing
 from layline.upgrade.judging import find_lines, pin_of
@@ -57,9 +58,11 @@ def build_check_answer(
         report=_build_report(title, standing),
         data=data,
         needs_person=bool(standing.misfits),
-        findings=tuple(_annotate(key, one) for one in standing.misfits),
+        findings=tuple(_annotate(key, one, _rate(one, today, here)) for one in standing.misfits),
         subject=Subject(repo=workspace.downstream.name, commit=workspace.commit, question=f"upgrade-check/{key}"),
-        listing=Listing(title=title, groups=_group(standing, today), skipped=standing.skipped),
+        listing=Listing(
+            title=title, meta=_say_rows(standing), groups=_group(standing, today, here), skipped=standing.skipped
+        ),
     )
 
 
@@ -116,23 +119,41 @@ def say_fit(standing: Standing, where: str) -> str:
 
 
 def _say(label: str, standing: Standing, where: str, promise: Promise | None, today: int) -> str:
-    either = f"; {today} of them {'does' if today == 1 else 'do'} not fit the pin either" if today else ""
+    bad = len(standing.bad_lines)
+    some = (
+        ("it does" if bad == 1 else "they do") if today == bad else f"{today} of them {'does' if today == 1 else 'do'}"
+    )
+    either = f"; {some} not fit today's pin either" if today else ""
     said = f"{label}: {say_fit(standing, where)}{either}."
     if promise is None:
         return said
     return f"{said} The plan promised {promise.left} left at step {promise.step} of {promise.steps}."
 
 
-def _group(standing: Standing, today: frozenset[Judged]) -> tuple[Group, ...]:
+def _say_rows(standing: Standing) -> tuple[str, ...]:
+    """Why there are more rows than places."""
+    rows, places = len(standing.misfits), len(standing.bad_lines)
+    return (f"{rows} rows: a line that uses several names has one for each.",) if rows > places else ()
+
+
+def _rate(one: Judged, today: frozenset[Judged], here: Standing | None) -> Severity:
+    """An override that only a call of upstream's shows to be wrong, and that is so today, is a warning: here as in
+    `patches drift`.
+    """
+    is_old = here is None or one in today
+    return Severity.LOOK if one.way == Touch.OVERRIDE.value and is_old else Severity.BREAKS
+
+
+def _group(standing: Standing, today: frozenset[Judged], here: Standing | None) -> tuple[Group, ...]:
     items = tuple(
         Diagnostic(
             location=one.location,
-            severity=Severity.BREAKS,
+            severity=_rate(one, today, here),
             code="does-not-fit",
             message=f"{one.way} {one.target}",
-            details=(("why", one.told), *((("today", "it does not fit the pin either"),) if one in today else ())),
+            details=(("why", one.told), *((("today", "it does not fit today's pin either"),) if one in today else ())),
         )
-        for one in sorted(standing.misfits, key=lambda one: one in today)
+        for one in sorted(standing.misfits, key=lambda one: (_rate(one, today, here) is Severity.LOOK, one in today))
     )
     return (Group(items=items),) if items else ()
 
@@ -144,11 +165,11 @@ def _build_report(title: str, standing: Standing) -> Report:
     return Report(title=title, sections=(section,), skipped=standing.skipped)
 
 
-def _annotate(key: str, one: Judged) -> Annotation:
+def _annotate(key: str, one: Judged, severity: Severity) -> Annotation:
     return Annotation(
         id=finding_id("upgrade-check", key, *one.key),
         rule=_RULE,
-        severity=Severity.BREAKS,
+        severity=severity,
         message=f"{one.way} {one.target}: {one.told}",
         path=one.location.path,
         line=one.location.line,

@@ -60,11 +60,15 @@ def say_counts(plan: Plan) -> Iterator[str]:
     """Why other commands count otherwise, where they do, and what is counted beside the places."""
     places, _ = count_places(plan)
     if plan.after_safe is not None:
-        yield f"{plan.to[:8]} is the newest safe commit: {plan.after_safe[:8]}, the next one, breaks places of ours."
+        yield f"{plan.to[:8]} is the newest safe pin: {plan.after_safe[:8]}, the next commit, breaks places of ours."
+    elif plan.safe_pin is not None and plan.steps:
+        yield f"{plan.to[:8]} is the newest safe pin: it is the last commit asked about, and breaks nothing of ours."
+    elif plan.steps and not places:
+        yield f"{plan.to[:8]} is a safe pin: nothing of ours breaks there that does not break today."
     elif places:
         good = plan.last_good.hash if plan.last_good is not None else plan.start
         checked = f" judges {good[:8]} in full and" if good != plan.start else ""
-        yield f"`--safe`{checked} plans the way to the newest commit that breaks nothing of ours."
+        yield f"`--safe`{checked} plans the way to the newest safe pin, the last commit that breaks nothing of ours."
     if plan.lacks:
         told = f"{count(plan.lacks, 'commit')} of the pin {verb(plan.lacks, 'is')} not in it"
         yield f"{plan.to[:8]} is on another branch than the pin: {told}."
@@ -95,7 +99,7 @@ def say_counts(plan: Plan) -> Iterator[str]:
         older += f", {both} of which {verb(both, 'breaks')} on the way in another way" if older and both > 0 else ""
         without = f"it leaves out {plan.compared} seen only when both commits are compared" if plan.compared else ""
         told = "; ".join(part for part in (older, without) if part)
-        yield f"`upgrade check --pin {plan.to[:8]}` counts {plan.before}: {told}."
+        yield f"`upgrade check --pin {plan.to[:8]}` counts {count(plan.before, 'place')}: {told}."
 
 
 def _say_either(plan: Plan) -> str:
@@ -103,8 +107,9 @@ def _say_either(plan: Plan) -> str:
     if not plan.either:
         return ""
     if plan.either == plan.before:
-        return "it does not fit the pin either" if plan.before == 1 else "none of them fits the pin either"
-    return f"{plan.either} of them {'does' if plan.either == 1 else 'do'} not fit the pin either"
+        one = plan.before == 1
+        return f"{'it does' if one else 'they do'} not fit today's pin either, so the move does not break {'it' if one else 'them'}"
+    return f"{plan.either} of them {'does' if plan.either == 1 else 'do'} not fit today's pin either"
 
 
 def count_places(plan: Plan) -> tuple[int, int]:

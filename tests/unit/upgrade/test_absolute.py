@@ -129,7 +129,28 @@ def test_what_does_not_fit_the_pin_either_is_marked(tmp_path: Path) -> None:
     assert marked == {"own/old.py": True, "own/new.py": False}
     assert data.listing is not None
     assert "2 of 2 places do not fit" in data.listing.title
-    assert data.listing.title.endswith("; 1 of them does not fit the pin either.")
+    assert data.listing.title.endswith("; 1 of them does not fit today's pin either.")
+
+
+def test_an_override_that_is_wrong_today_is_a_warning_and_an_import_an_error(tmp_path: Path) -> None:
+    base = "class Base:\n    def load(self, data=None):\n        return data\n{}    def run(self):\n        self.load({})\n"
+    steps: list[tuple[str, Files]] = [
+        ("all", {"keel/base.py": base.format("", "data=1"), "keel/later.py": base.format("", "")}),
+        ("Pass it (#2)", {"keel/later.py": base.format("", "data=1")}),
+    ]
+    ours: Files = {
+        f"own/{name}.py": f"from keel.{name} import Base\n\n\nclass Mine(Base):\n    def load(self):\n        return 1\n"
+        for name in ("base", "later")
+    }
+    project = make_project(
+        tmp_path, steps, ours | {"own/old.py": "from keel.base import fly\nfrom keel.base import a, b\n"}
+    )
+    here, there = (upgrade_check(project.open(), "keel", pin=pin) for pin in (None, "main"))
+    rated = [{one.path: one.severity.word for one in answer.findings} for answer in (here, there)]
+    assert rated[0] == {"own/base.py": "warning", "own/old.py": "error"}
+    assert rated[1] == {"own/base.py": "warning", "own/later.py": "error", "own/old.py": "error"}
+    assert there.listing is not None
+    assert there.listing.meta == ("5 rows: a line that uses several names has one for each.",)
 
 
 def test_what_the_pin_has_was_not_removed_before_it(tmp_path: Path) -> None:

@@ -458,13 +458,14 @@ def test_the_counts_of_drift_plan_and_check_are_reconciled(plan: Plan, project: 
     assert counted.partition(" counts ")[0] == "`patches drift`"
     assert "1 repeats a name that drift counts once for each file" in counted
     assert (
-        checked.partition(" counts ")[2] == f"{plan.before}: it leaves out 1 seen only when both commits are compared."
+        checked.partition(" counts ")[2]
+        == f"{plan.before} places: it leaves out 1 seen only when both commits are compared."
     )
     *_, older = say_counts(replace(plan, compared=0, before=places + 2, either=2))
-    assert older.endswith(f" counts {places + 2}: 2 of them do not fit the pin either.")
+    assert older.endswith(f" counts {places + 2} places: 2 of them do not fit today's pin either.")
     *_, older = say_counts(replace(plan, compared=0, before=places + 2, either=3))
-    told = "3 of them do not fit the pin either, 1 of which breaks on the way in another way."
-    assert older.endswith(f" counts {places + 2}: {told}")
+    told = "3 of them do not fit today's pin either, 1 of which breaks on the way in another way."
+    assert older.endswith(f" counts {places + 2} places: {told}")
 
 
 def test_a_step_counts_lines_as_the_plan_does() -> None:
@@ -488,14 +489,21 @@ def test_a_step_counts_lines_as_the_plan_does() -> None:
 @pytest.mark.parametrize(
     ("before", "either", "said"),
     [
-        (1, 1, "counts 1: it does not fit the pin either."),
-        (3, 3, "counts 3: none of them fits the pin either."),
-        (3, 1, "counts 3: 1 of them does not fit the pin either."),
+        (1, 1, "counts 1 place: it does not fit today's pin either, so the move does not break it."),
+        (3, 3, "counts 3 places: they do not fit today's pin either, so the move does not break them."),
+        (3, 1, "counts 3 places: 1 of them does not fit today's pin either."),
     ],
 )
 def test_what_does_not_fit_the_pin_either_is_told(before: int, either: int, said: str) -> None:
     plan = Plan(backend="keel", commit="c", start="p", to="t", steps=(), before=before, either=either)
     assert any(said in line for line in say_counts(plan))
+
+
+def test_an_end_at_which_nothing_breaks_is_called_safe() -> None:
+    steps = (Step(to="t", date="2026-01-01", culprit=None, mends=()),)
+    plan = Plan(backend="keel", commit="c", start="p", to="t", steps=steps)
+    assert next(say_counts(plan)).startswith("t is a safe pin: ")
+    assert next(say_counts(replace(plan, safe_pin="t"))).startswith("t is the newest safe pin: ")
 
 
 def test_an_example_speaks_of_what_holds_the_name(project: Project) -> None:
@@ -544,11 +552,11 @@ def test_the_safe_commit_is_told_with_the_one_after_it(tmp_path: Path) -> None:
     safe, after = (commit[:8] for commit in project.upstream.commits[1:3])
     answer = upgrade_plan(project.open(), "keel", safe=True)
     assert answer.listing is not None
-    assert answer.listing.meta[0] == f"{safe} is the newest safe commit: {after}, the next one, breaks places of ours."
+    assert answer.listing.meta[0] == f"{safe} is the newest safe pin: {after}, the next commit, breaks places of ours."
     project.upstream.commit("Bring f back", {"keel/a.py": "def f(x): ...\n"})
     answer = upgrade_plan(project.open(), "keel", safe=True)
     assert answer.listing is not None
-    assert not any("safe" in line for line in answer.listing.meta)  # nothing breaks up to the end
+    assert answer.listing.meta[0].endswith("it is the last commit asked about, and breaks nothing of ours.")
 
 
 def test_what_the_edits_bring_to_light_is_left_for_a_person(tmp_path: Path) -> None:
