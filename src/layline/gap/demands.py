@@ -54,8 +54,12 @@ def find_demands(
 
 
 def _tell_needs(row: Difference) -> Iterator[tuple[str, str]]:
-    """Commit and `Python >=3.11` or `grain==0.2.18`; nothing where upstream needs less than before."""
+    """Commit and `Python >=3.11` or `grain==0.2.18`; nothing where upstream needs less than before, or asked for it only
+    on the way.
+    """
     name = "Python " if row.kind is Kind.PYTHON else row.name
     if row.now is not None and row.by is not None:
+        asked = {*row.now.spec.split(","), ""}
         for bound, commit in row.bounds or ((row.now.spec, row.by),):
-            yield commit.hash, f"{name}{bound}"
+            if asked >= set(bound.split(",")):
+                yield commit.hash, f"{name}{bound}"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from layline.core.evidence import Evidence, Fact
@@ -15,7 +15,7 @@ from layline.history.commits import say_count
 if TYPE_CHECKING:
     from layline.change.surface import SurfaceRow
     from layline.core.evidence import Location
-    from layline.gap.dependencies import Declaration, Difference
+    from layline.gap.dependencies import Declaration, Difference, Unread
     from layline.gap.model import Gap
 
 
@@ -161,12 +161,14 @@ def _find_tree(gap: Gap) -> Iterator[Fact[Any]]:
 def _find_dependencies(gap: Gap) -> Iterator[Fact[Any]]:
     seen: dict[str, int] = {}
     for row in gap.dependencies.differences:
-        one = row.now or row.was
-        base = f"dependency.{row.rank.name.lower()}.{one.scope if one else ''}.{row.kind.value}.{row.name}"
-        seen[base] = seen.get(base, 0) + 1
-        name = base if seen[base] == 1 else f"{base}.{seen[base]}"
         value = [requirement_text(row.was), requirement_text(row.now), [change.value for change in row.changes]]
-        yield Fact(name=name, value=value, evidence=tuple(_sides(gap, row)))
+        for scope in row.scopes:
+            base = f"dependency.{row.rank.name.lower()}.{scope}.{row.kind.value}.{row.name}"
+            seen[base] = seen.get(base, 0) + 1
+            name = base if seen[base] == 1 else f"{base}.{seen[base]}"
+            yield Fact(name=name, value=value, evidence=tuple(_sides(gap, row)))
+    yield from _find_unread(gap, "pin", gap.pin.commit.hash, gap.dependencies.unread[0])
+    yield from _find_unread(gap, "tip", gap.tip.commit.hash, gap.dependencies.unread[1])
     for was, now in gap.dependencies.locks:
         lock = now or was
         if lock is not None:
@@ -177,6 +179,18 @@ def _find_dependencies(gap: Gap) -> Iterator[Fact[Any]]:
                 value=sizes,
                 evidence=(Evidence(repo=gap.upstream, commit=commit, path=lock.path),),
             )
+
+
+def _find_unread(gap: Gap, side: str, commit: str, unread: Iterable[Unread]) -> Iterator[Fact[Any]]:
+    """What the package metadata may say where it could not be read, by the scopes that it is of."""
+    parts: dict[str, list[Unread]] = {}
+    for one in unread:
+        parts.setdefault(one.what, []).append(one)
+    for what, found in parts.items():
+        lines = (found[0].line, found[0].line) if found[0].line is not None else None
+        evidence = Evidence(repo=gap.upstream, commit=commit, path=found[0].path, lines=lines)
+        value = [{"scopes": list(one.scopes), "why": one.why} for one in found]
+        yield Fact(name=f"unread.{side}.{what}", value=value, evidence=(evidence,))
 
 
 def _find_changes(gap: Gap) -> Iterator[Fact[Any]]:

@@ -19,7 +19,8 @@ from layline.gap.causes import find_causes
 from layline.gap.changes import Changes, build_changes, mark_lost
 from layline.gap.churn import measure_churn
 from layline.gap.demands import find_demands
-from layline.gap.dependencies import compare_declarations, find_conflicts, read_declarations
+from layline.gap.dependencies import Rank, compare_declarations, find_conflicts, read_declarations
+from layline.gap.dependencies.reading import rank_of
 from layline.gap.done import find_done
 from layline.gap.effort import measure_effort
 from layline.gap.impact import Impact, list_named, read_impact
@@ -36,7 +37,7 @@ from layline.gap.overview import (
 )
 from layline.gap.own_files import find_mentions, list_yaml
 from layline.gap.plan import build_plan
-from layline.gap.platform import find_platform_changes
+from layline.gap.platform import compare_platforms
 from layline.gap.switched_off import name_switches, open_reader
 from layline.history.changes import read_diff
 from layline.history.commits import compare_commits, read_commit, read_log
@@ -53,6 +54,7 @@ if TYPE_CHECKING:
     from layline.core.revision import Commit
     from layline.coupling.drift_model import Drift
     from layline.gap.areas import PackageChange
+    from layline.gap.dependencies import Declarations, Unread
     from layline.gap.endpoints import Endpoints
     from layline.gap.model import Cause, Side
     from layline.git import Repository
@@ -312,6 +314,11 @@ def read_dependencies(pin: Tree, tip: Tree, only: tuple[str, ...]) -> tuple[Depe
         conflicts=tuple(find_conflicts(after.items)),
         locks=tuple(pair_locks(before.locks, after.locks)),
         files=tuple(files),
-        platform=find_platform_changes(before.items, after.items, after.commented),
+        platform=compare_platforms(before, after),
+        unread=(_find_unread(before), _find_unread(after)),
     )
     return dependencies, locate_skipped(after.skipped, tip.repository.name, tip.commit)
+
+
+def _find_unread(declarations: Declarations) -> tuple[Unread, ...]:
+    return tuple(one for one in declarations.unread if one.path and rank_of(one.path) is Rank.METADATA)

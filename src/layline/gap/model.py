@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from layline.gap.areas import AreaChange, PackageChange
     from layline.gap.changes import Changes
     from layline.gap.churn import Churn
-    from layline.gap.dependencies import Conflict, Difference, LockedSet
+    from layline.gap.dependencies import Conflict, Difference, LockedSet, Unread
     from layline.gap.effort import Effort
     from layline.gap.follow import Follow
     from layline.gap.platform import PlatformChange
@@ -72,6 +72,9 @@ class Dependencies:
     """Everything that was read."""
     platform: tuple[PlatformChange, ...] = ()
     """Wheel channels, images and CI matrices, over all files of each side."""
+    unread: tuple[tuple[Unread, ...], tuple[Unread, ...]] = ((), ())
+    """Parts of the package metadata that could not be read, at the pin and at the tip: what stands there is neither the
+    same nor another."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

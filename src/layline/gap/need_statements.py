@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from layline.core.prose import count
+from layline.core.evidence import Location
+from layline.core.prose import count, listed
 from layline.gap.cells import change_cell, join_text, listed_text, place_cell, plain_text
 from layline.gap.dependencies import Kind, Rank
 from layline.gap.dependencies.compare import Move
+from layline.gap.dependencies.model import EVERY_EXTRA, PYTHON, RUNTIME
 from layline.gap.platform import IN_CI, PlatformChange, is_platform
 
 if TYPE_CHECKING:
@@ -24,15 +26,45 @@ _DEVELOPER = frozenset({"extra dev", "extra test", "extra tests", "extra docs", 
 
 def dependency_sentence(gap: Gap) -> Inline:
     metadata = [row for row in gap.dependencies.differences if row.rank is Rank.METADATA]
+    unread = tell_unread(gap)
     if not metadata:
-        return "The package metadata declares the same dependencies at pin and tip."
+        some = ", as far as it could be read" if unread else ""
+        return join_text(f"The package metadata declares the same dependencies at pin and tip{some}.", *_after(unread))
     python = [row for row in metadata if row.kind is Kind.PYTHON]
     runtime = [row for row in metadata if _is_need(row)]
     total = len(metadata) - len(python)
     some = "" if not total else ", none of them at run time" if not runtime else f", {len(runtime)} of them at run time"
     some = ", all of them at run time" if total and len(runtime) == total else some
     told = f"The package metadata differs in {count(total, 'requirement')}{some}." if total else ""
-    return join_text(told, " " if told and python else "", _tell_python(gap, python) if python else "")
+    ranges = _tell_python(gap, python) if python else ""
+    return join_text(told, " " if told and python else "", ranges, *_after(unread))
+
+
+def tell_unread(gap: Gap, *, whole: bool = True) -> Inline:
+    """What of the package metadata was not compared because it could not be read; empty where all was. `whole`: extras,
+    too.
+    """
+    told: list[Inline] = []
+    asked = {PYTHON: "the range of Python", RUNTIME: "what a run needs", EVERY_EXTRA: "extras"}
+    for scope, name in list(asked.items())[: 3 if whole else 2]:
+        sides = [side for side in (_place_unread(gap, 0, scope), _place_unread(gap, 1, scope)) if side]
+        told += [join_text(f"{name} (", listed_text(sides), ")")] if sides else []
+    return join_text("Could not be read in full: ", listed_text(told), ".") if told else ""
+
+
+def _place_unread(gap: Gap, side: int, scope: str) -> Inline:
+    """`setup.py:343 at the tip`: the first place of a scope, or of scopes of that kind, that was not read."""
+    for one in gap.dependencies.unread[side]:
+        kinds = {part if part in {PYTHON, RUNTIME} else part.partition(" ")[0] for part in one.scopes}
+        if one.path and (not kinds or scope in kinds):
+            commit = (gap.tip if side else gap.pin).commit.hash
+            place = place_cell(gap.upstream, commit, Location(one.path, one.line or 1))
+            return join_text(place, " at the tip" if side else " at the pin")
+    return ""
+
+
+def _after(text: Inline) -> tuple[Inline, ...]:
+    return (" ", text) if text else ()
 
 
 def _tell_python(gap: Gap, rows: list[Difference]) -> Inline:
@@ -40,7 +72,9 @@ def _tell_python(gap: Gap, rows: list[Difference]) -> Inline:
     was, now = (rows[0].was, rows[0].now) if len(rows) == 1 else (None, None)
     if was is not None and now is not None:
         return join_text(f"Python went from {was.spec} to {now.spec}", _since(gap, rows[0], " (", ")"), ".")
-    return f"The range of Python differs{f' in {len(rows)} files' if len(rows) > 1 else ''}."
+    if len(rows) > 1:
+        return f"The range of Python differs in {len(rows)} files."
+    return f"Python {now.spec} is declared, by the tip only." if now else "The range of Python is declared no more."
 
 
 def _tell_needs(gap: Gap, rows: list[Difference]) -> Inline:
@@ -66,17 +100,17 @@ def _tell_needs(gap: Gap, rows: list[Difference]) -> Inline:
 
 def _tell_need(gap: Gap, row: Difference) -> Inline:
     """`datasets>=3.6.0 (#3) with <4.8.0 (#9)`, `fast==1 (#2) then ==2 (#5)`: each bound with the change that brought
-    it; of many the first and the last.
+    it; of many what the tip asks for, with the first and the last change.
     """
     name = _NAMES.get(row.name, row.name)
     if not row.bounds:
         return join_text(f"{name}{row.now.spec if row.now else ''}", _since(gap, row, " (", ")"))
     told: list[Inline] = [name]
-    last, spec = len(row.bounds) - 1, row.now.spec if row.now else ""
+    spec = row.now.spec if row.now else ""
+    if len(row.bounds) > MOST_BOUNDS:
+        first, last = (change_cell(gap, one.hash, one.pull_request) for _, one in (row.bounds[0], row.bounds[-1]))
+        return join_text(f"{name}{spec} (", first, " to ", last, f", in {len(row.bounds)} steps)")
     for number, (bound, commit) in enumerate(row.bounds):
-        if last >= MOST_BOUNDS and 0 < number < last:
-            told += [f" then {last - 1} more"] if number == 1 else []
-            continue
         stays = set(row.bounds[number - 1][0].split(",")) - {""} <= set(spec.split(","))
         joint = "" if not number else " with " if stays else " then "
         told += [f"{joint}{bound} (", change_cell(gap, commit.hash, commit.pull_request), ")"]
@@ -96,15 +130,29 @@ def dependency_deltas(gap: Gap, most: int = 5) -> tuple[str, ...]:
 def dependency_items(
     gap: Gap, most: int = 5, more: str = "More under Dependencies and in the appendix."
 ) -> tuple[Inline, ...]:
-    """Dependency shifts: platforms and CI, what a run needs in one line, then the rest; the same rank on both sides."""
+    """Dependency shifts: platforms that were lost, what a run needs in one line, other changes of platforms and CI, then
+    the rest; the same rank on both sides.
+    """
     needs = [row for row in gap.dependencies.differences if row.rank is Rank.METADATA and row.is_runtime]
-    told = [_platform_item(gap, change) for change in _find_platforms(gap)[: max(2, most // 2)]]
+    unread = tell_unread(gap, whole=False)
+    platforms = _find_platforms(gap)[: max(2, most // 2)]
+    told = [_platform_item(gap, change) for change in platforms if _is_gone(change)]
     told += [join_text("Needed at run time. ", _tell_needs(gap, needs))] if needs else []
+    told += [unread] if unread else []
+    told += [_platform_item(gap, change) for change in platforms if not _is_gone(change)]
     rows = [row for row in gap.dependencies.differences if not is_platform(row) and row not in needs]
-    found = [*told, *(difference_item(gap, row) for row in sorted(rows, key=_dependency_weight)[: most - len(told)])]
+    found: list[Inline] = [
+        *told,
+        *(difference_item(gap, row) for row in sorted(rows, key=_dependency_weight)[: most - len(told)]),
+    ]
     if len(told) + len(rows) > most:
         found[-1] = more
     return tuple(found) or ("No dependency declaration differs between pin and tip.",)
+
+
+def _is_gone(change: PlatformChange) -> bool:
+    """All that the pin had of it."""
+    return change.is_lost and not change.keeps
 
 
 def _platform_item(gap: Gap, change: PlatformChange) -> Inline:
@@ -126,6 +174,8 @@ def difference_item(gap: Gap, row: Difference) -> Inline:
     side = gap.tip if row.now else gap.pin
     place: str | Cell = place_cell(gap.upstream, side.commit.hash, one.place) if one else row.file
     changes = ", ".join(change.value for change in row.changes)
+    if row.also:
+        scope = f" ({listed(list(row.scopes), most=2)})"
     if row.was and row.now and row.was.scope != row.now.scope and row.rank is Rank.METADATA:
         scope = f" ({row.was.scope} → {row.now.scope})"
     was = row.was.spec or "any version" if row.was else None
@@ -145,6 +195,11 @@ def _find_platforms(gap: Gap) -> list[PlatformChange]:
     wheels = any(change.what.endswith(IN_CI) for change in gap.dependencies.platform)
     repeat = ("CI gpu-arch", "container images")
     return [one for one in gap.dependencies.platform if not (wheels and one.what.startswith(repeat))]
+
+
+def count_needs(gap: Gap) -> int:
+    """Of Python itself and of packages: what a run needs otherwise than at the pin."""
+    return sum(1 for row in gap.dependencies.differences if row.rank is Rank.METADATA and row.is_runtime)
 
 
 def _is_need(row: Difference) -> bool:

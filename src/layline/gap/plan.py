@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from typing import TYPE_CHECKING
 
 from layline.core.prose import count, listed
 from layline.gap.model import NOTHING, Cause, PlanStep
-from layline.history.tags import is_version
+from layline.history.tags import is_final
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -27,7 +28,7 @@ def build_plan(
     *,
     most: int = 100,
 ) -> tuple[PlanStep, ...]:
-    """Stops at releases, before each commit that breaks places of ours, for the first time or again, or asks something
+    """Stops at releases after the pin, before each commit that breaks places of ours, for the first time or again, or asks something
     else of us, and at the tip; the pin itself is one where the very next commit breaks something.
 
     The log is newest first and follows first parents; when there are too many stops, those before the commits that
@@ -37,7 +38,9 @@ def build_plan(
     if not oldest_first:
         return ()
     breaking = {cause.commit: cause for cause in causes}
-    named = {commit: name for name, commit in releases if is_version(name)}
+    # beside a pin on a branch of its own, upstream's line has commits that are older than it: no way up leads there
+    later = {one.hash for one in oldest_first if _read_time(one) > _read_time(pin)}
+    named = {commit: name for name, commit in releases if is_final(name) and commit in later}
     steps = list(_find_stops([pin, *oldest_first], named, breaking))
     if len(steps) > most:
         first = next((index for index, step in enumerate(steps) if step.places), 0)
@@ -45,6 +48,10 @@ def build_plan(
         keep = sorted([*weightiest[: most - 1], len(steps) - 1])
         steps = [steps[index] for index in keep]
     return tuple(steps)
+
+
+def _read_time(commit: Commit) -> datetime:
+    return datetime.fromisoformat(commit.committed)
 
 
 def weigh(step: PlanStep) -> tuple[int, bool, int]:

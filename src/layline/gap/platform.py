@@ -14,7 +14,7 @@ from layline.gap.dependencies.containers import CONTAINER_FILE
 if TYPE_CHECKING:
     from layline.core.evidence import Location
     from layline.core.revision import Commit
-    from layline.gap.dependencies import Declaration, Difference
+    from layline.gap.dependencies import Declaration, Declarations, Difference
 
 _MATRIX = re.compile(r"gpu-arch|cuda|rocm|python-versions?\Z|torch-version")
 _CHANNELS = (("rocm", "ROCm"), ("cu", "CUDA"), ("xpu", "XPU"), ("cpu", "CPU"))
@@ -106,6 +106,11 @@ class PlatformChange:
         return f"{before}{self.tell_change()}{between}{self.at_tip or self.at_pin or 'no place'}{after}"
 
 
+def compare_platforms(pin: Declarations, tip: Declarations) -> tuple[PlatformChange, ...]:
+    """Without jobs that one side does not have: they were not switched."""
+    return find_platform_changes(_find_known(pin, tip), _find_known(tip, pin), tip.commented)
+
+
 def find_platform_changes(
     pin: Iterable[Declaration], tip: Iterable[Declaration], commented: Iterable[Declaration] = ()
 ) -> tuple[PlatformChange, ...]:
@@ -120,6 +125,12 @@ def find_platform_changes(
         for change in _compare(name, before.get(name, []), after.get(name, []))
     ]
     return tuple(sorted(found, key=lambda one: (_order(one.what), not one.is_lost, one.what)))
+
+
+def _find_known(side: Declarations, other: Declarations) -> Iterator[Declaration]:
+    """What a side declares, without jobs that the other does not have."""
+    jobs = other.running | {(one.scope, one.name) for one in other.items if one.kind is Kind.JOB}
+    return (one for one in side.items if one.kind is not Kind.JOB or (one.scope, one.name) in jobs)
 
 
 def find_values(what: str, items: Iterable[Declaration]) -> set[str]:

@@ -125,7 +125,7 @@ def _high_level(gap: Gap, before: Before | None) -> Section:
             "version",
             gap.pin.version.text if gap.pin.version else "—",
             gap.tip.version.text if gap.tip.version else "—",
-            statements.release_phrase(gap, whole=False),
+            "; ".join(filter(None, (statements.major_step(gap), statements.release_phrase(gap, whole=False)))),
         ),
         (
             "our places that use it",

@@ -222,7 +222,7 @@ def _doubtful(gap: Gap, most: int = MOST_COUPLINGS) -> Section:
     table = Table(
         columns=_COLUMNS,
         rows=tuple(_row(gap, one, base, whole=most != MOST_COUPLINGS) for one in found[:most]),
-        caption=_tell_base(base),
+        caption=" ".join(filter(None, (_tell_base(base), _tell_rows(len(found), fails + places)))),
         more=max(0, len(found) - most),
         more_where=_where(most, len(found)),
     )
@@ -234,6 +234,10 @@ def _where(most: int, total: int) -> str:
     if most != MOST_COUPLINGS:
         return "the evidence file"
     return "the appendix" if total <= MOST_FOLDED else f"the evidence file, the first {MOST_FOLDED} in the appendix too"
+
+
+def _tell_rows(rows: int, places: int) -> str:
+    return f"{rows} rows: a line that uses several names has one for each." if rows > places else ""
 
 
 def _tell_base(base: str) -> str:

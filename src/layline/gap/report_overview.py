@@ -11,7 +11,7 @@ from layline.gap.breaks import count_touched, find_places
 from layline.gap.cells import change_cell, commit_cell, evidence_cell
 from layline.gap.plan import find_stops, say_asks, say_breaks, weigh
 from layline.git import DIFF_RULE
-from layline.history.tags import is_version
+from layline.history.tags import is_final
 
 if TYPE_CHECKING:
     from layline.core.report import Inline
@@ -85,8 +85,9 @@ def _version_impact(gap: Gap) -> str:
         return "no version on both sides"
     if was.text == now.text:
         return "the declared version did not change"
-    named = any(is_version(name) for name, _ in gap.releases)
-    return "releases are good stopping points" if named else "no release lies between them on this branch"
+    step = f"{step}; " if (step := statements.major_step(gap)) else ""
+    named = any(is_final(name) for name, _ in gap.releases)
+    return f"{step}{'releases are good stopping points' if named else 'no release lies between them on this branch'}"
 
 
 def _work(gap: Gap) -> str:

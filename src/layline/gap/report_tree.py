@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -105,8 +106,7 @@ def _rank_section(gap: Gap, rank: Rank, most: int) -> Section:
 
 
 def _difference_row(gap: Gap, row: Difference) -> tuple[Inline, ...]:
-    one = row.now or row.was
-    scope = one.scope if one and row.rank is Rank.METADATA else row.kind.value
+    scope = listed(list(row.scopes), most=2) if row.rank is Rank.METADATA else row.kind.value
     was: Inline = place_cell(gap.upstream, gap.pin.commit.hash, row.was.place) if row.was else "—"
     now: Inline = place_cell(gap.upstream, gap.tip.commit.hash, row.now.place) if row.now else "—"
     changes = ", ".join(change.value for change in row.changes)
@@ -258,9 +258,18 @@ def build_representative(gap: Gap) -> Section:
 
 
 def weighty_changes(gap: Gap) -> list[UpstreamChange]:
-    """Changes that break places of ours first, then those that touch most files we use."""
-    weight = {cause.commit: len(cause.places) for cause in gap.causes}
-    return sorted(gap.changes.kept, key=lambda change: -max(weight.get(commit, 0) for commit in change.commits))
+    """Changes that break places of ours first, then those that other findings on our code come from, then those that
+    are mostly about files we use: a sweep over the whole tree touches these, too, and says little of them.
+    """
+    breaks = {cause.commit: len(cause.places) for cause in gap.causes}
+    changes = Counter(one.culprit for one in gap.couplings if one.culprit)
+    changes.update(row.culprit.hash for row in gap.patches or () if row.culprit is not None)
+
+    def weigh(change: UpstreamChange) -> tuple[float, ...]:
+        found = (max(weights.get(commit, 0) for commit in change.commits) for weights in (breaks, changes))
+        return (*(-weight for weight in found), -(len(change.ours) ** 2) / max(1, change.files))
+
+    return sorted(gap.changes.kept, key=weigh)
 
 
 def _changes_by_area(gap: Gap) -> Section:

@@ -99,7 +99,10 @@ def cost_sentence(gap: Gap, *, whole: bool = True) -> Inline:
     places = find_places(gap)
     if not places:
         failing = statements.tell_failing(gap)
-        return f"Nothing of ours breaks at the tip{failing}; the upgrade is a move of the pin and a run of the tests."
+        needs = need_statements.count_needs(gap)
+        other = f", {count(needs, 'changed requirement')} at run time" if needs else ""
+        work = f"a move of the pin{other} and a run of the tests"
+        return f"Nothing of ours breaks at the tip{failing}; the upgrade is {work}."
     fixes = tuple(sorted(find_fixes(gap.couplings, gap.patches or ())))
     files = len({place.rpartition(":")[0] for place in fixes})
     fix = f"Work: fix {count(len(fixes), 'place')} in {count(files, 'file')} ({_how(gap, fixes)})."

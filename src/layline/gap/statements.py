@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
+from packaging.version import InvalidVersion, Version
+
 from layline.change.surface import SurfaceChange
 from layline.core.evidence import Severity
 from layline.core.ours import is_packaged
@@ -16,7 +18,7 @@ from layline.gap.cells import change_cell, join_text, plain_text
 from layline.gap.need_statements import dependency_sentence
 from layline.gap.novelty import build_novelties
 from layline.gap.plan import find_stops
-from layline.history.tags import is_version
+from layline.history.tags import is_final, is_version
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -33,9 +35,9 @@ def headline(gap: Gap) -> Inline:
     """The gap in one sentence: how far behind, and what breaks."""
     if gap.distance.behind == 0:
         return f"Our {gap.label} has every commit of {gap.ref}."
-    behind = (
-        f"Our {gap.label} is {count(gap.distance.behind, 'commit')} and {count(gap.age_days, 'day')} behind {gap.ref}"
-    )
+    far = [count(gap.distance.behind, "commit"), count(gap.age_days, "day")]
+    far += [step] if (step := major_step(gap)) else []
+    behind = f"Our {gap.label} is {listed(far)} behind {gap.ref}"
     if gap.surface is None:
         return f"{behind}, with {count(len(gap.diff.files), 'changed file')}."
     return join_text(f"{behind}, and ", breaks_phrase(gap), ".")
@@ -105,7 +107,24 @@ def version_sentence(gap: Gap) -> str:
             f"Pin and tip both declare version {was.text}; the pin is of {gap.pin.commit.date}, the tip of "
             f"{gap.tip.commit.date}."
         )
-    return f"The pin declares version {was.text} ({gap.pin.commit.date}), the tip {now.text} ({gap.tip.commit.date})."
+    step = f": {major_step(gap)}" if major_step(gap) else ""
+    return f"The pin declares version {was.text} ({gap.pin.commit.date}), the tip {now.text} ({gap.tip.commit.date}){step}."
+
+
+def major_step(gap: Gap) -> str:
+    """`a major version (4 → 5)`; empty where the first number of the version stays, or one side declares none."""
+    was, now = (_read_major(side.version.text) if side.version else None for side in (gap.pin, gap.tip))
+    if was is None or now is None or was >= now:
+        return ""
+    return f"{'a major version' if now - was == 1 else f'{now - was} major versions'} ({was} → {now})"
+
+
+def _read_major(text: str) -> int | None:
+    try:
+        version = Version(text)
+    except InvalidVersion:
+        return None
+    return version.major
 
 
 def release_phrase(gap: Gap, *, whole: bool = True) -> str:
@@ -182,7 +201,7 @@ def plan_sentence(gap: Gap, shown: str = "") -> str:
     """What the stops are, and how many of the broken places they account for; `shown`: which stand here."""
     told = sum(step.places for step in gap.plan)
     total = gap.recommendation.inputs.will_break or 0
-    release = "a release, or " if gap.releases and any(is_version(name) for name, _ in gap.releases) else ""
+    release = "a release, or " if any(is_final(name) for name, _ in gap.releases) else ""
     stops = count(len(find_stops(gap.plan)), "stop")
     text = (
         f"{stops[:1].upper()}{stops[1:]} on the way{f'; {shown}' if shown else ''}. A stop is {release}the last commit before a change that "

@@ -8,13 +8,13 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 from layline.core.evidence import Skipped
+from layline.gap.dependencies.model import EVERY_EXTRA, Declaration, Unread
 from layline.gap.dependencies.reading import find_declarations, rank_of
 from layline.gap.platform import PlatformChange, find_values
 from layline.source.tree import Tree
 
 if TYPE_CHECKING:
     from layline.core.revision import Commit
-    from layline.gap.dependencies import Declaration
     from layline.git import Repository
 
 MOST = 100
@@ -50,14 +50,30 @@ def find_switch(change: PlatformChange, path: str, commits: list[Commit], read: 
 
 
 def open_reader(upstream: Repository) -> Read:
-    """Reads what one file declares at a commit; nothing where it is not there."""
+    """Reads what one file declares at a commit; nothing where it is not there. The same text says the same again,
+    unless it leaves what a run needs to other files.
+    """
+    known: dict[tuple[str, str], list[Declaration]] = {}
 
     @cache
     def read(ref: str, path: str) -> list[Declaration]:
-        rank = rank_of(path)
-        tree = Tree(upstream, upstream.resolve(ref))
-        if rank is None or path not in tree.entries:
+        rank, commit = rank_of(path), upstream.resolve(ref)
+        entry = upstream.read_entry(commit, path) if rank is not None else None
+        if rank is None or entry is None:
             return []
-        return [one for one in find_declarations(tree, rank, path) if not isinstance(one, Skipped)]
+        if (path, entry.oid) in known:
+            return known[path, entry.oid]
+        found = list(find_declarations(Tree(upstream, commit), rank, path))
+        items = [one for one in found if isinstance(one, Declaration) and not one.is_running]
+        if all(one.place.path == path for one in items) and not any(map(_is_elsewhere, found)):
+            known[path, entry.oid] = items
+        return items
 
     return read
+
+
+def _is_elsewhere(found: Declaration | Skipped) -> bool:
+    """A part of what a run needs that other files may tell."""
+    if not isinstance(found, Skipped):
+        return False
+    return not isinstance(found, Unread) or not all(one.startswith(EVERY_EXTRA) for one in found.scopes or ("",))

@@ -18,6 +18,7 @@ class SetupScript:
     """`**name` and `**dict(…)` are spread out where they are literals."""
     names: dict[str, ast.expr] = field(default_factory=dict)
     functions: dict[str, ast.FunctionDef] = field(default_factory=dict)
+    module: ast.Module = field(default_factory=lambda: ast.Module(body=[], type_ignores=[]))
 
     def find_texts(self, value: ast.expr) -> list[str]:
         """Every literal text of an expression, and of the functions of the file that it calls."""
@@ -56,7 +57,7 @@ def parse_setup_script(text: str) -> SetupScript:
     }
     calls = (node for node in ast.walk(module) if isinstance(node, ast.Call) and _called(node) == "setup")
     functions = {node.name: node for node in module.body if isinstance(node, ast.FunctionDef)}
-    return SetupScript(tuple(keyword for call in calls for keyword in _spread(call, names)), names, functions)
+    return SetupScript(tuple(keyword for call in calls for keyword in _spread(call, names)), names, functions, module)
 
 
 def read_setup_name(text: str) -> str | None:

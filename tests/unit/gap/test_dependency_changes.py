@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from layline.core.evidence import Location
 from layline.gap.dependencies import Declaration, Declarations, Kind, Rank, compare_declarations, find_conflicts
-from layline.gap.dependencies.model import parse_need
+from layline.gap.dependencies.model import leave_unread, parse_need
 
 METADATA = "pyproject.toml"
 
@@ -83,6 +85,44 @@ def test_places(
 ) -> None:
     rows = compare_declarations(side(*(one(*item) for item in before)), side(*(one(*item) for item in after)))
     assert [(row.name, [change.value for change in row.changes]) for row in rows] == expected
+
+
+EXTRA, COMPUTED = "extra dev", "setup.py"
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "unread", "expected"),
+    [
+        ([("a", "runtime")], [], ("runtime",), []),
+        ([("a", "runtime")], [("a", EXTRA)], ("runtime",), [("a", ["also declared"])]),
+        ([("a", EXTRA), ("b", "runtime")], [], ("extra",), [("b", ["no longer declared here"])]),
+        ([("a", "runtime"), ("b>=1", "runtime")], [("b>=2", "runtime")], ("runtime",), [("b", ["floor raised"])]),
+        ([("a", "runtime")], [], (), []),
+    ],
+)
+def test_what_could_not_be_read_at_the_tip_is_not_dropped(
+    before: list[tuple[str, str]],
+    after: list[tuple[str, str]],
+    unread: tuple[str, ...],
+    expected: list[tuple[str, list[str]]],
+) -> None:
+    part = leave_unread(COMPUTED, 1, "computed", unread, Kind.REQUIREMENT)
+    tip = replace(side(*(one(*item) for item in after)), skipped=(part,))
+    rows = compare_declarations(side(*(one(*item) for item in before)), tip)
+    assert [(row.name, [change.value for change in row.changes]) for row in rows] == expected
+
+
+def test_what_could_not_be_read_at_the_pin_is_not_new() -> None:
+    pin = replace(side(), skipped=(leave_unread(COMPUTED, 1, "computed", ("runtime",), Kind.REQUIREMENT),))
+    assert [row.name for row in compare_declarations(pin, side(one("a"), one("b", EXTRA)))] == ["b"]
+
+
+def test_extras_that_take_a_need_from_one_line_are_one_row() -> None:
+    scopes = ("extra a", "extra b", "extra c")
+    rows = compare_declarations(
+        side(*(one("t>=1", name) for name in scopes)), side(*(one("t>=2", name) for name in scopes))
+    )
+    assert [(row.name, row.scopes) for row in rows] == [("t", scopes)]
 
 
 def test_ranks_are_never_mixed() -> None:

@@ -123,7 +123,109 @@ def test_setup_py_is_parsed_not_run(tmp_path: Path) -> None:
         ("pytest", "", "extra dev", 7),
         ("python", ">=3.9", "requires-python", 3),
     ]
-    assert found.skipped == (Skipped("setup.py:7", "extra all is computed: `read('all.txt')`"),)
+    assert told(found.skipped) == ["setup.py:7: extra all is computed: `read('all.txt')`"]
+    assert [one.scopes for one in found.unread] == [("extra all",)]
+
+
+def told(items: tuple[Skipped, ...]) -> list[str]:
+    return [str(item) for item in items]
+
+
+TABLE = """\
+import re, os
+from itertools import chain
+from setuptools import setup
+FIRST = (10, 14)
+_deps = [
+    "Torch>=2.5",
+    "ray[tune]>=2.7",
+    "tqdm",
+]
+deps = {b: a for a, b in (re.findall(r"^(([^!=<>~ ]+)(?:[!=<>~ ].*)?$)", x)[0] for x in _deps)}
+def pick(*names):
+    return [deps[name] for name in names]
+extras = {}
+extras["torch"] = pick("Torch")
+extras["ray"] = pick("ray[tune]") + extras["torch"]
+needs = [deps["tqdm"]]
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "items", "unread"),
+    [
+        ("setup(install_requires=list(needs))", [("tqdm", "", "runtime", 8)], []),
+        (
+            "setup(extras_require=extras)",
+            [
+                ("torch", ">=2.5", "extra torch", 6),
+                ("ray", ">=2.7", "extra ray", 7),
+                ("torch", ">=2.5", "extra ray", 6),
+            ],
+            [],
+        ),
+        (
+            "if os.name == 'nt':\n    needs += pick('Torch')\nsetup(install_requires=needs)",
+            [("tqdm", "", "runtime", 8)],
+            [(17, ("runtime",))],
+        ),
+        (
+            "if os.name == 'nt':\n    needs = []\nelse:\n    needs.append('a')\nsetup(install_requires=needs)",
+            [],
+            [(17, ("runtime",))],
+        ),
+        ("needs.extend(read())\nsetup(install_requires=needs)", [("tqdm", "", "runtime", 8)], [(17, ("runtime",))]),
+        ("change(needs)\nsetup(install_requires=needs)", [], [(17, ("runtime",))]),
+        (
+            "for one in find(): extras[one] = []\nsetup(extras_require=extras)",
+            [],
+            [(17, ("extra torch", "extra ray")), (17, ("extra",))],
+        ),
+        (
+            "extras = [one for key, all in extras.items() if key != 'ray' for one in all]\nsetup(extras_require={'all': extras})",
+            [("torch", ">=2.5", "extra all", 6)],
+            [],
+        ),
+        ("setup(install_requires=list(chain(needs, read())))", [("tqdm", "", "runtime", 8)], [(17, ("runtime",))]),
+        (
+            "if __name__ == '__main__':\n    low, high = FIRST\n    setup(python_requires=f'>=3.{low}')",
+            [("python", ">=3.10", "requires-python", 19)],
+            [],
+        ),
+        ("setup(python_requires=find())", [], [(17, ("requires-python",))]),
+        ("def main():\n    needs = ['a']\n    setup(install_requires=needs)\nmain()", [("a", "", "runtime", 18)], []),
+        ("setup(install_requires=[re.split('(a*)*b', 'aaa')[0]])", [], [(17, ("runtime",))]),
+        ("def loop(one):\n    return loop(one)\nsetup(install_requires=loop(needs))", [], [(18, ("runtime",))]),
+    ],
+)
+def test_what_a_setup_py_makes_of_its_own_literals_is_read(
+    tmp_path: Path, text: str, items: list[object], unread: list[object]
+) -> None:
+    found = read_declarations(read(tmp_path, {"setup.py": f"{TABLE}{text}\n"}))
+    assert [(item.name, item.spec, item.scope, item.place.line) for item in found.items] == items
+    assert [(one.line, one.scopes) for one in found.unread] == unread
+
+
+def test_lists_that_grow_without_end_are_not_followed(tmp_path: Path) -> None:
+    grows = "".join("needs = needs + needs\n" for _ in range(60))
+    found = read_declarations(read(tmp_path, {"setup.py": f"{TABLE}{grows}setup(install_requires=needs)\n"}))
+    assert [one.scopes for one in found.unread] == [("runtime",)]
+
+
+@pytest.mark.parametrize(
+    ("files", "scopes"),
+    [
+        ({"pyproject.toml": '[project]\ndynamic = ["version", "dependencies"]\n'}, [("runtime",)]),
+        ({"pyproject.toml": '[project]\ndynamic = ["requires-python"]\n'}, [("requires-python",)]),
+        ({"pyproject.toml": '[project]\ndynamic = ["dependencies"]\n', "setup.py": "setup(install_requires=[])\n"}, []),
+        ({"pyproject.toml": "[project\n"}, [()]),
+        ({"setup.cfg": "[options]\ninstall_requires = file: needs.txt\n"}, [("runtime",)]),
+    ],
+)
+def test_what_the_metadata_leaves_to_others_is_told_as_unread(
+    tmp_path: Path, files: dict[str, str], scopes: list[tuple[str, ...]]
+) -> None:
+    assert [one.scopes for one in read_declarations(read(tmp_path, files)).unread] == scopes
 
 
 READS_FILES = """\

@@ -18,6 +18,7 @@ from layline.coupling.model import Consequence, Coupling, State, Touch
 from layline.gap.areas import find_package_changes, name_deletions, name_origins
 from layline.gap.causes import find_causes
 from layline.gap.cells import plain_text
+from layline.gap.changes import UpstreamChange
 from layline.gap.dependencies import Difference, compare_declarations, read_declarations
 from layline.gap.dependencies.model import Declaration, Kind, Rank
 from layline.gap.dependencies.workflows import find_commented, find_workflow_declarations
@@ -27,8 +28,10 @@ from layline.gap.need_statements import dependency_items
 from layline.gap.needs import mark_imported, name_needs
 from layline.gap.own_files import find_lost_imports, find_mentions, list_yaml
 from layline.gap.plan import build_plan, say_asks, say_breaks
-from layline.gap.platform import find_platform_changes
+from layline.gap.platform import compare_platforms, find_platform_changes
 from layline.gap.reach import find_beyond
+from layline.gap.report_tree import weighty_changes
+from layline.gap.statements import major_step
 from layline.gap.switched_off import name_switches, open_reader
 from layline.git import open_repository
 from layline.history.changes import Diff, read_diff
@@ -82,6 +85,46 @@ def test_a_plan_stops_before_every_change_that_breaks_a_place_again_or_deletes_w
         (7, "", (), [*asks, "needs Python >=3.11"]),
         (9, "", (), []),
     ]
+
+
+def test_stops_are_releases_after_the_pin() -> None:
+    """A pin on a release branch is younger than some commits that only upstream's own line has."""
+    releases = [
+        ("v1.1-one-preview", LOG[-2].hash),
+        ("v1.2", LOG[-3].hash),
+        ("v2.0rc1", LOG[2].hash),
+        ("v2.0", LOG[1].hash),
+    ]
+    pin = replace(commit(30), committed="2026-01-03T02:00:00+02:00")
+    assert [step.reason for step in build_plan(pin, LOG, releases, ())] == ["release v2.0", "the tip"]
+
+
+@pytest.mark.parametrize(
+    ("was", "now", "told"),
+    [
+        ("4.56.2", "5.16.0.dev0", "a major version (4 → 5)"),
+        ("1.0", "1.9", ""),
+        ("1", "3", "2 major versions (1 → 3)"),
+        ("x", "2", ""),
+    ],
+)
+def test_a_new_major_version_is_said(was: str, now: str, told: str) -> None:
+    sides = {name: SimpleNamespace(version=SimpleNamespace(text=text)) for name, text in (("pin", was), ("tip", now))}
+    assert major_step(cast("Gap", SimpleNamespace(**sides))) == told
+
+
+def test_a_sweep_over_the_whole_tree_does_not_stand_for_what_touches_our_code() -> None:
+    def change(number: int, files: int, ours: int) -> UpstreamChange:
+        paths = tuple(f"{one}.py" for one in range(ours))
+        return UpstreamChange(
+            number=number, title="", kind="", date="", commits=(str(number),), area="", files=files, ours=paths
+        )
+
+    kept = (change(1, 1799, 22), change(2, 12, 8), change(3, 2, 1))
+    gap = SimpleNamespace(
+        causes=(), patches=(), changes=SimpleNamespace(kept=kept), couplings=(SimpleNamespace(culprit="3"),)
+    )
+    assert [one.number for one in weighty_changes(cast("Gap", gap))] == [3, 2, 1]
 
 
 def test_a_need_is_told_with_the_change_that_brought_it(tmp_path: Path) -> None:
@@ -149,7 +192,7 @@ def test_every_step_of_a_bound_has_its_change(
         ((">=1", "<9"), "fast>=1 (#1) with <9 (#2)"),
         (("==1", "==9"), "fast==1 (#1) then ==9 (#2)"),
         (("", "==9"), "fast (#1) with ==9 (#2)"),
-        (("==1", "==2", "==3", "==4", "==9"), "fast==1 (#1) then 3 more then ==9 (#5)"),
+        (("==1", "==2", "==3", "==4", "==9"), "fast==9 (#1 to #5, in 5 steps)"),
     ],
 )
 def test_steps_of_a_bound_in_words(steps: tuple[str, ...], said: str) -> None:
@@ -161,7 +204,10 @@ def test_steps_of_a_bound_in_words(steps: tuple[str, ...], said: str) -> None:
     row = Difference(
         rank=Rank.METADATA, kind=now.kind, name="fast", was=None, now=now, changes=(), by=bounds[0][1], bounds=bounds
     )
-    gap = cast("Gap", SimpleNamespace(upstream="up", dependencies=SimpleNamespace(differences=(row,), platform=())))
+    gap = cast(
+        "Gap",
+        SimpleNamespace(upstream="up", dependencies=SimpleNamespace(unread=((), ()), differences=(row,), platform=())),
+    )
     assert [plain_text(item) for item in dependency_items(gap)] == [f"Needed at run time. New: {said}."]
 
 
@@ -212,6 +258,37 @@ def test_platforms_come_first_and_what_left_ci_is_told() -> None:
         "CUDA wheels in CI: nightly/cu126 → nightly/cu130 (.github/workflows/ci.yaml:4).",
         "CI gpu-arch-type: cuda and rocm at the pin; cuda at the tip (.github/workflows/ci.yaml:5 at the pin).",
     ]
+
+
+JOB = "jobs:\n  gpu:\n    if: {}\n    runs-on: x\n"
+
+
+@pytest.mark.parametrize(
+    ("pin", "tip", "said"),
+    [
+        ({"ci.yml": "true"}, {"ci.yml": "false"}, ["CI job gpu: on → switched off"]),
+        ({"ci.yml": "false"}, {"ci.yml": "true"}, ["CI job gpu: switched off → on"]),
+        ({}, {"ci.yml": "false"}, []),
+        ({"other.yml": "true"}, {"other.yml": "true", "ci.yml": "false"}, []),
+        ({"ci.yml": "false"}, {}, []),
+        ({"ci.yml": "false"}, {"ci.yml": "false"}, []),
+    ],
+)
+def test_a_job_that_one_side_does_not_have_was_not_switched(
+    tmp_path: Path, pin: dict[str, str], tip: dict[str, str], said: list[str]
+) -> None:
+    history = History.start(tmp_path / "up")
+    sides = [
+        read_declarations(Tree(open_repository(history.path), history.commit("one", _write_jobs(files))))
+        for files in ({**dict.fromkeys(tip), **pin}, {**dict.fromkeys(pin), **tip})
+    ]
+    assert [one.sentence().partition(" (")[0] for one in compare_platforms(*sides)] == said
+    moves = {change.value for row in compare_declarations(*sides) for change in row.changes}
+    assert {"switched off", "switched on"} & moves == {"switched " + one.rpartition(" ")[2] for one in said}
+
+
+def _write_jobs(files: dict[str, str | None]) -> dict[str, str | bytes | None]:
+    return {f".github/workflows/{name}": JOB.format(test) if test else "on: push\n" for name, test in files.items()}
 
 
 def test_what_documents_advise_and_what_containers_hold_is_not_what_ci_installs() -> None:
@@ -267,7 +344,7 @@ jobs:
         "CI gpu-arch-type: none. The pin had rocm; the tip has it only in a comment (.github/workflows/ci.yaml:7).",
     ]
     side = SimpleNamespace(commit=commit(1))
-    ground = SimpleNamespace(differences=(), platform=(replace(told[0], by=commit(7)),))
+    ground = SimpleNamespace(unread=((), ()), differences=(), platform=(replace(told[0], by=commit(7)),))
     item = dependency_items(
         cast("Gap", SimpleNamespace(upstream="https://up", dependencies=ground, pin=side, tip=side))
     )[0]

@@ -2,7 +2,7 @@
 
 from layline.gap.dependencies.compare import Change, Difference, compare_declarations
 from layline.gap.dependencies.conflicts import Conflict, find_conflicts
-from layline.gap.dependencies.model import Declaration, Kind, LockedSet, Rank
+from layline.gap.dependencies.model import Declaration, Kind, LockedSet, Rank, Unread
 from layline.gap.dependencies.reading import Declarations, read_declarations
 
 __all__ = [
@@ -14,6 +14,7 @@ __all__ = [
     "Kind",
     "LockedSet",
     "Rank",
+    "Unread",
     "compare_declarations",
     "find_conflicts",
     "read_declarations",

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from layline.core.revision import Commit
+    from layline.gap.dependencies.model import Unread
     from layline.gap.dependencies.reading import Declarations
 
 
@@ -55,6 +56,8 @@ class Difference:
     first."""
     imported_at: str | None = None
     """A file of the tip that still imports what is no longer declared."""
+    also: tuple[str, ...] = ()
+    """Further scopes that take it from the same lines, with the same change."""
 
     @property
     def is_runtime(self) -> bool:
@@ -66,14 +69,65 @@ class Difference:
         one = self.now or self.was
         return one.place.path if one else ""
 
+    @property
+    def scopes(self) -> tuple[str, ...]:
+        """Every scope that the row speaks of: at the tip, else at the pin."""
+        one = self.now or self.was
+        return (one.scope if one else "", *self.also)
+
 
 def compare_declarations(pin: Declarations, tip: Declarations) -> tuple[Difference, ...]:
-    """Every difference, strongest rank first, then by file and name."""
+    """Every difference, strongest rank first, then by file and name; what one side may declare where it could not be
+    read is none.
+    """
     pin_files, tip_files = _files_of(pin), _files_of(tip)
     rows: list[Difference] = []
     for before, after in _grouped(pin.items, tip.items).values():
-        rows += [_mark_files(row, pin_files, tip_files) for row in _compare_group(before, after)]
-    return tuple(sorted(rows, key=_order))
+        hidden = Hidden.find(before, after, pin.unread, tip.unread)
+        found = (_mark_job(row, pin.running, tip.running) for row in _compare_group(before, after, hidden))
+        rows += [_mark_files(row, pin_files, tip_files) for row in found]
+    return tuple(_join_scopes(sorted(rows, key=_order)))
+
+
+@dataclass(frozen=True, slots=True)
+class Hidden:
+    """What of one name may stand in parts that were not read."""
+
+    at_tip: frozenset[Declaration]
+    """Declarations of the pin that the tip may have in the same scope."""
+    at_pin: frozenset[Declaration]
+    """Declarations of the tip that the pin may have in the same scope."""
+    is_anywhere: bool
+    """The tip may have the name in some scope."""
+
+    @classmethod
+    def find(
+        cls,
+        before: Iterable[Declaration],
+        after: Iterable[Declaration],
+        pin: tuple[Unread, ...],
+        tip: tuple[Unread, ...],
+    ) -> Hidden:
+        return cls(
+            frozenset(item for item in before if any(one.may_hold(item) for one in tip)),
+            frozenset(item for item in after if any(one.may_hold(item) for one in pin)),
+            any(replace(one, scopes=()).may_hold(item) for item in before for one in tip),
+        )
+
+
+def _join_scopes(rows: Iterable[Difference]) -> Iterator[Difference]:
+    """One row for the same lines: several extras may take a need from one table."""
+    found: dict[tuple[object, ...], Difference] = {}
+    for row in rows:
+        places = tuple((one.place, one.scope.partition(" ")[0]) for one in (row.was, row.now) if one)
+        key = row.rank, row.kind, row.name, row.was is None, places, row.changes
+        one = row.now or row.was
+        first = found.get(key) if row.rank is Rank.METADATA else None
+        if first is None:
+            found[key if row.rank is Rank.METADATA else (*key, len(found))] = row
+        elif one is not None:
+            found[key] = replace(first, also=(*first.also, one.scope))
+    yield from found.values()
 
 
 def _files_of(declarations: Declarations) -> set[str]:
@@ -101,23 +155,24 @@ def _package_of(item: Declaration) -> str:
     return item.place.path.rpartition("/")[0]
 
 
-def _compare_group(before: list[Declaration], after: list[Declaration]) -> Iterator[Difference]:
+def _compare_group(before: list[Declaration], after: list[Declaration], hidden: Hidden) -> Iterator[Difference]:
     was_by_scope, now_by_scope = _by_scope(before), _by_scope(after)
     for scope in was_by_scope.keys() & now_by_scope.keys():
         was_by_scope[scope], now_by_scope[scope] = _as_lists(was_by_scope[scope]), _as_lists(now_by_scope[scope])
     gone = [item for scope, items in was_by_scope.items() if scope not in now_by_scope for item in items]
     new = [item for scope, items in now_by_scope.items() if scope not in was_by_scope for item in items]
+    gone, new = [one for one in gone if one not in hidden.at_tip], [one for one in new if one not in hidden.at_pin]
     for scope in was_by_scope:
         if scope in now_by_scope:
-            yield from _compare_scope(was_by_scope[scope], now_by_scope[scope])
+            yield from _compare_scope(was_by_scope[scope], now_by_scope[scope], hidden)
     while gone and new:
         was, now = gone.pop(0), new.pop(0)
         yield _row(was, now, (_move(was, now), *compare_specs(was, now)))
     stays = bool(after) and bool(before)
     for was in gone:
-        yield _row(was, None, (_vanished(was, stays=stays),))
+        yield _row(was, None, (_vanished(stays=stays or hidden.is_anywhere),))
     for now in new:
-        yield _row(None, now, (_appeared(now, stays=stays),))
+        yield _row(None, now, (_appeared(stays=stays),))
 
 
 def _as_lists(items: list[Declaration]) -> list[Declaration]:
@@ -133,7 +188,7 @@ def _natural(text: str) -> list[tuple[int, str]]:
     return [(int(part), "") if part.isdigit() else (-1, part) for part in re.split(r"(\d+)", text)]
 
 
-def _compare_scope(before: list[Declaration], after: list[Declaration]) -> Iterator[Difference]:
+def _compare_scope(before: list[Declaration], after: list[Declaration], hidden: Hidden) -> Iterator[Difference]:
     """One scope of one name: exact repeats cancel, the rest pairs up in order."""
     same = {_content(item) for item in before} & {_content(item) for item in after}
     was_left = [item for item in before if _content(item) not in same]
@@ -141,9 +196,11 @@ def _compare_scope(before: list[Declaration], after: list[Declaration]) -> Itera
     for was, now in zip(was_left, now_left, strict=False):
         yield _row(was, now, compare_specs(was, now))
     for was in was_left[len(now_left) :]:
-        yield _row(was, None, (_vanished(was, stays=bool(after)),))
+        if was not in hidden.at_tip:
+            yield _row(was, None, (_vanished(stays=bool(after)),))
     for now in now_left[len(was_left) :]:
-        yield _row(None, now, (_appeared(now, stays=bool(before)),))
+        if now not in hidden.at_pin:
+            yield _row(None, now, (_appeared(stays=bool(before)),))
 
 
 def _move(was: Declaration, now: Declaration) -> Move:
@@ -154,16 +211,21 @@ def _move(was: Declaration, now: Declaration) -> Move:
     return Move.MOVED
 
 
-def _vanished(was: Declaration, *, stays: bool) -> Move:
-    if was.kind is Kind.JOB:
-        return Move.SWITCHED_ON
+def _vanished(*, stays: bool) -> Move:
     return Move.LEFT if stays else Move.DROPPED
 
 
-def _appeared(now: Declaration, *, stays: bool) -> Move:
-    if now.kind is Kind.JOB:
-        return Move.SWITCHED_OFF
+def _appeared(*, stays: bool) -> Move:
     return Move.JOINED if stays else Move.ADDED
+
+
+def _mark_job(row: Difference, pin: frozenset[tuple[str, str]], tip: frozenset[tuple[str, str]]) -> Difference:
+    """A job was switched only where the other side runs it; else it came, or went, as it is."""
+    if row.kind is Kind.JOB and row.was is None and (row.file, row.name) in pin:
+        return replace(row, changes=(Move.SWITCHED_OFF,))
+    if row.kind is Kind.JOB and row.now is None and (row.file, row.name) in tip:
+        return replace(row, changes=(Move.SWITCHED_ON,))
+    return row
 
 
 def _mark_files(row: Difference, pin_files: set[str], tip_files: set[str]) -> Difference:

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from enum import IntEnum, StrEnum
 from typing import TYPE_CHECKING
 
+from layline.core.evidence import Skipped
+
 if TYPE_CHECKING:
     from layline.core.evidence import Location
 
@@ -47,7 +49,7 @@ class Kind(StrEnum):
     SETTING = "setting"
     """A version, commit or matrix value that an install uses."""
     JOB = "job"
-    """A workflow job; only those that are switched off are declared."""
+    """A workflow job: switched off, or without a value."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,6 +67,53 @@ class Declaration:
     place: Location
     extras: str = ""
     marker: str = ""
+
+    @property
+    def is_running(self) -> bool:
+        """A job as jobs are: worth no row, but it must be known to say that one was switched off."""
+        return self.kind is Kind.JOB and self.spec != SWITCHED_OFF
+
+
+SWITCHED_OFF = "switched off"
+EVERY_EXTRA = "extra"
+"""The scope of what was not read of all extras together."""
+RUNTIME, PYTHON = "runtime", "requires-python"
+"""The scopes that every installation meets."""
+
+
+@dataclass(frozen=True, slots=True)
+class Unread(Skipped):
+    """A part of what one file declares that could not be read: it may hold whatever is not found there."""
+
+    of: Kind | None = None
+    """None: of every kind."""
+    scopes: tuple[str, ...] = ()
+    """None of them: the whole file."""
+
+    def may_hold(self, item: Declaration) -> bool:
+        """Whether the item, which stands elsewhere, may stand here as well."""
+        return self._is_beside(item) and self.of in {None, item.kind} and self._is_of(item.scope)
+
+    def _is_of(self, scope: str) -> bool:
+        every = EVERY_EXTRA in self.scopes and scope.startswith(f"{EVERY_EXTRA} ")
+        return not self.scopes or every or scope.partition(" by ")[0] in self.scopes
+
+    def _is_beside(self, item: Declaration) -> bool:
+        if item.rank is not Rank.METADATA:
+            return item.place.path == self.path
+        # what a package's metadata takes from requirement files may lie in folders below it
+        folder, inner = (path.rpartition("/")[0] for path in (self.path or "", item.place.path))
+        inside = inner == folder or not folder or inner.startswith(f"{folder}/")
+        return inner == folder if item.place.path.endswith(METADATA_FILES) else inside
+
+
+SETUP_FILES = ("setup.py", "setup.cfg")
+METADATA_FILES = ("pyproject.toml", *SETUP_FILES)
+
+
+def leave_unread(path: str, line: int | None, why: str, scopes: tuple[str, ...] = (), of: Kind | None = None) -> Unread:
+    """What could not be read of a file; without scopes, all of it."""
+    return Unread(path if line is None else f"{path}:{line}", why, path, line, of=of, scopes=scopes)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

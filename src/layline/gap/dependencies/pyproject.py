@@ -7,7 +7,18 @@ import tomllib
 from typing import TYPE_CHECKING, Any
 
 from layline.core.evidence import Location, Skipped
-from layline.gap.dependencies.model import Declaration, Kind, Rank, canonical_name, parse_need
+from layline.gap.dependencies.model import (
+    EVERY_EXTRA,
+    PYTHON,
+    RUNTIME,
+    Declaration,
+    Kind,
+    Rank,
+    Unread,
+    canonical_name,
+    leave_unread,
+    parse_need,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -21,7 +32,7 @@ def find_pyproject_declarations(path: str, text: str) -> Iterator[Declaration | 
     try:
         plain = tomllib.loads(text)
     except (tomllib.TOMLDecodeError, RecursionError) as error:
-        yield Skipped.at(path, None, f"not TOML: {error}")
+        yield leave_unread(path, None, f"not TOML: {error}")
         return
     lines = _Lines(text)
     project = _table(plain, "project")
@@ -38,6 +49,27 @@ def find_pyproject_declarations(path: str, text: str) -> Iterator[Declaration | 
     tool = _table(plain, "tool")
     yield from _find_uv(path, lines, _table(tool, "uv"))
     yield from _find_poetry(path, lines, _table(tool, "poetry"))
+
+
+_DYNAMIC = {
+    "dependencies": (RUNTIME, Kind.REQUIREMENT),
+    "optional-dependencies": (EVERY_EXTRA, Kind.REQUIREMENT),
+    "requires-python": (PYTHON, Kind.PYTHON),
+}
+
+
+def find_dynamic(path: str, text: str) -> Iterator[Unread]:
+    """Needs that the file leaves to its build backend, and not to requirement files that it names."""
+    try:
+        plain = tomllib.loads(text)
+    except (tomllib.TOMLDecodeError, RecursionError):
+        return
+    dynamic, named = _table(plain, "project").get("dynamic"), dynamic_requirement_files(text)
+    for key in dynamic if isinstance(dynamic, list) else ():
+        scope, kind = _DYNAMIC.get(key, ("", None)) if isinstance(key, str) else ("", None)
+        if scope and not any(one == scope or one.startswith(f"{scope} ") for one in named):
+            line = _Lines(text).find("project", "dynamic")
+            yield leave_unread(path, line, f"{key} is dynamic: the build computes it", (scope,), kind)
 
 
 def dynamic_requirement_files(text: str) -> dict[str, tuple[str, ...]]:
@@ -96,7 +128,7 @@ def _listed(
     if items is None:
         return
     if not isinstance(items, list):
-        yield Skipped(f"{path}: {'.'.join(where)}", "not a list", path)
+        yield leave_unread(path, lines.find(*where), f"{'.'.join(where)} is not a list", (scope,), Kind.REQUIREMENT)
         return
     for item in items:
         if isinstance(item, dict) and "include-group" in item:
@@ -104,7 +136,7 @@ def _listed(
         need = parse_need(item) if isinstance(item, str) else None
         line = lines.find(*where, literal=item if isinstance(item, str) else "")
         if need is None:
-            yield Skipped.at(path, line, f"{item!r} is not a requirement")
+            yield leave_unread(path, line, f"{item!r} is not a requirement", (scope,), Kind.REQUIREMENT)
             continue
         yield Declaration(
             rank=Rank.METADATA,
@@ -120,7 +152,7 @@ def _listed(
 
 def _python(path: str, line: int, spec: str) -> Declaration:
     need = parse_need(f"python{spec}")
-    return _declare(path, line, Kind.PYTHON, "python", need.spec if need else spec, "requires-python")
+    return _declare(path, line, Kind.PYTHON, "python", need.spec if need else spec, PYTHON)
 
 
 def _declare(path: str, line: int, kind: Kind, name: str, spec: str, scope: str) -> Declaration:

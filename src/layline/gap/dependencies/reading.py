@@ -13,8 +13,16 @@ from layline.core.ours import is_vendored
 from layline.gap.dependencies.containers import CONTAINER_FILE, find_container_declarations
 from layline.gap.dependencies.documents import find_document_declarations
 from layline.gap.dependencies.locks import LOCK_FILES, read_lock
-from layline.gap.dependencies.model import Declaration, LockedSet, Rank
-from layline.gap.dependencies.pyproject import dynamic_requirement_files, find_pyproject_declarations
+from layline.gap.dependencies.model import (
+    METADATA_FILES,
+    SETUP_FILES,
+    Declaration,
+    LockedSet,
+    Rank,
+    Unread,
+    leave_unread,
+)
+from layline.gap.dependencies.pyproject import dynamic_requirement_files, find_dynamic, find_pyproject_declarations
 from layline.gap.dependencies.requirement_files import REQUIREMENT_FILE, find_requirement_declarations
 from layline.gap.dependencies.setup_files import (
     find_setup_cfg_declarations,
@@ -52,6 +60,13 @@ class Declarations:
     skipped: tuple[Skipped, ...]
     commented: tuple[Declaration, ...] = ()
     """What workflows hold in comments only."""
+    running: frozenset[tuple[str, str]] = frozenset()
+    """File and name of every job that is not switched off."""
+
+    @property
+    def unread(self) -> tuple[Unread, ...]:
+        """Parts that may declare what `items` lack."""
+        return tuple(one for one in self.skipped if isinstance(one, Unread))
 
 
 def read_declarations(tree: Tree, only: tuple[str, ...] = (), last: Rank = Rank.README) -> Declarations:
@@ -76,11 +91,12 @@ def read_declarations(tree: Tree, only: tuple[str, ...] = (), last: Rank = Rank.
             (skipped if isinstance(found, Skipped) else items).append(found)  # type: ignore[arg-type]
     commented = [one for _, path in files if _WORKFLOW.match(path) for one in _find_commented(tree, path)]
     return Declarations(
-        _without_repeats(items),
+        _without_repeats([one for one in items if not one.is_running]),
         tuple(locks),
         tuple(files),
         tuple(dict.fromkeys(skipped)),
         _without_repeats(commented),
+        frozenset((one.scope, one.name) for one in items if one.is_running),
     )
 
 
@@ -104,7 +120,7 @@ def find_dependency_files(tree: Tree, only: tuple[str, ...] = ()) -> Iterator[tu
 
 def rank_of(path: str) -> Rank | None:
     name = posixpath.basename(path)
-    if name in {"pyproject.toml", "setup.py", "setup.cfg"} and not path.startswith("tests/"):
+    if name in METADATA_FILES and not path.startswith("tests/"):
         return Rank.METADATA
     if name in LOCK_FILES or REQUIREMENT_FILE.search(path):
         return Rank.REQUIREMENTS
@@ -122,11 +138,14 @@ def find_declarations(tree: Tree, rank: Rank, path: str) -> Iterator[Declaration
         return
     text = tree.read_text(path)
     if isinstance(text, Skipped):
-        yield text
+        yield leave_unread(path, None, text.why)
         return
     name = posixpath.basename(path)
     if name == "pyproject.toml":
         yield from find_pyproject_declarations(path, text)
+        folder = posixpath.dirname(path)
+        if not any(posixpath.join(folder, script) in tree.entries for script in SETUP_FILES):
+            yield from find_dynamic(path, text)
         for scope, listed in dynamic_requirement_files(text).items():
             for one in listed:
                 inner = posixpath.normpath(posixpath.join(posixpath.dirname(path), one))

@@ -7,7 +7,7 @@ import re
 from typing import TYPE_CHECKING
 
 from layline.core.evidence import Location, Skipped
-from layline.gap.dependencies.model import Declaration, Kind, Rank, parse_need
+from layline.gap.dependencies.model import Declaration, Kind, Rank, leave_unread, parse_need
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -32,7 +32,8 @@ def find_requirement_declarations(
         return
     text = tree.read_text(path)
     if isinstance(text, Skipped):
-        yield text
+        is_gone = scope is None and tree.find(path) is None
+        yield text if is_gone else leave_unread(path, None, text.why, (scope,) if scope else ())
         return
     if not any(line.strip() for line in text.splitlines()):
         return

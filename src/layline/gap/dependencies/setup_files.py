@@ -4,16 +4,30 @@ from __future__ import annotations
 
 import ast
 import configparser
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from layline.core.evidence import Location, Skipped
-from layline.gap.dependencies.model import Declaration, Kind, Rank, parse_need
-from layline.source.setup_script import SetupScript, parse_setup_script
+from layline.core.prose import listed, verb
+from layline.gap.dependencies.model import (
+    EVERY_EXTRA,
+    PYTHON,
+    RUNTIME,
+    Declaration,
+    Kind,
+    Need,
+    Rank,
+    leave_unread,
+    parse_need,
+)
+from layline.gap.dependencies.setup_statements import Reading
+from layline.gap.dependencies.setup_values import Many, Table, Text, Unknown, Value
+from layline.source.setup_script import parse_setup_script
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator
 
-_SCOPES = {"install_requires": "runtime", "setup_requires": "build system", "tests_require": "extra test"}
+_SCOPES = {"install_requires": RUNTIME, "setup_requires": "build system", "tests_require": "extra test"}
 
 
 def find_setup_cfg_declarations(path: str, text: str) -> Iterator[Declaration | Skipped]:
@@ -21,7 +35,7 @@ def find_setup_cfg_declarations(path: str, text: str) -> Iterator[Declaration | 
     try:
         parser.read_string(text)
     except (configparser.Error, ValueError) as error:
-        yield Skipped.at(path, None, f"not an ini file: {str(error).splitlines()[0]}")
+        yield leave_unread(path, None, f"not an ini file: {str(error).splitlines()[0]}")
         return
     lines = text.splitlines()
     options = parser["options"] if parser.has_section("options") else {}
@@ -37,17 +51,42 @@ def find_setup_cfg_declarations(path: str, text: str) -> Iterator[Declaration | 
 def find_setup_py_declarations(
     path: str, text: str, elsewhere: Collection[str] = ()
 ) -> Iterator[Declaration | Skipped]:
-    """The keywords of the `setup(…)` call, where they are literals or names of literals in the same file; those of
-    scopes that stand `elsewhere` are left to others.
+    """The keywords of the `setup(…)` call, as far as the literals of the file tell them; those of scopes that stand
+    `elsewhere` are left to others.
     """
     try:
         script = parse_setup_script(text)
     except (SyntaxError, ValueError, RecursionError) as error:
-        yield Skipped.at(path, None, f"not Python: {error}")
+        yield leave_unread(path, None, f"not Python: {error}")
         return
+    reading = Reading(script.module)
+    left: dict[tuple[int, str, Kind], list[str]] = {}
     for keyword in script.keywords:
         if _SCOPES.get(keyword.arg or "") not in elsewhere:
-            yield from _find_keyword(path, keyword, script)
+            for one in _find_keyword(path, keyword, reading.read(keyword.value)):
+                if isinstance(one, Declaration):
+                    yield one
+                else:
+                    left.setdefault((one.line, one.expression, one.of), []).append(one.scope)
+    for (line, expression, of), scopes in left.items():
+        found = tuple(dict.fromkeys(scopes))
+        yield leave_unread(path, line, _say_left(found, expression), found, of)
+
+
+@dataclass(frozen=True, slots=True)
+class _Left:
+    """A part of one scope that the literals of the file do not tell; an expression may be a part of many."""
+
+    line: int
+    expression: str
+    scope: str
+    of: Kind = Kind.REQUIREMENT
+
+
+def _say_left(scopes: tuple[str, ...], expression: str) -> str:
+    keywords = {PYTHON: "python_requires", EVERY_EXTRA: "extras_require"}
+    names = listed([keywords.get(one, one) for one in scopes], most=2)
+    return f"{names} {verb(len(scopes), 'is')} computed: `{expression}`"
 
 
 def find_setup_py_files(text: str, known: Iterable[str]) -> dict[str, tuple[str, ...]]:
@@ -66,47 +105,50 @@ def find_setup_py_files(text: str, known: Iterable[str]) -> dict[str, tuple[str,
     return {scope: files for scope, files in found.items() if files}
 
 
-def _find_keyword(path: str, keyword: ast.keyword, script: SetupScript) -> Iterator[Declaration | Skipped]:
-    value = script.look_up(keyword.value)
+def _find_keyword(path: str, keyword: ast.keyword, value: Value) -> Iterator[Declaration | _Left]:
     match keyword.arg, value:
-        case "python_requires", ast.Constant(value=str(spec)):
-            yield _python(path, value.lineno, spec)
-        case "extras_require", ast.Dict():
-            for key, items in zip(value.keys, value.values, strict=True):
-                if isinstance(key, ast.Constant) and isinstance(key.value, str):
-                    yield from _find_items(path, f"extra {key.value}", items, script)
-                else:
-                    yield Skipped.at(path, items.lineno, "an extra whose name is not a literal")
+        case "python_requires", Text(value=spec, line=line):
+            yield _python(path, line, spec)
+        case "python_requires", _:
+            yield replace(_leave(keyword, value, PYTHON), of=Kind.PYTHON)
+        case "extras_require", Table(items=extras, rest=rest):
+            for extra, items in extras:
+                yield from _find_items(path, keyword, f"{EVERY_EXTRA} {extra}", items)
+            if rest is not None:
+                yield _leave(keyword, rest, EVERY_EXTRA)
+        case "extras_require", _:
+            yield _leave(keyword, value, EVERY_EXTRA)
         case name, _ if name in _SCOPES:
-            yield from _find_items(path, _SCOPES[str(name)], value, script)
-        case ("python_requires" | "extras_require") as name, _:
-            yield Skipped.at(path, value.lineno, f"{name} is computed: `{ast.unparse(value)[:80]}`")
+            yield from _find_items(path, keyword, _SCOPES[str(name)], value)
 
 
-def _find_items(path: str, scope: str, value: ast.expr, script: SetupScript) -> Iterator[Declaration | Skipped]:
-    match script.look_up(value):
-        case ast.List(elts=items) | ast.Tuple(elts=items):
-            for item in items:
-                yield from _find_item(path, scope, item)
-        case ast.BinOp(left=left, op=ast.Add(), right=right):
-            yield from _find_items(path, scope, left, script)
-            yield from _find_items(path, scope, right, script)
-        case other:
-            yield Skipped.at(path, other.lineno, f"{scope} is computed: `{ast.unparse(other)[:80]}`")
+def _find_items(path: str, keyword: ast.keyword, scope: str, value: Value) -> Iterator[Declaration | _Left]:
+    for item in value.items if isinstance(value, Many) else (value,):
+        need = parse_need(item.value) if isinstance(item, Text) and item is not value else None
+        if isinstance(item, Text) and need is not None:
+            yield _require(path, item.line, scope, need)
+        else:
+            yield _leave(keyword, item, scope)
 
 
-def _find_item(path: str, scope: str, item: ast.expr) -> Iterator[Declaration | Skipped]:
-    need = parse_need(item.value) if isinstance(item, ast.Constant) and isinstance(item.value, str) else None
-    if need is None:
-        yield Skipped.at(path, item.lineno, f"`{ast.unparse(item)[:80]}` is not a literal requirement")
-        return
-    yield Declaration(
+def _leave(keyword: ast.keyword, value: Value, scope: str) -> _Left:
+    """The part that is not known where it is one, else the whole keyword."""
+    match value:
+        case Unknown():
+            return _Left(value.line, str(value), scope)
+        case Text():
+            return _Left(value.line, value.value[:80], scope)
+    return _Left(keyword.value.lineno, str(Unknown(keyword.value)), scope)
+
+
+def _require(path: str, line: int, scope: str, need: Need) -> Declaration:
+    return Declaration(
         rank=Rank.METADATA,
         kind=Kind.REQUIREMENT,
         name=need.name,
         spec=need.spec,
         scope=scope,
-        place=Location(path, item.lineno),
+        place=Location(path, line),
         extras=need.extras,
         marker=need.marker,
     )
@@ -119,18 +161,9 @@ def _listed(path: str, lines: list[str], scope: str, value: str) -> Iterator[Dec
         need = parse_need(item)
         line = _line_of(lines, item)
         if need is None:
-            yield Skipped.at(path, line, f"{item!r} is not a requirement")
+            yield leave_unread(path, line, f"{item!r} is not a requirement", (scope,), Kind.REQUIREMENT)
             continue
-        yield Declaration(
-            rank=Rank.METADATA,
-            kind=Kind.REQUIREMENT,
-            name=need.name,
-            spec=need.spec,
-            scope=scope,
-            place=Location(path, line),
-            extras=need.extras,
-            marker=need.marker,
-        )
+        yield _require(path, line, scope, need)
 
 
 def _line_of(lines: list[str], text: str) -> int:
@@ -144,6 +177,6 @@ def _python(path: str, line: int, spec: str) -> Declaration:
         kind=Kind.PYTHON,
         name="python",
         spec=need.spec if need else spec,
-        scope="requires-python",
+        scope=PYTHON,
         place=Location(path, line),
     )

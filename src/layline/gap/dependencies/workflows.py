@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import yaml
 
 from layline.core.evidence import Location, Skipped
-from layline.gap.dependencies.model import Declaration, Kind, Rank
+from layline.gap.dependencies.model import SWITCHED_OFF, Declaration, Kind, Rank, leave_unread
 from layline.gap.dependencies.shell import find_channels, find_shell_declarations
 from layline.yaml_text import NotYaml, compose_yaml
 
@@ -30,12 +30,12 @@ _OFF = re.compile(r"^\s*(?:\$\{\{\s*)?(?:false|0)(?:\s*&&.*)?\s*(?:\}\}\s*)?$", 
 def find_workflow_declarations(path: str, text: str) -> Iterator[Declaration | Skipped]:
     """Everything one workflow file installs; commented-out lines are not facts, a job switched off is one."""
     if len(text) > _MAX_BYTES:
-        yield Skipped.at(path, None, f"{len(text)} characters are more than the {_MAX_BYTES} we read as a workflow")
+        yield leave_unread(path, None, f"{len(text)} characters are more than the {_MAX_BYTES} we read as a workflow")
         return
     try:
         root = compose_yaml(text)
     except NotYaml as error:
-        yield Skipped.at(path, None, f"not YAML: {error}")
+        yield leave_unread(path, None, f"not YAML: {error}")
         return
     if isinstance(root, yaml.MappingNode):
         yield from _find_in(path, text.splitlines(), root)
@@ -53,8 +53,9 @@ def _find_in(path: str, lines: list[str], root: Any) -> Iterator[Declaration | S
         if id(node) in jobs:
             switch = _child(node, "if")
             if switch is not None and _OFF.match(str(switch.value)):
-                yield _declare(path, switch, Kind.JOB, jobs[id(node)], "switched off")
+                yield _declare(path, switch, Kind.JOB, jobs[id(node)], SWITCHED_OFF)
                 continue  # what a dead job installs is not a fact about today
+            yield _declare(path, node, Kind.JOB, jobs[id(node)], "")
         for name, child in _pairs(node):
             if name in _SCRIPT_KEYS:
                 yield from _find_script(path, lines, child)
