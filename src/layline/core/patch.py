@@ -99,7 +99,9 @@ class Effect:
     replacement: str | None = None
     """What takes its place: a dotted downstream name, a literal, or a short description."""
     replacement_at: Location | None = None
-    """Where the replacement is defined in the downstream, if it is."""
+    """Where the replacement is defined in the downstream, if it is; of several, the first."""
+    replacements_at: tuple[Location, ...] = ()
+    """Where each of several possible replacements is defined, in the order in which they are named."""
     otherwise: str | None = None
     """What the same line writes where `when` does not hold: `None` or `AS_IT_WAS`; None: nothing."""
     mutates: tuple[str, ...] = ()
@@ -209,7 +211,8 @@ class Unregistered:
     """What calls, imports or hands it on, by what names resolve to: `path:line`, with a word where it is no plain
     call."""
     unknown_callers: int = 0
-    """Calls of a method of the same name on objects whose class is not known; they are not in `called_from`."""
+    """Calls of a method of the same name on objects whose class is not known, or texts that name a module which nobody
+    is seen to load; they are not in `called_from`."""
     registry: str | None = None
     """The call that registers it by path, `register_patch("a.b.C.m", g)`; None: a plain write."""
 

@@ -35,11 +35,13 @@ class Edit:
 
     def move(self, effect: Effect, path: str) -> Effect | None:
         """An effect of the file where it stands now; None where its own lines, or those that it names, differ."""
-        places = (effect.location, effect.replacement_at, effect.helper, effect.called_at)
+        places = (effect.location, effect.replacement_at, effect.helper, effect.called_at, *effect.replacements_at)
         now = [self._move(place, path) if place is not None else None for place in places]
         if any(one is None for place, one in zip(places, now, strict=True) if place is not None) or now[0] is None:
             return None
-        return replace(effect, location=now[0], replacement_at=now[1], helper=now[2], called_at=now[3])
+        others = tuple(place for place in now[4:] if place is not None)
+        moved = replace(effect, location=now[0], replacement_at=now[1], helper=now[2], called_at=now[3])
+        return replace(moved, replacements_at=others)
 
     def _move(self, place: Location, path: str) -> Location | None:
         if place.path != path:

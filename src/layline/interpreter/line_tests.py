@@ -10,6 +10,7 @@ from typing import TypeAlias
 
 from layline.interpreter.matches import unfold
 from layline.source.handlers import find_caught, raises_again
+from layline.source.loads import IMPORTS, called_name
 from layline.source.walking import walk
 
 Definition: TypeAlias = "ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef"
@@ -198,18 +199,16 @@ def find_imported(statement: ast.stmt) -> Iterator[str]:
         case ast.Assign(value=value) | ast.Expr(value=value):
             for node in walk(value):
                 match node:
-                    case ast.Call(func=callee, args=[ast.Constant(value=str(name)), *_]):
-                        if ast.unparse(callee).endswith(("import_module", "__import__")):
-                            yield name
+                    case ast.Call(args=[ast.Constant(value=str(name)), *_]) if called_name(node) in IMPORTS:
+                        yield name
 
 
 def _find_computed(statement: ast.stmt) -> Iterator[str]:
     """`import_module(path)`: what names the module."""
     for node in walk(statement) if isinstance(statement, ast.Assign) else ():
         match node:
-            case ast.Call(func=ast.Name(id=name) | ast.Attribute(attr=name), args=[ast.Name(id=path)]):
-                if name == "import_module":
-                    yield path
+            case ast.Call(args=[ast.Name(id=path)]) if called_name(node) in IMPORTS:
+                yield path
 
 
 def _say_failure(statement: ast.Try | ast.TryStar, handlers: list[ast.ExceptHandler]) -> LineTest:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 
-from layline.interpreter.branches import find_there, merge_names
+from layline.interpreter.branches import BranchedFields, find_there, merge_names
 from layline.interpreter.caught_imports import find_called, find_imports, split_after_call
 from layline.interpreter.containers import open_filters
 from layline.interpreter.events import Imported
@@ -148,10 +148,15 @@ class Statements(Expressions):
         settled = decide_again(node.test, test, self.frame)
         before = dict(scope.names)
         scope.names |= (there := find_there(node.test, before))
+        fields = BranchedFields(self.journal)
         yes = self._run_under(test, body, scope, reached=settled is not False)
+        if yes is not Flow.BREAK:  # what holds where a loop stops is settled after it
+            fields.turn()
         after_yes, scope.names = scope.names, before
         after_yes |= {name: before[name] for name, value in there.items() if after_yes.get(name) is value}
         no = self._run_under(negate(test), orelse, scope, reached=settled is not True)
+        if yes is not Flow.BREAK:
+            fields.join(test, yes is Flow.FALL and settled is not False, no is Flow.FALL and settled is not True)
         if settled is None:
             return self._join(test, (yes, after_yes), (no, scope.names), scope)
         scope.put({**scope.names, **after_yes} if settled else {**after_yes, **scope.names})

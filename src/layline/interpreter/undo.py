@@ -20,6 +20,8 @@ class Journal:
     """Names of modules, classes and objects that a run has set, and lists it has added to, as they were before."""
 
     names: list[tuple[dict[str, Value], str, Value | None]] = field(default_factory=list)
+    fields: list[tuple[dict[str, Value], str, Value | None]] = field(default_factory=list)
+    """Those of `names` that are fields of objects."""
     grown: list[tuple[Items | Table, int]] = field(default_factory=list)
     settled: list[tuple[Callable[..., None], tuple[object, ...]]] = field(default_factory=list)
     """How to take back what runs before this one have left, in order."""
@@ -27,16 +29,21 @@ class Journal:
     def note(self, names: dict[str, Value], name: str) -> None:
         self.names.append((names, name, names.get(name)))
 
+    def note_field(self, names: dict[str, Value], name: str) -> None:
+        """What is set on an object of ours: of two branches that set it, either may have."""
+        self.note(names, name)
+        self.fields.append(self.names[-1])
+
     def note_growth(self, items: Items | Table) -> None:
         self.grown.append((items, len(items.values if isinstance(items, Items) else items.entries)))
 
     def undo(self) -> None:
         """As if the run had never been."""
         for names, name, before in reversed(self.names):
-            _put(names, name, before)
+            put_name(names, name, before)
         for items, length in reversed(self.grown):
             del (items.values if isinstance(items, Items) else items.entries)[length:]
-        self.names, self.grown = [], []
+        self.names, self.fields, self.grown = [], [], []
 
     def undo_all(self) -> None:
         """As if none of the runs since the journal was begun had ever been."""
@@ -47,12 +54,12 @@ class Journal:
 
     def settle(self) -> None:
         """The end of a run: its marks are taken back, whatever else it kept may be there or not."""
-        self.settled += [(_put, noted) for noted in self.names]
+        self.settled += [(put_name, noted) for noted in self.names]
         self.settled += [(_shrink, (items, length, getattr(items, "sure", None))) for items, length in self.grown]
         for names, name, before in reversed(self.names):
             now = names.get(name)
             if isinstance(now, Literal) or (before is None and isinstance(now, Items | Table)):
-                _put(names, name, before)
+                put_name(names, name, before)
             elif now is not None and before is not None and now is not before and not _holds(now, before):
                 names[name] = before if _holds(before, now) else Choice(EARLIER, now, before)
         for items, length in reversed(self.grown):
@@ -61,7 +68,7 @@ class Journal:
             else:
                 added = items.entries[length:]
                 items.entries[length:] = [entry for entry in added if not isinstance(entry[1], Literal)]
-        self.names, self.grown = [], []
+        self.names, self.fields, self.grown = [], [], []
 
 
 def find_changed_others(journal: Journal, module: Module, others: Iterable[Module]) -> Iterator[str]:
@@ -104,7 +111,7 @@ def _shrink(items: Items | Table, length: int, sure: int | None) -> None:
         del items.entries[length:]
 
 
-def _put(names: dict[str, Value], name: str, value: Value | None) -> None:
+def put_name(names: dict[str, Value], name: str, value: Value | None) -> None:
     if value is None:
         names.pop(name, None)
     else:

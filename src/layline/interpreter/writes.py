@@ -308,7 +308,7 @@ class Writes(Machine):
                 self.journal.note(scope.names, name)
                 scope.names[name] = event.value
             case Instance() if name and event.value is not None:
-                self.journal.note(event.owner.attributes, name)
+                self.journal.note_field(event.owner.attributes, name)
                 event.owner.attributes[name] = event.value
                 if self.frame.loops:
                     self.frame.loops[-1].written.append((event.owner, name))

@@ -25,6 +25,7 @@ class Effect(TypedDict):
     target: str | None
     replacement: str | None
     replacement_at: str | None
+    replacements_at: list[str]
     otherwise: str | None
     holder: str | None
     reached: str | None

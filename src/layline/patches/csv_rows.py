@@ -25,7 +25,7 @@ _EFFECT = (
 )
 _MORE = (
     *("id", "when", "otherwise", "state", "adds", "mutates", "reason", "holder", "reached"),
-    *("replacement_at", "suggestion", "removal", "anchors"),
+    *("replacement_at", "replacements_at", "suggestion", "removal", "anchors"),
 )
 _PATCH_MORE = ("active_reason", "handler", "tags", "version_gates", "body_keys", "implementation", "notes")
 _STRAY = ("within", "called_from", "unknown_callers")

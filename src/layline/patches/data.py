@@ -72,6 +72,7 @@ def encode_effect(effect: Effect) -> answers.Effect:
         "target": effect.target,
         "replacement": effect.replacement,
         "replacement_at": str(effect.replacement_at) if effect.replacement_at else None,
+        "replacements_at": [str(place) for place in effect.replacements_at],
         "otherwise": effect.otherwise,
         "holder": effect.holder.value if effect.holder else None,
         "reached": effect.reached,

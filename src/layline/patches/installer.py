@@ -21,6 +21,7 @@ from layline.interpreter.values import (
     Called,
     Class,
     Copied,
+    Element,
     Function,
     Inside,
     Instance,
@@ -293,11 +294,21 @@ class Installer:
                 return f"a copy of {spell_object(of) or _COMPUTED}", None
             case Source(of=of):
                 return f"rewritten source of {self.describe(of)[0]}", None
+            case Element(owner=Outside(path=path), key=Items(values=parts)) if any(isinstance(v, Class) for v in parts):
+                told = [self.describe(part) for part in parts]  # `Union[theirs, Ours]`
+                return f"{path}[{', '.join(str(name) for name, _ in told)}]", next(at for _, at in told if at)
             case Items(values=values) if not all(isinstance(item, Literal) for item in values):
                 return "a list built at run time", None
             case Items() | Table():
                 return "a literal", None
         return _COMPUTED, None
+
+    def find_places(self, value: Value | None) -> tuple[Location, ...]:
+        """Where each of several replacements is defined, in the order in which they are named; nothing for one."""
+        several = [] if value is None else [v for v in find_alternatives(value) if isinstance(v, _NAMED_VALUES)]
+        told = (self._describe_reached(v)[1] for v in several[:_MOST_NAMED])
+        places = tuple(dict.fromkeys(place for place in told if place is not None))
+        return places if len(places) > 1 else ()
 
     def _describe_reached(self, value: Value) -> tuple[str | None, Location | None]:
         """One of several values, or what is called by one: an attribute of an object as it is written."""

@@ -122,7 +122,8 @@ def _is_told(effect: Effect) -> bool:
 
 def _name_ours(effect: Effect) -> str:
     """What takes the place, and where it stands."""
-    return f" → {effect.replacement} ({effect.replacement_at})" if effect.replacement_at is not None else ""
+    places = effect.replacements_at or ((effect.replacement_at,) if effect.replacement_at is not None else ())
+    return f" → {effect.replacement} ({', '.join(map(str, places))})" if places else ""
 
 
 def describe_effect(effect: Effect) -> str:

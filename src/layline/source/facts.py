@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from layline.core.evidence import Skipped
 from layline.core.progress import Progress, count, silent
 from layline.source.handed import BUILT, SPECIFIED, find_handed, find_own_specs
-from layline.source.loads import WALKS, LoadLine, Walk, called_name, find_loads, find_walks
+from layline.source.loads import WALKS, LoadLine, Walk, called_name, find_loads, find_walks, loads_module
 from layline.source.parsing import parse_tree
 from layline.source.sites import CHANGES, Site, SiteFinder, encode_sites, read_chain, sets_attribute
 from layline.source.texts import find_rows, find_texts, read_text
@@ -309,7 +309,7 @@ class _Walker:
         given = [*node.args, *(word.value for word in node.keywords)]
         self.texts.update((name, text) for item in given for text in find_texts(item))
         self.rows.update(find_rows(node.args) if len(node.args) > 1 else ())
-        if "import" in name.lower() and given:
+        if loads_module(node) and given:
             text = read_text(given[0])
             self.imports_by_name = self.imports_by_name or text is None
             self.given += [(node.lineno, text)] if text is not None else []

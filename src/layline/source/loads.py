@@ -9,6 +9,8 @@ from typing import Any
 
 from layline.source.walking import walk
 
+IMPORTS = frozenset({"import_module", "__import__"})
+"""Functions that load the module whose name they are given."""
 WALKS = frozenset({"walk_packages", "iter_modules", "iter_entry_points"})
 """Functions that list the modules of a package."""
 
@@ -58,7 +60,7 @@ def find_loads(body: list[ast.stmt]) -> Iterator[list[Any]]:
             case ast.ImportFrom(module=name, level=level, names=names):
                 yield [node.lineno, name or "", level, [alias.name for alias in names], "from"]
             case ast.Expr(value=ast.Call(args=[ast.Constant(value=str(name)), *_]) as call):
-                if called_name(call).endswith("import_module"):
+                if called_name(call) in IMPORTS:
                     yield [node.lineno, name, 0, [], "text"]
             case ast.If(body=inner, orelse=other):
                 yield from find_loads([*inner, *other])
@@ -92,3 +94,8 @@ def called_name(node: ast.Call) -> str:
         case ast.Name(id=name) | ast.Attribute(attr=name):
             return name
     return ""
+
+
+def loads_module(node: ast.Call) -> bool:
+    """A call that loads what it is given, by a function of Python or one that is called after what it does."""
+    return "import" in called_name(node).lower()

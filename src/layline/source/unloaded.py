@@ -11,15 +11,14 @@ from functools import cached_property
 
 from layline.core.evidence import Skipped
 from layline.source.index import Index
-from layline.source.loads import WALKS, called_name
+from layline.source.loads import IMPORTS, WALKS, called_name
 from layline.source.names import absolute_name, is_within, parents
 from layline.source.parsing import parse_tree
 from layline.source.seen import Asked
 from layline.source.texts import DOTTED
 from layline.source.walking import walk
 
-_IMPORTS = frozenset({"import_module", "__import__"})
-_LISTS = tuple(word.encode() for word in sorted(_IMPORTS | WALKS))
+_LISTS = tuple(word.encode() for word in sorted(IMPORTS | WALKS))
 _QUOTED = re.compile(rb"""["'](%s)["']""" % DOTTED.pattern.encode())
 _ANY = "*"
 """What an f-string puts between its texts; alone: every module of the package."""
@@ -120,7 +119,7 @@ def find_texts(data: bytes) -> Iterator[str]:
     tree = parse_tree("", data)
     nodes = [] if isinstance(tree, Skipped) else list(walk(tree))
     calls = [node for node in nodes if isinstance(node, ast.Call)]
-    works_out = any(called_name(call) in _IMPORTS and not _is_plain(call.args[:1]) for call in calls)
+    works_out = any(called_name(call) in IMPORTS and not _is_plain(call.args[:1]) for call in calls)
     if any(called_name(call) in WALKS for call in calls):
         yield _ANY
     parts = {id(one) for node in nodes if isinstance(node, ast.JoinedStr) for one in node.values}

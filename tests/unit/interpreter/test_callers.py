@@ -85,6 +85,7 @@ METHODS: list[tuple[str, str, tuple[str, ...], int]] = [
         0,
     ),
     ("text of another package", "import json\njson.prepare()\n", (), 0),
+    ("an object of another package", "from other import it\nit.prepare()\n", (), 0),
     (
         "one of a list that an object keeps",
         (
@@ -355,6 +356,65 @@ def test_a_hook_named_as_text_beside_its_module_is_told(tmp_path: Path) -> None:
 def test_the_top_level_of_a_module_runs_where_it_is_imported(tmp_path: Path) -> None:
     files = {"own/boot.py": "import up.a\nup.a.f = print\n", "own/x.py": "import os\nfrom own import boot\n"}
     assert read_one(tmp_path, files).called_from == ("own/x.py:2 (import)",)
+
+
+TABLE = "TABLE = {'a': 'own.boot.Mine', 'b': 'own.other.Mine'}\n"
+LOAD = (
+    "import importlib\ndef take(key):\n    path = TABLE[key]\n    home, name = path.rsplit('.', 1)\n"
+    "    return getattr(importlib.import_module(home), name)\n"
+)
+LOADED: list[tuple[str, dict[str, str], tuple[str, ...], int]] = [
+    # how it is named, the other files, where that is loaded, how many names nobody is seen to load
+    (
+        "by a text",
+        {"x": "import importlib\nimportlib.import_module('own.boot')\n"},
+        ("own/x.py:2 (import by name)",),
+        0,
+    ),
+    ("by a table", {"x": TABLE + LOAD}, ("own/x.py:6 (import by name, through TABLE)",), 0),
+    (
+        "by a table of another file",
+        {"t": TABLE, "x": f"from own.t import TABLE\n{LOAD}"},
+        ("own/x.py:6 (import by name, through TABLE)",),
+        0,
+    ),
+    (
+        "by a function that is handed the name",
+        {
+            "x": f"from own.y import take\n{TABLE}take(TABLE['a'])\n",
+            "y": "from importlib import import_module\ndef take(name):\n    import_module(name)\n",
+        },
+        ("own/y.py:3 (import by name)",),
+        0,
+    ),
+    (
+        "in a loop",
+        {"x": "import importlib\nfor one in ['own.boot', 'own.other']:\n    importlib.import_module(one)\n"},
+        ("own/x.py:3 (import by name)",),
+        0,
+    ),
+    (
+        "by a text that is worked out",
+        {"x": "import importlib\ndef go(a):\n    importlib.import_module(f'own.{a}')\n"},
+        ("own/x.py:3 (import by name, worked out there)",),
+        0,
+    ),
+    ("by a table that nobody is seen to load", {"x": TABLE}, (), 1),
+    ("by a call of another package", {"x": "import other\nother.go('own.boot.Mine')\n"}, (), 1),
+    ("by a logger", {"x": "import logging\nlogging.getLogger('own.boot')\n"}, (), 0),
+    ("by a test", {"x": "def go(a):\n    return a == 'own.boot'\n"}, (), 0),
+    ("what another module holds", {"x": "P = 'own.boot_b.Mine'\n"}, (), 0),
+    ("what is not there", {"x": "P = 'own.boot.seconds'\n"}, (), 0),
+]
+
+
+@pytest.mark.parametrize(("files", "places", "unknown"), [row[1:] for row in LOADED], ids=[row[0] for row in LOADED])
+def test_a_module_is_loaded_where_its_name_is(
+    tmp_path: Path, files: dict[str, str], places: tuple[str, ...], unknown: int
+) -> None:
+    boot = {"own/boot.py": "import up.a\nup.a.f = print\nclass Mine: pass\n", "own/other.py": ""}
+    item = read_one(tmp_path, boot | {f"own/{name}.py": source for name, source in files.items()})
+    assert (item.called_from, item.unknown_callers) == (places, unknown)
 
 
 def test_the_top_level_of_a_package_runs_where_a_module_inside_it_is_imported(tmp_path: Path) -> None:

@@ -175,24 +175,45 @@ def test_every_gate_of_a_call_is_told(tmp_path: Path, rest: str, when: str, plac
     assert item.called_from == places
 
 
-OFFERED: list[tuple[str, str, str]] = [
-    # how it is called, the rest of the file, when it applies
-    ("once", "def go(a):\n    if a:\n        put()\n", "by the call here: (in the caller go: a), or one from outside"),
+TAKE = "from own.deep import put\n"
+OFFERED: list[tuple[str, dict[str, str], str, tuple[str, ...]]] = [
+    # how it is called, other files, when it applies, what is told of its callers
+    ("by nobody", {}, "", ("own/deep/__init__.py:1 (offered to users)",)),
     (
-        "twice",
-        "def go(a):\n    if a:\n        put()\ndef run(b):\n    if b:\n        put()\n",
-        "by one of 2 calls: (in the caller go: a) or (in the caller run: b), or one from outside",
+        "by our own code",
+        {"own/x.py": f"{TAKE}def go(a):\n    if a:\n        put()\n"},
+        "in the caller go: a",
+        ("own/x.py:4",),
     ),
-    ("without a condition", "def go(a):\n    put()\n", ""),
+    (
+        "as users do",
+        {"examples/run.py": f"{TAKE}def go(a):\n    if a:\n        put()\n"},
+        "by the call here: (in the caller go: a), or one from outside",
+        ("examples/run.py:4", "own/deep/__init__.py:1 (offered to users)"),
+    ),
+    (
+        "by our own code and as users do",
+        {"own/x.py": f"{TAKE}put()\n", "examples/run.py": f"{TAKE}put()\n"},
+        "",
+        ("examples/run.py:2", "own/x.py:2", "own/deep/__init__.py:1 (offered to users)"),
+    ),
+    (
+        "through a table",
+        {"own/x.py": f"{TAKE}TABLE = {{'a': put}}\ndef go(a):\n    TABLE[a]()\n"},
+        "",
+        ("own/x.py:2 (handed on)", "own/x.py:4 (through TABLE)", "own/deep/__init__.py:1 (offered to users)"),
+    ),
 ]
 
 
-@pytest.mark.parametrize(("rest", "when"), [row[1:] for row in OFFERED], ids=[row[0] for row in OFFERED])
-def test_what_a_package_offers_others_may_call_too(tmp_path: Path, rest: str, when: str) -> None:
-    files = {"own/deep/boot.py": BOOT.replace("_put", "put") + rest, "own/deep/__init__.py": "from .boot import put\n"}
-    (item,) = read_files(tmp_path, files).unregistered
+@pytest.mark.parametrize(("more", "when", "places"), [row[1:] for row in OFFERED], ids=[row[0] for row in OFFERED])
+def test_what_a_package_offers_others_may_call_unless_it_is_for_ourselves(
+    tmp_path: Path, more: dict[str, str], when: str, places: tuple[str, ...]
+) -> None:
+    files = {"own/deep/boot.py": BOOT.replace("_put", "put"), "own/deep/__init__.py": "from .boot import put\n"}
+    (item,) = read_files(tmp_path, files | more).unregistered
     assert show_condition(item.effect.when) == when
-    assert item.called_from[-1] == "own/deep/__init__.py:1 (offered to users)"
+    assert item.called_from == places
 
 
 def test_a_package_that_loads_lazily_offers_what_it_imports_for_type_checkers(tmp_path: Path) -> None:

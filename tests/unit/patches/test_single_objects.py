@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from layline.core.patch import TargetKind
+from layline.core.patch import Fate, TargetKind
 from layline.patches.data import encode_effect
 from layline.patches.guards.show import show_condition
 from layline.patches.installer import Known, MemberKind
@@ -583,3 +583,94 @@ class S(up.a.Base):
 """
     found = [item.effect for item in read_files(tmp_path, {"own/boot.py": source}).unregistered]
     assert [(one.target, one.location.line) for one in found] == [("up.a.Env.rank", 7)]
+
+
+UNWRAP = """
+from up.a import Wrapper
+def unwrap(model):
+    is_list = isinstance(model, list)
+    every = model if is_list else [model]
+    found = []
+    for one in every:
+        while isinstance(one, Wrapper):
+            one = one.module
+        found.append(one)
+    return found if is_list else found[0]
+def mine(self): pass
+def go(model):
+    unwrap(model).forward = mine.__get__(unwrap(model))
+"""
+
+
+def test_one_of_several_objects_is_told_as_it_is_written(tmp_path: Path) -> None:
+    (item,) = read_files(tmp_path, {"own/boot.py": UNWRAP}).unregistered
+    assert item.effect.reached == "unwrap(model)"
+    assert item.effect.reason == (
+        "a method set as `forward` of `unwrap(model)`, an object that only exists at run time"
+    )
+
+
+LOADED: list[tuple[str, str, str, int]] = [
+    # what is put among the loaded modules, under which name, what it is called itself, rows
+    ("a file, under a name of its own", "'_own_' + path", "'_own_' + path", 0),
+    ("a file, in the place of another module", "'up.a'", "'up.a'", 1),
+    ("a file that is called otherwise", "other", "path", 1),
+]
+
+
+@pytest.mark.parametrize(("key", "name", "rows"), [row[1:] for row in LOADED], ids=[row[0] for row in LOADED])
+def test_a_file_that_is_loaded_under_its_own_name_replaces_nothing(
+    tmp_path: Path, key: str, name: str, rows: int
+) -> None:
+    source = (
+        "import sys\nfrom importlib.util import module_from_spec, spec_from_file_location\nimport up.a\n"
+        f"def load(path, other):\n    spec = spec_from_file_location({name}, path)\n"
+        f"    if spec is None or spec.loader is None:\n        raise ImportError(path)\n"
+        f"    sys.modules[{key}] = module_from_spec(spec)\n"
+    )
+    found = read_files(tmp_path, {"own/boot.py": source})
+    assert len(found.unregistered) == rows
+    assert dict(found.balance.fates) == {Fate.LISTED if rows else Fate.OWN: 1}
+
+
+FIELDS: list[tuple[str, str, list[tuple[str | None, str]]]] = [
+    # how a field is set, the lines of the method before it is used, target and condition of each row
+    (
+        "in two branches",
+        "        if kind == 'a':\n            self.part = A()\n        else:\n            self.part = B()\n",
+        [("up.a.A.forward", "kind == 'a'"), ("up.a.B.forward", "kind != 'a'")],
+    ),
+    (
+        "before a branch",
+        "        self.part = A()\n        if kind:\n            self.other = B()\n",
+        [("up.a.A.forward", "")],
+    ),
+    (
+        "again in a branch",
+        "        self.part = A()\n        if kind:\n            self.part = B()\n",
+        [("up.a.A.forward", "not kind"), ("up.a.B.forward", "kind")],
+    ),
+    (
+        "in a branch that leaves",
+        "        self.part = A()\n        if kind:\n            self.part = B()\n            return\n",
+        [("up.a.A.forward", "not kind")],
+    ),
+    ("in one branch alone", "        if kind:\n            self.part = A()\n", [("up.a.A.forward", "")]),
+]
+
+
+@pytest.mark.parametrize(("lines", "rows"), [row[1:] for row in FIELDS], ids=[row[0] for row in FIELDS])
+def test_a_field_is_what_either_branch_has_set(tmp_path: Path, lines: str, rows: list[tuple[str | None, str]]) -> None:
+    head = "from up.a import A, B\ndef mine(self): pass\nclass Mine:\n    def go(self, kind):\n"
+    source = f"{head}{lines}        self.part.forward = mine\n"
+    found = read_files(tmp_path, {"own/boot.py": source}).unregistered
+    assert [(item.effect.target, show_condition(item.effect.when)) for item in found] == rows
+
+
+def test_what_chose_an_object_of_a_class_that_is_said_is_told(tmp_path: Path) -> None:
+    source = (
+        "from up.a import A\ndef mine(self): pass\nclass Held:\n    part: A\n"
+        "def go(kind, one: Held, other):\n    held = one if kind == 'a' else other\n    held.part.forward = mine\n"
+    )
+    (item,) = read_files(tmp_path, {"own/boot.py": source}).unregistered
+    assert (item.effect.target, show_condition(item.effect.when)) == ("up.a.A.forward", "kind == 'a'")

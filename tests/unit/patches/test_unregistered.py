@@ -60,6 +60,11 @@ FINDS: list[tuple[str, str, list[tuple[str, str]]]] = [
         "import torch\ntorch.cuda.Event = torch.npu.Event\n",
         [("binding-replacement", "torch.cuda.Event")],
     ),
+    (
+        "a class of ours among those that a foreign name stands for",
+        "from typing import Union\nimport other as o\nclass Mine: pass\no.INPUT = Union[o.INPUT, Mine]\n",
+        [("binding-replacement", "other.INPUT")],
+    ),
     ("a constant on a foreign name", "import torch\ntorch.cuda.LIMIT = torch.npu.LIMIT\n", []),
     (
         "a mock that a stack enters",
@@ -269,7 +274,7 @@ def test_code_put_into_other_packages_is_listed_and_plain_values_are_counted(tmp
     )
     inventory = read_files(tmp_path, {"own/boot.py": source})
     assert [item.effect.target for item in inventory.unregistered] == ["asyncio.run", "other.x.f"]
-    assert [item.why for item in inventory.skipped] == ["1 plain value set on them is not listed: other 1"]
+    assert [item.why for item in inventory.skipped] == ["1 value set on them is not listed: other 1"]
 
 
 def test_values_of_our_own_package_are_not_counted_as_another_package(tmp_path: Path) -> None:
@@ -278,7 +283,7 @@ def test_values_of_our_own_package_are_not_counted_as_another_package(tmp_path: 
         "own/boot.py": "import up.a, other.x\nfrom own.settings import Trainer\n\ndef go():\n    Trainer.run = go\n    other.x.FLAG = 1\n    up.a.f = go\n",
     }
     inventory = read_files(tmp_path, files)
-    assert [item.why for item in inventory.skipped] == ["1 plain value set on them is not listed: other 1"]
+    assert [item.why for item in inventory.skipped] == ["1 value set on them is not listed: other 1"]
 
 
 def test_projects_inside_a_tree_have_their_own_names(tmp_path: Path) -> None:
@@ -671,3 +676,4 @@ def test_what_is_put_there_by_default_is_named_among_several(tmp_path: Path) -> 
     source += "    else:\n        f = d\n    m.f = f\n"
     (found,) = read_files(tmp_path, {"own/boot.py": source}).unregistered
     assert found.effect.replacement == " or ".join(f"own.boot.{name}" for name in names)
+    assert [str(place) for place in found.effect.replacements_at] == [f"own/boot.py:{n}" for n in range(2, 6)]

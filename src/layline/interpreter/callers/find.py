@@ -14,7 +14,7 @@ from layline.interpreter.callers.offers import find_offers
 from layline.interpreter.callers.receivers import Receiver, find_receivers
 from layline.interpreter.callers.sites import Callers, Site, say_site, show_sites
 from layline.interpreter.callers.tables import find_asked, find_keys, find_table, find_table_calls
-from layline.interpreter.callers.unknown import count_unknown
+from layline.interpreter.callers.text_loads import TextLoads
 from layline.interpreter.callers.uses import (
     calls_overridden,
     find_method_uses,
@@ -56,6 +56,7 @@ class Search:
         self._facts = facts
         self._names = Names(modules, facts, frozenset(wanted))
         self._tables: dict[str, list[Site]] = {}
+        self._text_loads = TextLoads(self._names, facts, lambda: self._texts)
 
     def find(self, dotted: str) -> Callers:
         """The callers of a function, method, class or module of the downstream."""
@@ -65,7 +66,9 @@ class Search:
         owner = place.outer
         if owner is None or not isinstance(owner.node, ast.ClassDef):
             found = [*self._find_function(dotted, place), *self._find_named(dotted)]
-            return self._add_offers(show_sites([*found, *_find_registration(place, self._names)]), dotted)
+            known = show_sites([*found, *_find_registration(place, self._names)])
+            is_ours = bool(known.sites) and all(site.is_own_call for site in known.sites)
+            return known if is_ours else self._add_offers(known, dotted)
         if place.name.rpartition(".")[2] in _MAKERS:
             makers = show_sites(self._find_makers(owner.name, place))
             is_handed = any(site.use is not None and not site.use.is_call for site in makers.sites)
@@ -216,20 +219,11 @@ class Search:
         found: list[Site] = []
         unknown = 0
         family = {above.rpartition(".")[2] for below in self._names.below(of) for above in self._names.order(below)}
-        related = [name.encode() for name in sorted(family)]
-        for path, one in self._facts.items():
-            if method not in one.words:
-                continue
-            text = self._texts[path]
-            if not only and not any(name in text for name in related):
-                unknown += count_unknown(text, method, is_read=is_read)
-                continue
-            file = self._names.read_path(path)
-            for use in find_method_uses(file, place) if file is not None else ():
+        for path, file in self._files(method):
+            for use in find_method_uses(file, place):
                 if not isinstance(use.node, ast.Attribute) or _is_inside(use.place, place):
                     continue
-                # without a file the loop is empty
-                reached = self._reaches(use, file, owner, method, of)  # type: ignore[arg-type]
+                reached = self._reaches(use, file, owner, method, of)
                 if reached:
                     found.append(say_site(path, use, *said))
                 elif reached is None and only and _is_named_after(use.node.value, family):
@@ -299,7 +293,8 @@ class Search:
         return [name for name in self._names.order(owner) if self._names.defines(name, method)][-1]
 
     def _find_importers(self, module: str) -> Callers:
-        found = show_sites(self._find_imports(module), is_function=False)
+        by_text, unknown = self._text_loads.find(module)
+        found = show_sites([*self._find_imports(module), *by_text], unknown, is_function=False)
         return found.add_others("every import of a module inside it") if self._names.modules.below(module) else found
 
     def _find_imports(self, module: str) -> Iterator[Site]:
@@ -312,7 +307,6 @@ class Search:
                 continue
             lines = {line for line, name in file.import_lines if self._names.modules.path_of(name) == home}
             yield from (Site(path, line, "import") for line in sorted(lines))
-            yield from (Site(path, line, "import by name") for line, words in file.texts if words == (module,))
 
 
 def _is_telling(method: str) -> bool:

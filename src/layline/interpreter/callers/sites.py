@@ -7,6 +7,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from layline.core.ours import is_own
+
 if TYPE_CHECKING:
     from layline.interpreter.callers.uses import Use
 
@@ -31,6 +33,11 @@ class Site:
     keys: tuple[str, ...] = ()
     """Where the table holds the function, as written; with `asked`, what must come out."""
 
+    @property
+    def is_own_call(self) -> bool:
+        """A plain call in the project's own code, for whose sake a package may import it; examples call as users do."""
+        return self.use is not None and self.use.is_call and not self.table and is_own(self.path)
+
     def __str__(self) -> str:
         return f"{self.path}:{self.line}" + (f" ({self.remark})" if self.remark else "")
 
@@ -42,7 +49,8 @@ class Callers:
     places: tuple[str, ...] = ()
     """`path:line`, with a word in brackets where it is no plain call."""
     unknown: int = 0
-    """Calls of a method of this name on objects whose class is not known; none of them is in `places`."""
+    """Calls of a method of this name on objects whose class is not known, or texts that name a module which nobody is
+    seen to load; none of them is in `places`."""
     sites: tuple[Site, ...] = ()
     """The same as `places`, whole."""
     is_function: bool = False

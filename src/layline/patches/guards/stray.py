@@ -150,7 +150,8 @@ class Ways:
         tests: list[Value] = []
         match event:
             case Write(chosen=chosen, owner=owner):
-                is_tested = effect.holder is Holder.OBJECT and class_of(owner) is None
+                is_made = class_of(owner) is not None
+                is_tested = effect.holder is Holder.OBJECT and not is_made and find_tested(owner, event.when, chosen)
                 if len(self._seen.get(_key(event), ())) <= 1 and not is_tested:  # by a test: its class says which
                     tests += chosen
                 tests += _find_tests(event.name, effect.target or "")

@@ -22,6 +22,8 @@ def find_module_stubs(event: Event, installer: Installer) -> Iterator[Effect]:
         case Write(is_item=True, owner=Outside(path="sys.modules"), value=value):
             for alternative in find_alternatives(event.name):
                 name = text_of(alternative)
+                if _is_loaded_file(alternative, value):
+                    continue
                 if name is None and isinstance(value, Made | Instance | Class | Called):
                     yield _describe_unnamed(event, alternative, value, installer)
                 elif name is not None and not installer.machine.modules.knows(name):  # our own module makes itself lazy
@@ -34,6 +36,24 @@ def find_module_stubs(event: Event, installer: Installer) -> Iterator[Effect]:
             name = text_of(key)
             if name is not None:
                 yield installer.build_effect(event, name, value)
+
+
+def _is_loaded_file(key: Value, value: Value | None) -> bool:
+    """A file that is loaded under a name of its own making: `module_from_spec(spec_from_file_location(name, path))`."""
+    if text_of(key) is not None:
+        return False  # a name that is known may be another package's
+    for module in find_alternatives(value) if value is not None else ():
+        match module:
+            case Called(callee=Outside(path="importlib.util.module_from_spec"), arguments=(spec, *_)):
+                return any(_is_named(one, key) for one in find_alternatives(spec))
+    return False
+
+
+def _is_named(spec: Value, key: Value) -> bool:
+    match spec:
+        case Called(callee=Outside(path="importlib.util.spec_from_file_location"), arguments=(name, *_)):
+            return name == key
+    return False
 
 
 def _describe_unnamed(event: Write, key: Value, value: Value, installer: Installer) -> Effect:

@@ -22,10 +22,22 @@ _SELF = "self"
 def spell_owner(owner: Value, event: Write, installer: Installer) -> str | None:
     """How an object is reached: by what it is, else as it is written; `self` is only the object around the line."""
     spelled, other = spell_object(owner), _find_other(owner, event, installer)
+    if _is_one_of(event) and (written := _read_written(event)):
+        return written
     if spelled is not None and other is None:
         return spelled
     if spelled is not None and other is not None and len(event.trail) > 1:  # the line is a helper's
         return f"{other.name}(…){spelled.removeprefix(_SELF)}"
+    return _read_written(event)
+
+
+def _is_one_of(event: Write) -> bool:
+    """Of several objects that a line may mean, how one is reached would leave out the others."""
+    return bool(event.chosen) and len(event.trail) <= 1
+
+
+def _read_written(event: Write) -> str | None:
+    """The object as the line writes it."""
     match event.node:
         case ast.Attribute(value=written) | ast.Call(func=ast.Name(id="setattr"), args=[written, *_]):
             text = ast.unparse(written)
@@ -35,7 +47,7 @@ def spell_owner(owner: Value, event: Write, installer: Installer) -> str | None:
 
 def say_whose(owner: Value, event: Write, installer: Installer) -> str:
     """Parameters that stand for modules and classes are named; others are some object."""
-    is_unsaid = spell_object(owner) is None or _find_other(owner, event, installer) is not None
+    is_unsaid = spell_object(owner) is None or _find_other(owner, event, installer) is not None or _is_one_of(event)
     if is_unsaid and find_holder(owner) is Holder.OBJECT and (written := spell_owner(owner, event, installer)):
         return f"`{written}`, an object that only exists at run time"
     if isinstance(owner, Argument) and not MODULE_LIKE.search(owner.name):

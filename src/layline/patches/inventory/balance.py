@@ -31,6 +31,8 @@ def judge_silence(event: Write) -> Fate:
     match event.owner:
         case Outside(path=path) if path.startswith("os.environ"):
             return Fate.ENVIRONMENT
+        case Outside(path="sys.modules"):
+            return Fate.OWN  # a module of our own making
         case Outside():
             return Fate.MARK
         case Class() | Inside() | Instance() | Function() | Made() | Table() | Items() | Literal():

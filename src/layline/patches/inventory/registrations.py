@@ -149,7 +149,7 @@ def find_all_effects(
             effect = apply_filters(event, found_effect, installer)
             if effect is None:
                 continue
-            effect = weigh_imports(event, effect, installer)
+            effect = _find_others(event, weigh_imports(event, effect, installer), installer)
             put = None if effect.target else effect.replacement
             key = (effect.target, place_of(event, effect), effect.mutates, effect.reason, put)
             known = [*found.get((*key, effect.moment), ()), *found.get((*key, Moment.INSTALL), ())]
@@ -168,6 +168,13 @@ def find_all_effects(
                 if id(log) not in seen:
                     seen.add(id(log))
                     waiting.extend(_call_ours(one) if fate is Fate.OWN else one for one in log.events)
+
+
+def _find_others(event: Event, effect: Effect, installer: Installer) -> Effect:
+    """With the places of all replacements, where the line may write one of several."""
+    if not isinstance(event, Write) or effect.replacement_at is None:
+        return effect
+    return replace(effect, replacements_at=installer.find_places(event.value))
 
 
 def _puts_back_itself(event: Write, installer: Installer) -> bool:

@@ -134,7 +134,7 @@ def count_left_out(items: Sequence[Unregistered], scope: Scope, known: Iterable[
         )
         yield Skipped(
             "settings of other packages",
-            f"{count(tops.total(), 'plain value')} set on them {verb(tops.total(), 'is')} not listed: {listed}",
+            f"{count(tops.total(), 'value')} set on them {verb(tops.total(), 'is')} not listed: {listed}",
         )
 
 
