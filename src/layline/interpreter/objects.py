@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 _ASKS = frozenset({"builtins.isinstance", "builtins.issubclass"})
 _SWEEP = re.compile(r"\.?(?:named_modules|modules|children|named_children)\(\)\[…\](?:\[1\])?$")
 _PART_NAME = re.compile(r"(?:named_modules\(\)|named_children\(\)|_modules\.items\(\))\[…\]\[0\]$")
+_SPLITS = frozenset({"split", "rsplit", "partition", "rpartition"})
 _LONGEST = 90
 _BRANCH = Unknown("which branch was taken")
 
@@ -63,6 +64,9 @@ def spell_object(value: Value) -> str | None:
 
 def is_part_name(value: Element) -> bool:
     """The name of a part as a sweep over the parts of an object gives it: `for name, part in model.named_children()`."""
+    match value:
+        case Element(owner=Called(callee=Member(owner=Element() as whole, name=name))) if name in _SPLITS:
+            return is_part_name(whole)  # the last of its words
     return _PART_NAME.search(spell_object(value) or "") is not None
 
 

@@ -49,6 +49,11 @@ FUNCTIONS: list[tuple[str, str, tuple[str, ...]]] = [
     ("in another process", "from own.boot import start_up\nstart_up.remote()\n", ("own/x.py:2",)),
     ("in a docstring", '"""start_up() does it."""\nfrom own.boot import start_up\n', ()),
     ("in a comment", "from own.boot import start_up  # start_up()\n", ()),
+    (
+        "inside a function of the same name",
+        "def start_up():\n    from own.boot import start_up\n    start_up()\n",
+        ("own/x.py:3",),
+    ),
     ("a parameter of that name", "def g(start_up):\n    start_up()\n", ()),
     ("another function of that name", "from own.third import start_up\nstart_up()\n", ()),
     (
@@ -135,6 +140,8 @@ UNKNOWN: list[tuple[str, str, int]] = [
     ("called", "def go(x):\n    x.set_up()\n", 1),
     ("handed on", "def go(x, f):\n    f(x.set_up)\n", 1),
     ("compared", "def go(x, f):\n    return x.set_up is f\n", 0),
+    ("named for somebody to look up", "def go(run):\n    run(method=['set_up'])\n", 1),
+    ("asked for by name", "def go(x):\n    return hasattr(x, 'set_up')\n", 0),
 ]
 
 
@@ -198,6 +205,11 @@ def test_a_method_of_an_unknown_object_is_counted(tmp_path: Path, name: str, sou
     other = "class Other:\n    def set_up(self): pass\nfrom own.boot import Mine\n"
     item = read_one(tmp_path, {"own/boot.py": boot, "own/x.py": other + source})
     assert item.unknown_callers == unknown
+
+
+def test_a_class_of_another_package_may_call_what_it_knows(tmp_path: Path) -> None:
+    boot = "from other import Base\nclass Mine(Base):\n    def on_start(self):\n        import up.a as m\n        m.f = print\n"
+    assert read_one(tmp_path, {"own/boot.py": boot}).called_from == ("other.Base (a class above it)",)
 
 
 OVERRIDES: list[tuple[str, str, tuple[str, ...]]] = [

@@ -674,3 +674,22 @@ def test_what_chose_an_object_of_a_class_that_is_said_is_told(tmp_path: Path) ->
     )
     (item,) = read_files(tmp_path, {"own/boot.py": source}).unregistered
     assert (item.effect.target, show_condition(item.effect.when)) == ("up.a.A.forward", "kind == 'a'")
+
+
+def test_a_part_is_swapped_under_the_last_word_of_its_name(tmp_path: Path) -> None:
+    source = (
+        "import torch\nimport up.a\nclass Mine(torch.nn.Module): pass\ndef find(model, name): pass\n"
+        "def go(model):\n    for name, part in model.named_modules():\n"
+        "        home, last = name.rsplit('.', 1)\n        setattr(model.get_submodule(home), last, Mine())\n"
+    )
+    (item,) = read_files(tmp_path, {"own/boot.py": source}).unregistered
+    assert (item.effect.reached, item.effect.replacement) == ("model.get_submodule(…)", "own.boot.Mine()")
+
+
+def test_a_stand_in_for_a_whole_package_is_told_with_what_it_is_given(tmp_path: Path) -> None:
+    source = (
+        "import sys, types\nmade = types.ModuleType('up')\npart = types.ModuleType('up.a')\nmade.a = part\n"
+        "sys.modules['up'] = made\n"
+    )
+    found = read_files(tmp_path, {"own/boot.py": source}).unregistered
+    assert [item.effect.target for item in found] == ["up.a", "up"]

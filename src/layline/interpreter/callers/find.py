@@ -9,6 +9,7 @@ from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from layline.interpreter.callers.hints import is_named_after, is_telling, may_import, may_name
 from layline.interpreter.callers.names import Names, find_words_below
 from layline.interpreter.callers.offers import find_offers
 from layline.interpreter.callers.receivers import Receiver, find_receivers
@@ -35,7 +36,6 @@ _ENTERS = frozenset(["__enter__", "__exit__", "__aenter__", "__aexit__"])
 _REGISTERS = re.compile(r"regist|hook|subscri|listen|callback|receiver|handler|command|event", re.IGNORECASE)
 _PLAIN = frozenset(["abc", "typing", "enum"])
 """Where bases come from that call no methods of ours."""
-_COMMON = frozenset(name for kind in (str, dict, list, set, bytes, int) for name in dir(kind))
 
 
 class Search:
@@ -78,11 +78,14 @@ class Search:
             return show_sites(
                 list(self._find_object_calls(owner.name, made)) or [_call_elsewhere(site) for site in made]
             )
+        method = place.name.rpartition(".")[2]
         found, unknown = self._find_method(dotted.rpartition(".")[0], owner.name, place)
         known = show_sites([*found, *_find_registration(place, self._names)], unknown)
-        return replace(
-            known, is_method=True, is_offered=self._is_foreign_method(owner.name, place.name.rpartition(".")[2])
-        )
+        known = replace(known, is_method=True, is_offered=bool(above := self._find_foreign(owner.name, method)))
+        if known.places or known.unknown:
+            return known
+        named = self._text_loads.count_names(method) if is_telling(method) else 0
+        return replace(known, unknown=named) if named or not above else known.add_others(f"{above} (a class above it)")
 
     def is_offered_method(self, dotted: str) -> bool:
         """A method that others may call, too: what calls it cannot be known."""
@@ -90,19 +93,20 @@ class Search:
         owner = place.outer if place is not None else None
         if place is None or owner is None or not isinstance(owner.node, ast.ClassDef) or _is_made(dotted):
             return False
-        return self._is_foreign_method(owner.name, dotted.rpartition(".")[2])
+        return self._find_foreign(owner.name, dotted.rpartition(".")[2]) is not None
 
     def _add_offers(self, known: Callers, dotted: str) -> Callers:
         """With the place where a package offers it: its users may call it, too."""
         offers = find_offers(dotted, self._names, self._facts)
         return known.add_others(f"{offers[0]} (offered to users)") if offers else known
 
-    def _is_foreign_method(self, owner: str, method: str) -> bool:
-        """The class inherits from one of another package, which may call whatever is not private."""
+    def _find_foreign(self, owner: str, method: str) -> str | None:
+        """The class of another package that one inherits from: it may call whatever is not private."""
+        if method.startswith("_"):
+            return None
         above = (name for name in self._names.order(owner) if self._names.find_place(name) is None)
-        return not method.startswith("_") and any(
-            (top := name.partition(".")[0]) not in _PLAIN and not self._names.modules.knows(top) for name in above
-        )
+        tops = ((name, name.partition(".")[0]) for name in above)
+        return next((n for n, top in tops if top not in _PLAIN and not self._names.modules.knows(top)), None)
 
     def _find_inherited(self, dotted: str) -> Body | None:
         """The method that a class finds in one it inherits from."""
@@ -115,7 +119,7 @@ class Search:
     def _find_named(self, dotted: str) -> Iterator[Site]:
         """Calls that name a function and its module as text: a table of hooks, an entry point."""
         module, _, name = dotted.rpartition(".")
-        for path, file in self._read(path for path, one in self._facts.items() if _may_name(one, module, name)):
+        for path, file in self._read(path for path, one in self._facts.items() if may_name(one, module, name)):
             for line, words in file.texts:
                 if (name in words and module in words) or not {dotted, f"{module}:{name}"}.isdisjoint(words):
                     yield Site(path, line, "named as text")
@@ -226,9 +230,9 @@ class Search:
                 reached = self._reaches(use, file, owner, method, of)
                 if reached:
                     found.append(say_site(path, use, *said))
-                elif reached is None and only and _is_named_after(use.node.value, family):
+                elif reached is None and only and is_named_after(use.node.value, family):
                     found.append(say_site(path, use, *said, "by the names of object and method"))
-                elif reached is None and (use.is_call or _is_telling(method)):
+                elif reached is None and (use.is_call or is_telling(method)):
                     unknown += 1
         return found, unknown
 
@@ -271,7 +275,7 @@ class Search:
 
     def _is_only_family(self, owner: str, method: str) -> bool:
         """No class or module of the downstream but this one, those above and those below defines the name."""
-        if not _is_telling(method):
+        if not is_telling(method):
             return False
         top = self._top_definer(owner, method)
         for path, text in self._texts.items():
@@ -302,16 +306,11 @@ class Search:
         home = self._names.modules.path_of(module)
         if home is None:
             return
-        for path, file in self._read(path for path, one in self._facts.items() if _may_import(one, module)):
+        for path, file in self._read(path for path, one in self._facts.items() if may_import(one, module)):
             if path == home:
                 continue
             lines = {line for line, name in file.import_lines if self._names.modules.path_of(name) == home}
             yield from (Site(path, line, "import") for line in sorted(lines))
-
-
-def _is_telling(method: str) -> bool:
-    """A name that hardly means anything else: an object of unknown class that has it may be one of these."""
-    return method not in _COMMON and "_" in method.strip("_")
 
 
 def _find_uses(file: File, name: str) -> Iterator[Use]:
@@ -339,29 +338,6 @@ def _module_around(place: Body) -> Body:
 def _is_inside(place: Body, function: Body) -> bool:
     """A function that calls itself is not its own caller."""
     return any(around.node is function.node for around in place.around())
-
-
-def _is_named_after(receiver: ast.expr, classes: Iterable[str]) -> bool:
-    """`self.template` and `BaseTemplate`: the object is called like its class."""
-    match receiver:
-        case ast.Call(func=ast.Name(id="type"), args=[inner]) | ast.Attribute(value=inner, attr="__class__"):
-            receiver = inner
-    name = (receiver.attr if isinstance(receiver, ast.Attribute) else getattr(receiver, "id", "")).strip("_").lower()
-    return len(name) > 2 and any(known.lower().endswith(name.replace("_", "")) for known in classes)
-
-
-def _may_name(facts: Facts, module: str, name: str) -> bool:
-    """Whether a call of the file may be given a function and its module as text."""
-    if "." not in module and any(module in row for row in facts.rows):
-        return True
-    return any(text in {module, f"{module}.{name}", f"{module}:{name}"} for _, text in facts.texts)
-
-
-def _may_import(facts: Facts, module: str) -> bool:
-    last = module.rpartition(".")[2]
-    if last in facts.words or any(item.module.rpartition(".")[2] == last for item in facts.imports):
-        return True
-    return any(text == module for _, text in facts.texts)
 
 
 def _say_table(path: str, line: int, use: Use, name: str, *, is_call: bool) -> Site:

@@ -93,6 +93,9 @@ class Names:
         for around in place.around():
             if isinstance(around.node, ast.ClassDef) and around is not place:
                 continue
+            if (taken := around.find_taken(file.module).get(root.id)) is not None:
+                yield from self.resolve(".".join((taken, *parts)))
+                return
             if f"{around.name}.{root.id}" in file.places:
                 yield from self.resolve(".".join((around.name, root.id, *parts)))
                 return

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import builtins
 import re
 import sys
 from collections.abc import Callable, Iterator
@@ -10,7 +11,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from layline.interpreter.callers.sites import Site
-from layline.interpreter.callers.uses import Body, File, dotted_of, read_file
+from layline.interpreter.callers.uses import Body, File, read_file
 from layline.interpreter.line_tests import find_body
 from layline.source.loads import IMPORTS, called_name, loads_module
 from layline.source.walking import find_children, walk
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 
 _DEEPEST = 3
 _BY_NAME = "import by name"
+_BUILTINS = frozenset(dir(builtins))
 
 
 class TextLoads:
@@ -41,16 +43,26 @@ class TextLoads:
             for text, place in self._find_texts(module, file) if file is not None else ():
                 found = list(self._follow(text, place, file, _BY_NAME, 0))  # type: ignore[arg-type]  # no file, no text
                 sites += found
-                unknown += not found
+                unknown += not found and "." in module  # one word may mean anything
         return [*sites, *self._find_computed(module)], unknown
+
+    def count_names(self, method: str) -> int:
+        """How many texts name a method that somebody may look up: `run(method="set_up")`."""
+        paths = (path for path, data in self._read_texts().items() if method.encode() in data)
+        files = (file for file in map(self._names.read_path, paths) if file is not None)
+        return sum(1 for file in files for _ in self._walk_texts(file, lambda text: text == method))
 
     def _find_texts(self, module: str, file: File) -> Iterator[tuple[ast.expr, Body]]:
         """Texts of a file that name the module, or what is defined in it and in no module below."""
+        return self._walk_texts(file, lambda text: self._is_name_of(text, module))
+
+    def _walk_texts(self, file: File, is_meant: Callable[[str], bool]) -> Iterator[tuple[ast.expr, Body]]:
+        """Texts that are values: no docstrings, questions, keys or words to a library."""
         waiting: list[tuple[ast.AST, Body]] = [(node, Body(None, file.module.name)) for node in file.module.body]
         while waiting:
             node, place = waiting.pop()
             match node:
-                case ast.Constant(value=str(text)) if self._is_name_of(text, module):
+                case ast.Constant(value=str(text)) if is_meant(text):
                     yield node, place
                 case ast.Expr(value=ast.Constant()) | ast.Compare() | ast.JoinedStr():
                     continue  # a docstring, a question, a sentence
@@ -76,11 +88,17 @@ class TextLoads:
         return home is not None and (known in home.places or first in home.values or first in home.imports)
 
     def _is_library(self, callee: ast.expr, place: Body, file: File) -> bool:
-        """A function of Python's own that loads nothing: `logging.getLogger("own.a")`."""
-        if dotted_of(callee)[1][-1:] and dotted_of(callee)[1][-1] in IMPORTS:
-            return False
-        found = list(self._names.resolve_expression(callee, place, file))
-        return any(one.partition(".")[0] in sys.stdlib_module_names - {"importlib"} for one in found)
+        """A function of Python's own that loads nothing: `logging.getLogger("own.a")`, `hasattr(x, "name")`."""
+        for found in self._names.resolve_expression(callee, place, file):
+            top, _, rest = found.partition(".")
+            if found.rpartition(".")[2] in IMPORTS | {"getattr"}:
+                return False
+            is_builtin = (
+                found == f"{file.module.name}.{rest.rpartition('.')[2]}" and rest.rpartition(".")[2] in _BUILTINS
+            )
+            if top in sys.stdlib_module_names or (is_builtin and found not in file.places):
+                return True
+        return False
 
     def _follow(self, start: ast.expr, place: Body, file: File, how: str, depth: int) -> Iterator[Site]:
         """The calls that load what an expression names, also by names that it is given and functions it is handed to."""

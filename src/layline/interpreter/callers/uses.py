@@ -17,6 +17,7 @@ Maker: TypeAlias = "ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda"
 _READ = frozenset({"property", "cached_property", "setter", "getter", "deleter"})
 """Decorators of a method that runs where its name is read; of several of one name any may be met first."""
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
+_NAMED = (ast.FunctionDef, ast.AsyncFunctionDef)
 
 
 @dataclass(slots=True, eq=False)
@@ -31,6 +32,7 @@ class Body:
     kept: list[tuple[str, ast.expr]] = field(default_factory=list)
     """What a method puts on its object: attribute and value or annotation."""
     _binds: dict[str, list[ast.expr]] | None = None
+    _taken: dict[str, str] | None = None
 
     @property
     def binds(self) -> dict[str, list[ast.expr]]:
@@ -38,6 +40,13 @@ class Body:
         if self._binds is None:
             self._binds = dict(_find_bindings(self.node)) if isinstance(self.node, _FUNCTIONS) else {}
         return self._binds
+
+    def find_taken(self, module: Module) -> dict[str, str]:
+        """Names that this function imports itself, and nobody around it, with what they stand for."""
+        if self._taken is None:
+            imports = _find_imports(self.node.body) if isinstance(self.node, _NAMED) else ()
+            self._taken = dict(pair for node in imports for pair in _find_imported(node, module))
+        return self._taken
 
     def around(self) -> Iterator[Body]:
         place: Body | None = self
@@ -236,6 +245,17 @@ def _find_imports(body: list[ast.stmt]) -> Iterator[ast.Import | ast.ImportFrom]
             inner = getattr(node, name, ())
             if isinstance(inner, list):
                 waiting.extend(inner)
+
+
+def _find_imported(node: ast.Import | ast.ImportFrom, module: Module) -> Iterator[tuple[str, str]]:
+    """The names that an import binds, and what they stand for."""
+    if isinstance(node, ast.Import):
+        for alias in node.names:
+            bound = alias.name if alias.asname else alias.name.partition(".")[0]
+            yield alias.asname or bound, bound
+        return
+    base = resolve_relative(module, node.module, node.level)
+    yield from ((alias.asname or alias.name, f"{base}.{alias.name}") for alias in node.names if alias.name != "*")
 
 
 def _find_bindings(function: Maker) -> Iterator[tuple[str, list[ast.expr]]]:

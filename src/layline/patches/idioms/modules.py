@@ -30,12 +30,17 @@ def find_module_stubs(event: Event, installer: Installer) -> Iterator[Effect]:
                     yield installer.build_effect(event, name, value)
         case Write(is_item=False, owner=Made(name=made), value=value):
             name = text_of(event.name)
-            if name is not None and value is not None and "." in made and not name.startswith("__"):
+            if name is not None and value is not None and _is_others(made, installer) and not name.startswith("__"):
                 yield replace(installer.build_effect(event, f"{made}.{name}", value), holder=Holder.STAND_IN)
         case Call(callee=Outside(path="sys.modules.setdefault"), arguments=(key, value)):
             name = text_of(key)
             if name is not None:
                 yield installer.build_effect(event, name, value)
+
+
+def _is_others(name: str, installer: Installer) -> bool:
+    """A name that a module of another package may have: of ours nothing is changed."""
+    return all(map(str.isidentifier, name.split("."))) and not installer.machine.modules.knows(name)
 
 
 def _is_loaded_file(key: Value, value: Value | None) -> bool:
