@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Iterable, Iterator
-from typing import TYPE_CHECKING
 
-from layline.interpreter.undo import put_name
 from layline.interpreter.values import (
     TRUE,
     Choice,
@@ -23,9 +21,6 @@ from layline.interpreter.values import (
     negate,
     truth,
 )
-
-if TYPE_CHECKING:
-    from layline.interpreter.undo import Journal
 
 _MOST_WAYS = 48
 _NAMED = (Outside, Function, Class, Later)
@@ -183,33 +178,3 @@ def merge_names(test: Value, yes: dict[str, Value], no: dict[str, Value]) -> dic
         else:
             merged[name] = left if left is right or left == right else Choice(test, left, right)
     return merged
-
-
-class BranchedFields:
-    """The fields of objects of ours after an `if`: what either branch has set, a choice where both did."""
-
-    def __init__(self, journal: Journal) -> None:
-        self._journal = journal
-        self._begin = self._middle = len(journal.fields)
-        self._yes: dict[tuple[int, str], Value | None] = {}
-
-    def turn(self) -> None:
-        """The first branch has run: the other one begins with what there was before."""
-        noted = self._journal.fields[self._begin :]
-        self._middle = self._begin + len(noted)
-        self._yes = {(id(names), name): names.get(name) for names, name, _ in noted}
-        for names, name, before in reversed(noted):
-            put_name(names, name, before)
-
-    def join(self, test: Value, yes: bool, no: bool) -> None:
-        """Both have run; `yes` and `no` say which of them goes on."""
-        before: dict[tuple[int, str], tuple[dict[str, Value], Value | None]] = {}
-        for names, name, value in self._journal.fields[self._begin :]:
-            before.setdefault((id(names), name), (names, value))
-        for (key, name), (names, value) in before.items():
-            left, right = self._yes.get((key, name), value), names.get(name)
-            if yes and not no:
-                put_name(names, name, left)
-            elif yes and left is not None:
-                is_same = right is None or left is right or left == right
-                names[name] = left if is_same or right is None else Choice(test, left, right)

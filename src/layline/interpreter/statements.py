@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 
-from layline.interpreter.branches import BranchedFields, find_there, merge_names
+from layline.interpreter.branches import find_there, merge_names
 from layline.interpreter.caught_imports import find_called, find_imports, split_after_call
 from layline.interpreter.containers import open_filters
 from layline.interpreter.events import Imported
@@ -17,6 +17,7 @@ from layline.interpreter.references import gives_value
 from layline.interpreter.settled import ask_caller, decide_again
 from layline.interpreter.state import Flow, Loop
 from layline.interpreter.strings import fold_operation
+from layline.interpreter.undo import BranchedFields
 from layline.interpreter.values import (
     EACH,
     NONE,

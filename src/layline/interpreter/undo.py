@@ -71,6 +71,36 @@ class Journal:
         self.names, self.fields, self.grown = [], [], []
 
 
+class BranchedFields:
+    """The fields of objects of ours after an `if`: what either branch has set, a choice where both did."""
+
+    def __init__(self, journal: Journal) -> None:
+        self._journal = journal
+        self._begin = self._middle = len(journal.fields)
+        self._yes: dict[tuple[int, str], Value | None] = {}
+
+    def turn(self) -> None:
+        """The first branch has run: the other one begins with what there was before."""
+        noted = self._journal.fields[self._begin :]
+        self._middle = self._begin + len(noted)
+        self._yes = {(id(names), name): names.get(name) for names, name, _ in noted}
+        for names, name, before in reversed(noted):
+            put_name(names, name, before)
+
+    def join(self, test: Value, yes: bool, no: bool) -> None:
+        """Both have run; `yes` and `no` say which of them goes on."""
+        before: dict[tuple[int, str], tuple[dict[str, Value], Value | None]] = {}
+        for names, name, value in self._journal.fields[self._begin :]:
+            before.setdefault((id(names), name), (names, value))
+        for (key, name), (names, value) in before.items():
+            left, right = self._yes.get((key, name), value), names.get(name)
+            if yes and not no:
+                put_name(names, name, left)
+            elif yes and left is not None:
+                is_same = right is None or left is right or left == right
+                names[name] = left if is_same or right is None else Choice(test, left, right)
+
+
 def find_changed_others(journal: Journal, module: Module, others: Iterable[Module]) -> Iterator[str]:
     """The other modules that hold something which the import of this one has changed."""
     changed = [names for names, name, before in journal.names if names.get(name) is not before]
