@@ -128,7 +128,8 @@ class Judge:
         if self._running is None or not (verdict.consequence in _BREAKING or fails):
             return verdict
         then, now = self._running.decide(place.location, place.target.rpartition(".")[2])
-        if then.holds is False and verdict.state is State.TOO_NEW:
+        is_late = verdict.state is State.TOO_NEW
+        if is_late and (then.holds is False or self._running.guards.brings_own(place.location, place.target)):
             return replace(verdict, consequence=Consequence.OK)
         unknown = {State.MISSING: now.holds, State.TOO_NEW: then.holds}.get(verdict.state, True) is None
         if unknown and place.touch in _IMPORTS and self._running.guards.is_chosen(place.location):

@@ -11,6 +11,7 @@ from layline.core.condition import OPAQUE, Condition, ConditionKind, asks_about,
 from layline.coupling.decide import Decision, RefKnowledge, decide
 from layline.coupling.fallbacks import Fallback, find_fallback
 from layline.coupling.releases import ReleaseReader, Scope
+from layline.coupling.script_needs import find_script_needs
 from layline.interpreter.line_tests import LineTest, find_body, find_chain, find_line_tests
 from layline.source.walking import walk
 
@@ -26,6 +27,7 @@ class VersionGuards:
     modules: Modules
     _reader: ReleaseReader = field(init=False)
     _known: dict[tuple[str, int, str], Condition | None] = field(default_factory=dict)
+    _needs: dict[str, frozenset[str]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self._reader = ReleaseReader(self.modules)
@@ -40,6 +42,13 @@ class VersionGuards:
             found = self._read(module, location.line, name) if module is not None else OPAQUE
             self._known[key] = found if _asks_version(found) else None
         return self._known[key]
+
+    def brings_own(self, location: Location, name: str) -> bool:
+        """Whether the file is a script that installs the package of a name for itself, whatever the pin is."""
+        if location.path not in self._needs:
+            text = self.modules.tree.read_text(location.path)
+            self._needs[location.path] = find_script_needs(text) if isinstance(text, str) else frozenset()
+        return name.partition(".")[0].lower() in self._needs[location.path]
 
     def is_chosen(self, location: Location) -> bool:
         """Whether the import at a line is all that a branch is about: it stands in an `if` itself, not further inside."""

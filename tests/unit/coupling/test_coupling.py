@@ -129,6 +129,20 @@ CASES = [
         [("imports the name", "keel.walk.walk", "too new", "look at")],
     ),
     (
+        "missing until the tip, in a script that installs upstream for itself",
+        '# /// script\n# dependencies = [\n#     "keel @ git+https://example.org/keel",\n# ]\n# ///\nfrom keel.run import walk\n',
+        {"keel/run.py": RUN},
+        {"keel/run.py": "walk = 1\n"},
+        [],
+    ),
+    (
+        "missing until the tip, in a script that installs something else",
+        '# /// script\n# dependencies = ["keels"]\n# ///\nfrom keel.run import walk\n',
+        {"keel/run.py": RUN},
+        {"keel/run.py": "walk = 1\n"},
+        [("imports the name", "keel.run.walk", "too new", "look at")],
+    ),
+    (
         "missing until the tip, and caught",
         "try:\n    from keel.run import walk\nexcept ImportError:\n    walk = None\n",
         {"keel/run.py": RUN},
