@@ -203,7 +203,7 @@ def _name(item: Declaration) -> str | None:
     if item.kind is Kind.JOB:
         return f"{_JOB}{item.name}"
     if item.kind is Kind.CHANNEL:
-        last = item.name.rpartition("/")[2]
+        last = re.split(r"[/ ]", item.name)[-1]  # `…/whl nightly/cu`, and `…/whl cu` of the stable channel
         label = next((label for mark, label in _CHANNELS if last.startswith(mark)), item.name)
         in_ci = item.rank is Rank.COMMANDS and not CONTAINER_FILE.search(item.place.path)
         return f"{label}{IN_CI if in_ci else ' wheels'}"

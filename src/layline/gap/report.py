@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from datetime import date
 
     from layline.core.report import Inline
-    from layline.gap.model import Gap
+    from layline.gap.model import Demand, Gap
 
 MOST_SKIPPED = 30
 MOST_STOPS = 3
@@ -150,12 +150,26 @@ def _recommendation(gap: Gap) -> Section:
     advice = str(gap.recommendation)
     stops = _list_stops(gap)
     total = len(find_stops(gap.plan))
-    way = [way_sentence(gap), f"Move the pin with {count(total, 'stop')} on the way and run the tests at each."]
-    shown = f"The {len(stops) - 1} stops with most work:" if total > MOST_STOPS else ""
+    way = [way_sentence(gap), _say_way(gap, total)]
+    shown = f"The {len(stops) - 1} with most work:" if total > MOST_STOPS else ""
     told = [f"{advice[:1].upper()}{advice[1:]}.", *way[: 2 if stops else 1], rule_sentence(gap), shown]
     text = join_text(*[piece for part in told if part for piece in (" ", part)][1:])
     blocks = (Paragraph(text), Bullets(tuple(stops))) if stops else (Paragraph(text),)
     return Section(title="Recommendation", blocks=blocks)
+
+
+def _say_way(gap: Gap, total: int) -> str:
+    """Where only requirements or platforms change on the way, `upgrade plan` has one step, and so have we."""
+    if all(step.next and not (step.places or step.again or _asks_code(step.asks)) for step in find_stops(gap.plan)):
+        return (
+            "The pin can move in one step; "
+            f"{count(total, 'commit')} on the way {'asks' if total == 1 else 'ask'} for other requirements or platforms."
+        )
+    return f"Move the pin with {count(total, 'stop')} on the way and run the tests at each."
+
+
+def _asks_code(asks: Demand) -> bool:
+    return bool(asks.methods or asks.keys or asks.deletes)
 
 
 def _list_stops(gap: Gap) -> list[Inline]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
-from typing import cast
+from typing import Any, cast
 
 import pytest
 
@@ -23,13 +23,14 @@ from layline.gap.dependencies import Difference, compare_declarations, read_decl
 from layline.gap.dependencies.model import Declaration, Kind, Rank
 from layline.gap.dependencies.workflows import find_commented, find_workflow_declarations
 from layline.gap.effort import find_lines, measure_effort
-from layline.gap.model import Demand, Gap
+from layline.gap.model import Demand, Gap, PlanStep
 from layline.gap.need_statements import dependency_items
 from layline.gap.needs import mark_imported, name_needs
 from layline.gap.own_files import find_lost_imports, find_mentions, list_yaml
 from layline.gap.plan import build_plan, say_asks, say_breaks
 from layline.gap.platform import compare_platforms, find_platform_changes
 from layline.gap.reach import find_beyond
+from layline.gap.report import _say_way
 from layline.gap.report_tree import weighty_changes
 from layline.gap.statements import major_step
 from layline.gap.switched_off import name_switches, open_reader
@@ -97,6 +98,26 @@ def test_stops_are_releases_after_the_pin() -> None:
     ]
     pin = replace(commit(30), committed="2026-01-03T02:00:00+02:00")
     assert [step.reason for step in build_plan(pin, LOG, releases, ())] == ["release v2.0", "the tip"]
+
+
+@pytest.mark.parametrize(
+    ("steps", "said"),
+    [
+        (
+            [{"next": "b", "asks": Demand(needs=("fast>=2",))}],
+            "The pin can move in one step; 1 commit on the way asks for",
+        ),
+        (
+            [{"next": "b", "places": 2}, {"next": "c", "asks": Demand(needs=("x",))}],
+            "Move the pin with 2 stops on the way",
+        ),
+        ([{}], "Move the pin with 1 stop on the way"),
+    ],
+)
+def test_requirements_alone_are_no_stops(steps: list[dict[str, Any]], said: str) -> None:
+    plan = [PlanStep(commit="a", date="", reason="release v2", behind=1, **one) for one in steps]
+    gap = cast("Gap", SimpleNamespace(plan=(*plan, PlanStep(commit="t", date="", reason="the tip", behind=9))))
+    assert _say_way(gap, len(steps)).startswith(said)
 
 
 @pytest.mark.parametrize(
@@ -289,6 +310,16 @@ def test_a_job_that_one_side_does_not_have_was_not_switched(
 
 def _write_jobs(files: dict[str, str | None]) -> dict[str, str | bytes | None]:
     return {f".github/workflows/{name}": JOB.format(test) if test else "on: push\n" for name, test in files.items()}
+
+
+def test_the_stable_channel_of_a_platform_is_one_of_its_channels() -> None:
+    wheels = "download.pytorch.org/whl"
+    pin = declared(f"{wheels} test/xpu", "test/xpu", Kind.CHANNEL), declared(f"{wheels} cu", "cu126", Kind.CHANNEL)
+    tip = declared(f"{wheels} xpu", "xpu", Kind.CHANNEL), declared(f"{wheels} cu", "cu130", Kind.CHANNEL)
+    assert [change.sentence().partition(" (")[0] for change in find_platform_changes(pin, tip)] == [
+        "CUDA wheels in CI: cu126 → cu130",
+        "XPU wheels in CI: test/xpu → xpu",
+    ]
 
 
 def test_what_documents_advise_and_what_containers_hold_is_not_what_ci_installs() -> None:
