@@ -113,6 +113,16 @@ def test_diverged_pin_counts_both_sides(tmp_path: Path) -> None:
     assert "days apart (their histories parted on 2026-01-02)." in layline("gap", "show", "keel", cwd=tmp_path).out
 
 
+def test_the_newest_release_is_told_where_the_tip_does_not_have_it(tmp_path: Path) -> None:
+    layered = make_layered(tmp_path)
+    layered.upstream.git("checkout", "-q", "-b", "release", "HEAD~1")
+    commit = layered.upstream.commit("Release 9.0", {"release.txt": "x"})
+    layered.upstream.git("checkout", "-q", "main")
+    layered.upstream.commit("Go on", {"on.txt": "x"})
+    layered.upstream.git("update-ref", "refs/tags/v9.0", commit)
+    assert "v9.0 of 2026-" in layline("gap", "show", "keel", cwd=tmp_path).out
+
+
 @pytest.mark.parametrize(
     ("ref", "said"),
     [

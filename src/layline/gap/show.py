@@ -14,7 +14,7 @@ from layline.gap.endpoints import Endpoints
 from layline.git import DIFF_RULE, DIFF_SETTINGS
 from layline.history.changes import read_diff
 from layline.history.commits import compare_commits, read_commit, say_count
-from layline.history.tags import nearest_tag
+from layline.history.tags import find_release, nearest_tag
 from layline.source.declared_version import read_version
 from layline.workspace.kept import Results, result_key
 
@@ -80,6 +80,9 @@ def _measure(upstream: Repository, backend: Backend, ends: Endpoints) -> list[Fa
         tag = nearest_tag(upstream, commit)
         if tag is not None:
             facts.append(fact(f"{side}.tag", list(tag), say_count(tag[0], commit)))
+    newest = find_release(upstream, ends.pin, ends.tip)
+    if newest is not None and newest.lacks and not newest.is_merged:
+        facts.append(fact("newest_release", [newest.name, newest.date], f"git log -1 --format=%cs {newest.name}"))
     return facts
 
 
@@ -146,6 +149,7 @@ _LABELS = {
     "tip.subject": "tip subject",
     "tip.version": "tip version",
     "tip.tag": "tag in the tip's history",
+    "newest_release": "newest release",
     "merge_base": "merge base",
     "merge_base.date": "merge base date",
     "age_days": "age in days",
@@ -221,6 +225,8 @@ def _show_value(fact: Fact[Any]) -> str | Cell:
         case "pin.tag" | "tip.tag":
             name, distance = fact.value
             return name if distance == 0 else f"{name} ({distance} commit{'' if distance == 1 else 's'} before)"
+        case "newest_release":
+            return f"{fact.value[0]} of {fact.value[1]}, cut on another branch"
         case "pin.commit" | "tip.commit":
             return Cell(
                 str(fact.value), evidence=Evidence(repo=fact.evidence[0].repo, commit=str(fact.value)), code=True
