@@ -7,6 +7,7 @@ from pathlib import Path
 from histories import History
 from layline.change.compare import Comparer
 from layline.change.options.read import read_options
+from layline.change.trace import Tracer
 from layline.core.evidence import Location
 from layline.coupling.decide import RefKnowledge
 from layline.coupling.flags import settle_flags
@@ -31,17 +32,20 @@ def couple(
     before: dict[str, str],
     after: dict[str, str | None],
     owned: frozenset[tuple[Location, str]] = frozenset(),
+    steps: dict[str, dict[str, str]] | None = None,
 ) -> list[Coupling]:
-    """Our one file against two commits of keel."""
+    """Our one file against two commits of keel; with the commits in between, who did it is asked, too."""
     upstream = History.start(tmp_path / "up")
     pin = upstream.commit("pin", {"keel/__init__.py": "", **before})
+    for subject, files in (steps or {}).items():
+        upstream.commit(subject, {**files})
     tip = upstream.commit("tip", dict(after))
     downstream = History.start(tmp_path / "down")
     commit = downstream.commit("ours", {"harbour/keel.py": ours})
     repository = open_repository(upstream.path)
     parts = [Part(tree=Tree(repository, one), packages=PACKAGES) for one in (pin, tip)]
     resolvers = [Resolver(build_index([part])) for part in parts]
-    comparer = Comparer(resolvers[0], resolvers[1])
+    comparer = Comparer(resolvers[0], resolvers[1], [Tracer(repository, pin, tip)] if steps else ())
     options = [read_options(resolver, PACKAGES) for resolver in resolvers]
     surface = compare_surface(comparer, PACKAGES, *options)
     both = build_index([Part(tree=Tree(open_repository(downstream.path), commit)), parts[0]])

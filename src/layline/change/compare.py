@@ -294,6 +294,11 @@ class Comparer:
             if there is not None and self.tip.resolve(there).home == before.home:
                 yield Suggestion(there, 0.8, f"{item.name}, which uses it, is {home} now")
 
+    def _still_means(self, name: str, home: str | None) -> bool:
+        """Whether a name leads at the tip to what it led to, outside upstream."""
+        there = self.tip.resolve(name)
+        return there.exists and there.home == home
+
     def _find_unbound_class(self, start: Comparison) -> Comparison | None:
         """A member of a class that the module only imported, and imports no longer."""
         owner, _, member = start.name.rpartition(".")
@@ -323,6 +328,10 @@ class Comparer:
                     commits=commits,
                 )
         gone = () if holder in self.tip.index.entries else (Why(Reason.MODULE_GONE, str(holder)),)
+        if before.inside is not None and before.inside != start.name and self._still_means(before.inside, before.home):
+            lives = Suggestion(before.inside, 1.0, "it still stands for it there")
+            still = (Why(Reason.UNBOUND, str(holder), last), Why(Reason.STILL_THERE, before.inside))
+            return replace(start, kind=DriftKind.BINDING_LOST, suggestions=(lives,), why=(*gone, *still))
         if before.module is None:
             why = (*gone, Why(Reason.ONLY_IMPORTED, str(before.home)))
             users = tuple(self._find_with_users(start.before, holder, last))

@@ -109,10 +109,13 @@ class Reason(Enum):
     NOT_REACHED = "is not reached: the import of {name} at line {counts[0]} fails{other:? (% now)}"
     LINE_FAILS = "is not reached: line {counts[0]} fails, where {name} is gone{other:? (% now)}"
     RESULT_LACKS = "reads {name} of the result of {other}, which is a {text} and has none"
+    RESULT_LACKS_STILL = "reads {name} of the result of {other}, which is a {text} and has none, at the tip too"
     TAKES_OTHER = "takes {counts[0]:#value} of {name} at {places}, which returns {counts[1]} at the tip"
     CALLS_REFUSING = "calls {name} at {places}, which at the tip {parts:2;}"
     CALLS_REFUSING_TODAY = "calls {name} at {places}, which at the pin {parts:;}"
+    CALLS_REFUSING_STILL = "calls {name} at {places}, which at the pin and at the tip {parts:;}"
     IMPORTS_MISSING = "imports {name} at {places}, which the pin does not have"
+    IMPORTS_MISSING_STILL = "imports {name} at {places}, which neither the pin nor the tip has"
     NEEDS_GONE = "needs {name}, imported at {places}, which is gone{other:? (% now)}"
     # the fit of our replacement as a whole
     MISFITS = "our replacement {parts:20}"
@@ -134,6 +137,7 @@ class Reason(Enum):
     SETS_UNREAD = (
         "our replacement sets {names:4&}, which the code around the class read at the pin and does not read at the tip"
     )
+    SETS_DROPPED = "our replacement sets {names:4&}, which {name} set and read at the pin and does neither at the tip"
     NO_LONGER_CALLED = "upstream's own code no longer calls it, so it does not run what we put there"
     UNCALLED = "no upstream code calls it at the tip"
     NO_LONGER_RETURNED = "{name} returned it unchanged and no longer does{other:?; it reads % now}"
@@ -346,6 +350,8 @@ PROBLEMS = frozenset(
     }
 )
 """Sums of what is wrong with our replacement; their parts are the single problems."""
+FAILS_STILL = frozenset({Reason.CALLS_REFUSING_STILL, Reason.IMPORTS_MISSING_STILL, Reason.RESULT_LACKS_STILL})
+"""Lines of our own that fail at the pin as at the tip."""
 FAILS_FIRST = frozenset({Reason.NOT_REACHED, Reason.LINE_FAILS, Reason.NEEDS_GONE})
 """What fails before anything is put in place: a root cause, which is told once."""
 RISKS = frozenset({Reason.SHADOWED, Reason.LATE_DEFAULT, Reason.LATE_FIELD, Reason.BYPASSED})

@@ -7,6 +7,7 @@ from typing import TypeAlias
 from layline.change.compare import Comparer
 from layline.core.evidence import Evidence
 from layline.core.why import Reason, Why
+from layline.coupling.lost_attribute import find_attribute_loss
 from layline.coupling.model import Consequence, State
 from layline.coupling.place import Place
 from layline.coupling.states import Verdict
@@ -47,3 +48,10 @@ def find_attribute_evidence(
     home = comparer.compare(place.imported).after.home
     now = instances[1].find(home).get(name) if home is not None else None
     return then.evidence if then else None, now.evidence if now else None
+
+
+def find_unset(comparer: Comparer, pin: Instances, place: Place) -> str | None:
+    """Since when no method of the class that set it does."""
+    name = place.target.rpartition(".")[2]
+    held = pin.find(place.imported).get(name)
+    return find_attribute_loss(comparer, held.owner, name) if held is not None else None

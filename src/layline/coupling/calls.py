@@ -20,9 +20,12 @@ from layline.coupling.forwards import find_accepting
 from layline.coupling.question import Question
 from layline.coupling.replacements import Replacement
 from layline.coupling.surroundings import Imported, find_imports
+from layline.coupling.today import tell_today
 from layline.source import Definition
 from layline.source.fingerprint import dotted_text
 from layline.source.walking import find_children, walk
+
+_TODAY = frozenset({Reason.CALLS_REFUSING_TODAY, Reason.CALLS_REFUSING_STILL})
 
 
 def judge_calls(question: Question) -> Iterator[Finding]:
@@ -44,10 +47,10 @@ def judge_own_calls(question: Question) -> Iterator[Finding]:
     if ours is None or ours.tree is None or not question.is_decided or question.kind.facts.fate is not Fate.STAYS:
         return
     found = list(dict.fromkeys(_find_unbound(question, ours, find_imports(ours.tree, ours.node))))
-    today = tuple(why for why in found if why.reason is Reason.CALLS_REFUSING_TODAY)
+    today = tuple(why for why in found if why.reason in _TODAY)
     parts = tuple(why for why in found if why not in today)
     if today:
-        yield Finding(severity=Severity.LOOK, why=Why(Reason.MISREADS_TODAY, parts=today))
+        yield tell_today(today)
     if parts:
         yield Finding(severity=Severity.BREAKS, why=Why(Reason.MISREADS, parts=parts))
 
@@ -58,7 +61,7 @@ def judge_own_imports(question: Question) -> Iterator[Finding]:
         return
     missing = tuple(dict.fromkeys(question.sides.reader.find_missing(question.ours)))
     if missing:
-        yield Finding(severity=Severity.LOOK, why=Why(Reason.MISREADS_TODAY, parts=missing))
+        yield tell_today(missing)
 
 
 def _find_unbound(question: Question, ours: Replacement, imports: dict[str, Imported]) -> Iterator[Why]:
@@ -90,8 +93,10 @@ def _find_unbound(question: Question, ours: Replacement, imports: dict[str, Impo
             told = Why(Reason.TAKES_OTHER, text, counts=change, places=(at,))
         elif then and _is_plain(ours.node, node) and _says_all(question, found, callees[0]):
             sure = tuple(problem.why for problem in then if problem.certain)
-            told = Why(Reason.CALLS_REFUSING_TODAY, text, parts=sure, places=(at,)) if sure else None
-        side = 0 if told is not None and told.reason is Reason.CALLS_REFUSING_TODAY else 1
+            still = any(problem.certain for problem in now)
+            reason = Reason.CALLS_REFUSING_STILL if still else Reason.CALLS_REFUSING_TODAY
+            told = Why(reason, text, parts=sure, places=(at,)) if sure else None
+        side = 0 if told is not None and told.reason in _TODAY else 1
         runs = told is not None and (running is None or running.decide(at, last)[side].holds is not False)
         if told is not None and runs:
             yield told

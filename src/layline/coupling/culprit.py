@@ -17,7 +17,7 @@ from layline.change.trace import Tracer
 from layline.core.drift import DriftKind
 from layline.core.evidence import Location, Severity
 from layline.core.patch import Style
-from layline.core.why import FAILS_FIRST, Reason
+from layline.core.why import FAILS_FIRST, PROBLEMS, Reason, Why
 from layline.coupling.binding_kind import find_arities
 from layline.coupling.drift_model import LOST, Drift, Sides
 from layline.coupling.model import Coupling, Touch
@@ -120,11 +120,13 @@ def _find_culprit(row: Drift, sides: Sides) -> str | None:
     comparison = row.comparison
     if comparison is None or row.dead_today:
         return None
-    broken = _find_broken(row)
+    broken = _find_broken(row) - {Reason.MISREADS_TODAY}
+    if row.severity is Severity.BREAKS and not broken:
+        return None  # it fails as it did at the pin
     stays = row.kind in {DriftKind.UNCHANGED, DriftKind.BODY_CHANGED}
     reads = bool(broken) and broken <= {Reason.MISREADS, Reason.NOT_INSTALLED}
     fits = stays or row.style is Style.FUNCTION_WRAPPING or reads
-    if row.lost and len(row.lost) == len(row.problems) and row.kind not in LOST and fits:
+    if row.lost and len(row.lost) == len(_find_pressing(row)) and row.kind not in LOST and fits:
         # the target fits: what our replacement reads is what asks for work
         return _find_losing(row, sides)
     returns = broken == {Reason.MISRETURNS} or (row.kind is DriftKind.BODY_CHANGED and not broken)
@@ -156,6 +158,12 @@ def _find_leaver(row: Drift, sides: Sides) -> str | None:
 def _find_broken(row: Drift) -> frozenset[Reason]:
     """Why it breaks: who changed something else besides is not to blame."""
     return frozenset(one.why.reason for one in row.findings if one.severity is Severity.BREAKS)
+
+
+def _find_pressing(row: Drift) -> list[Why]:
+    """What is wrong with our replacement and asks for work since the pin."""
+    asking = (one for one in row.findings if one.why.reason in PROBLEMS and one.severity is not Severity.OK)
+    return [part for one in asking if one.why.reason is not Reason.MISREADS_TODAY for part in one.why.parts]
 
 
 def _find_losing(row: Drift, sides: Sides) -> str | None:

@@ -110,7 +110,7 @@ class Drift:
         """
         broken = {one.why.reason for one in self.findings if one.severity is Severity.BREAKS}
         stays = self.kind.facts.fate is Fate.STAYS and self.severity is Severity.BREAKS
-        return stays and broken <= {Reason.MISREADS, Reason.MISRETURNS, Reason.NOT_INSTALLED}
+        return stays and broken <= {Reason.MISREADS, Reason.MISREADS_TODAY, Reason.MISRETURNS, Reason.NOT_INSTALLED}
 
     @property
     def own(self) -> Drift:

@@ -12,12 +12,11 @@ from layline.core.drift import DriftKind, Fate
 from layline.core.evidence import Location
 from layline.core.progress import Progress, count, silent
 from layline.core.why import Reason, Why
-from layline.coupling.attributes import find_attribute_evidence, judge_attribute
+from layline.coupling.attributes import find_attribute_evidence, find_unset, judge_attribute
 from layline.coupling.binding_kind import compare_returns, declares_another
 from layline.coupling.callee import (
     find_callee,
     find_misplaced,
-    find_refusal,
     follow_apply,
     is_named_by_decorator,
     is_rebound,
@@ -30,6 +29,7 @@ from layline.coupling.missing import find_missing
 from layline.coupling.model import FAILING, Consequence, Coupling, State, Touch, is_flag
 from layline.coupling.overrides import Overrides
 from layline.coupling.place import Place
+from layline.coupling.place_culprit import find_change
 from layline.coupling.states import (
     Verdict,
     find_after,
@@ -383,14 +383,13 @@ class Judge:
 
     def _culprit(self, place: Place, verdict: Verdict) -> str | None:
         """The upstream commit after which our place no longer fits, where one can be told."""
-        if is_flag(place.target) or place.instance or self._find_owner(place) is not None:
+        if is_flag(place.target) or self._find_owner(place) is not None:
             return None
+        if place.instance:
+            return find_unset(self._comparer, self._instances[0], place) if verdict.state is State.REMOVED else None
         if verdict.state in _GONE:
             return self._comparer.find_loss(self._comparer.compare(place.target))
-        refuses = verdict.state in {State.NO_LONGER_BINDS, State.CANNOT_ACCEPT}
-        if refuses and verdict.consequence is Consequence.WILL_BREAK:
-            return find_refusal(self._comparer, place, self._comparer.compare(place.target))
-        return None
+        return find_change(self._comparer, place, verdict)
 
 
 def _is_bound(place: Place, callee: tuple[Definition, bool]) -> bool:

@@ -7,7 +7,6 @@ Attributes of the patched object, fields of what it holds, names of upstream mod
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Iterator
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
@@ -17,6 +16,7 @@ from layline.change.compare import Comparer, Comparison
 from layline.core.drift import Fate
 from layline.core.evidence import Location
 from layline.core.why import Reason, Why, say
+from layline.coupling.lost_attribute import find_attribute_loss
 from layline.coupling.own_imports import OwnImports, OwnModules
 from layline.coupling.replacements import Replacement, Replacements
 from layline.coupling.results import Results, find_beside
@@ -36,7 +36,6 @@ from layline.coupling.version_guards import Running
 from layline.source import DefinitionKind, Symbol, SymbolKind
 from layline.source.instances import Instances, bare_annotation
 from layline.source.names import is_within, longest_root
-from layline.source.slices import slice_definition
 from layline.source.usage import sets_attribute
 
 
@@ -216,11 +215,13 @@ class Reader:
         return None
 
     def find_missing(self, ours: Replacement) -> Iterator[Why]:
-        """What the body of our replacement imports whenever it runs, and the pin does not have."""
+        """What the body of our replacement imports whenever it runs, and the pin does not have; the tip may."""
         for imported in find_own_steps(ours.node):
             if longest_root(imported.name, self._packages) and self.imports[0].is_missing(imported.name):
                 at = Location(ours.location.path, min(imported.own_lines))
-                yield Why(Reason.IMPORTS_MISSING, imported.name, places=(at,))
+                still = self.imports[1].is_missing(imported.name)
+                reason = Reason.IMPORTS_MISSING_STILL if still else Reason.IMPORTS_MISSING
+                yield Why(reason, imported.name, places=(at,))
 
     def _find_own_steps(self, at: Location) -> Iterator[str]:
         """Modules of ours that are imported on the way to a line."""
@@ -319,17 +320,7 @@ class Reader:
         if lost.attribute is None:
             found = self._comparer.compare(lost.name)
             return self._comparer.find_loss(found)
-        symbol, word = self._comparer.pin.resolve(lost.name), re.escape(lost.attribute)
-        tracer = self._comparer.tracer(symbol.module) if symbol.module is not None else None
-        if tracer is None or symbol.module is None or symbol.definition is None:
-            return None
-        pattern = re.compile(rf"(?<!\w){word}[ \t]*(?::[^=\n]*)?=(?!=)|^[ \t]*{word}[ \t]*:|def {word}\b", re.MULTILINE)
-        path = self._comparer.pin.index.entries[symbol.module].path
-        return tracer.find_since(
-            path,
-            symbol.definition.qualname,
-            lambda text, name: pattern.search(slice_definition(text, name) or "") is None,
-        )
+        return find_attribute_loss(self._comparer, lost.name, lost.attribute)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

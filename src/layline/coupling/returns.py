@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from layline.core.drift import DriftKind, Fate
 from layline.core.evidence import Severity
@@ -12,6 +13,7 @@ from layline.coupling.binding_kind import compare_returns, find_shape_problems, 
 from layline.coupling.calls_original import calls_sometimes
 from layline.coupling.question import Question
 from layline.coupling.surroundings import find_held, find_originals
+from layline.coupling.today import tell_today
 from layline.source import DefinitionKind
 
 
@@ -42,7 +44,8 @@ def judge_results(question: Question) -> Iterator[Finding]:
         return
     then, now = question.sides.reader.find_lacking(question.comparison, ours)
     if then:
-        yield Finding(severity=Severity.LOOK, why=Why(Reason.MISREADS_TODAY, parts=then))
+        parts = (replace(one, reason=Reason.RESULT_LACKS_STILL) if one in now else one for one in then)
+        yield tell_today(tuple(parts))
     new = tuple(one for one in now if one not in then)
     if new:
         yield Finding(severity=Severity.BREAKS, why=Why(Reason.MISREADS, parts=new))

@@ -53,9 +53,9 @@ def find_gone_state(found: Comparison) -> State:
     """`renamed` where the last word changed, whatever else did; a module that stopped importing a name moved
     nothing.
     """
-    if found.kind is DriftKind.BINDING_LOST and found.new_home == found.before.home:
-        return State.UNBOUND
     new = found.new_home
+    if found.kind is DriftKind.BINDING_LOST and new is not None and new in {found.before.home, found.before.inside}:
+        return State.UNBOUND
     if new is not None and new.rpartition(".")[2] != found.name.rpartition(".")[2]:
         return State.RENAMED
     return find_state(found.kind)

@@ -42,6 +42,48 @@ def judge_unread(question: Question) -> Iterator[Finding]:
     ]
     if lost:
         yield Finding(severity=Severity.LOOK, why=Why(Reason.SETS_UNREAD, names=tuple(lost)))
+    dropped = [f"{me}.{name}" for name in names if f"{me}.{name}" not in lost and _is_dropped(question, name)]
+    if dropped:
+        owner = (after.home or "").rpartition(".")[0]
+        yield Finding(severity=Severity.LOOK, why=Why(Reason.SETS_DROPPED, owner, names=tuple(dropped)))
+
+
+def _is_dropped(question: Question, name: str) -> bool:
+    """Whether the class of a method, or one above it, set an attribute and read it at the pin, and no class of the
+    tip's family names it: whoever else asks for such a word asks for what only our code sets.
+    """
+    homes = [
+        (symbol.home or "").rpartition(".")[0] for symbol in (question.comparison.before, question.comparison.after)
+    ]
+    pin, tip = question.sides.pin, question.sides.tip
+    then = [pin.resolve(home) for home in (homes[0], *_find_bases(pin, homes[0], 0))]
+    used = {use for one in then for use in _find_uses(pin, one, name)}
+    if not used >= {ast.Load, ast.Store}:
+        return False
+    family = {homes[1]: None, **dict.fromkeys((*_find_bases(tip, homes[1], 0), *_find_heirs(tip, homes[1], 0)))}
+    return not any(use for home in family for use in _find_uses(tip, tip.resolve(home), name))
+
+
+def _find_uses(side: Resolver, owner: Symbol, name: str) -> Iterator[type[ast.AST]]:
+    """How the body of a class names an attribute: reads it, sets it, or has the word as a text."""
+    node = side.index.read_node(owner.module, owner.definition) if owner.module and owner.definition else None
+    for item in walk(node) if node is not None else ():
+        match item:
+            case ast.Attribute(attr=word, ctx=context) if word == name:
+                yield type(context)
+            case ast.Constant(value=text) if text == name:
+                yield ast.Constant
+
+
+def _find_heirs(side: Resolver, home: str, depth: int) -> Iterator[str]:
+    """The classes below one, wherever upstream defines them."""
+    modules = dict.fromkeys((side.resolve(home).module, *(module for module, _ in side.find_importers(home))))
+    for name in filter(None, modules if depth < _DEEPEST else ()):
+        module = side.index.module(name)
+        for one in module.definitions if module is not None else ():
+            if any(side.resolve_in(name, base.partition("[")[0]).home == home for base in one.bases):
+                yield f"{name}.{one.qualname}"
+                yield from _find_heirs(side, f"{name}.{one.qualname}", depth + 1)
 
 
 def _find_own_name(node: ast.AST) -> str | None:

@@ -27,6 +27,7 @@ from layline.source.symbols import (
     bind_outside,
     bind_unknown,
     define,
+    note_inside,
     wins,
 )
 from layline.source.unloaded import Loads
@@ -224,9 +225,7 @@ class Resolver:
             behind = self._dotted(f"{source}.{item.name}")
         if behind.kind is SymbolKind.ABSENT and item.group and item.name and self._is_others(module, source):
             behind = bind_outside(f"{source}.{item.name}", None)  # made for another version of that package
-        thing = behind.thing
-        if thing.module is None and thing.inside is None and behind.module is not None:
-            thing = replace(thing, inside=f"{source}.{item.name}")
+        thing = note_inside(behind, f"{source}.{item.name}")
         kind = SymbolKind.IMPORTED_NAME if thing.home is not None else behind.kind
         return Binding(kind, thing, module, item.line)
 
@@ -256,7 +255,7 @@ class Resolver:
             finally:
                 self._starring -= 1
             if found.thing.home is not None:
-                return Binding(SymbolKind.IMPORTED_NAME, found.thing, module, item.line)
+                return Binding(SymbolKind.IMPORTED_NAME, note_inside(found, f"{source}.{name}"), module, item.line)
         return outside
 
     def _star_sources(self, module: str, holder: Module) -> list[tuple[Import, str | None]]:

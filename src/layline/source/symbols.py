@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from layline.core.evidence import Location
@@ -103,6 +103,13 @@ class Binding:
     thing: Thing
     module: str | None = None
     line: int = 1
+
+
+def note_inside(binding: Binding, name: str) -> Thing:
+    """What a name of the index leads to; of something outside, that this name stands for it."""
+    thing = binding.thing
+    is_outside = thing.module is None and thing.inside is None and binding.module is not None
+    return replace(thing, inside=name) if is_outside else thing
 
 
 def define(module: str, definition: Definition) -> Thing:

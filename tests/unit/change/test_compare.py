@@ -231,6 +231,20 @@ TABLE = [
         ("binding-lost", "pkg.a.f"),
     ),
     (
+        "it stopped importing what the other makes of another package",
+        {"pkg/b.py": "import torch\ncut = torch.Cut.apply\n", "pkg/a.py": "from pkg.b import *\n"},
+        {"pkg/b.py": "import torch\nx = 1\ncut = torch.Cut.apply\n", "pkg/c.py": ""},
+        "pkg.a.cut",
+        ("binding-lost", "pkg.b.cut"),
+    ),
+    (
+        "and the other makes it of something else now",
+        {"pkg/b.py": "import torch\ncut = torch.Cut.apply\n", "pkg/a.py": "from pkg.b import *\n"},
+        {"pkg/b.py": "import torch\ncut = torch.Slice.apply\n", "pkg/c.py": ""},
+        "pkg.a.cut",
+        ("binding-lost", None),
+    ),
+    (
         "the old path re-exports",
         BASE,
         {"pkg/a.py": "from pkg.b import f\n", "pkg/b.py": function("f", LONG)},

@@ -22,6 +22,7 @@ from layline.coupling.model import FLAG, Consequence, Coupling, State, Touch
 from layline.coupling.own_keys import find_own_keys
 from layline.coupling.place import Place
 from layline.git import open_repository
+from layline.history.commits import read_commits
 from layline.source import Part, Tree, build_index
 from layline.source.resolve import Resolver
 
@@ -1395,6 +1396,71 @@ def test_a_call_that_no_longer_binds_names_its_commit(
     )
     (found,) = Judge(comparer).find_couplings([place])
     assert (found.culprit, found.consequence) == (culprit, Consequence.WILL_BREAK)
+
+
+FIELDS = "from dataclasses import dataclass\n@dataclass\nclass Run:\n    x: int\n    {}: int = 0\n"
+TYPED = "class Run:\n    def go(self, x) -> {}:\n        return x\n"
+TAKEN = "import keel.run\nfrom keel.run import Run\n"
+SINCE = [
+    # (what it shows, our file, upstream's at the pin, in between, after the commit)
+    (
+        "an attribute",
+        f"{TAKEN}class Mine(Run):\n    def a(self):\n        return self.speed\n",
+        "class Run:\n    def __init__(self):\n        self.speed = 1\n",
+        "class Run:\n    def __init__(self):\n        self.size = self.speed = 1\n",
+        "class Run:\n    def __init__(self):\n        self.size = 1\n",
+    ),
+    (
+        "a class that is a function",
+        f"{TAKEN}def a(x):\n    return isinstance(x, keel.run.Run)\n",
+        "class Run:\n    pass\n",
+        "class Run:\n    x = 1\n",
+        "def Run(x):\n    return x\n",
+    ),
+    (
+        "how many values it returns",
+        "from keel.run import run\ndef a(x):\n    b, c = run(x)\n",
+        "def run(x):\n    return x, 1\n",
+        "def run(x):\n    return 1, x\n",
+        "def run(x):\n    return x, 1, 2\n",
+    ),
+    (
+        "a field of a class whose constructor nobody wrote",
+        f"{TAKEN}def a(x):\n    return Run(x=x, wide=1)\n",
+        FIELDS.format("wide"),
+        FIELDS.format("wide").replace("= 0", "= 1"),
+        FIELDS.format("far"),
+    ),
+    (
+        "what a method returns",
+        f"{TAKEN}class Mine(Run):\n    def go(self, x):\n        return x\n",
+        TYPED.format("tuple[int, str]"),
+        TYPED.format("tuple[int, str]").replace("return x", "return [x]"),
+        TYPED.format("Box").replace("return x", "return Box(x)"),
+    ),
+    (
+        "an override that upstream may not reach",
+        f"{TAKEN}class Mine(Run):\n    def go(self, x):\n        return x\n",
+        "class Run:\n    def go(self, x):\n        return x\ndef walk(a):\n    a.go(1)\n",
+        "class Run:\n    def go(self, x):\n        return [x]\ndef walk(a):\n    a.go(1)\n",
+        "class Run:\n    def go(self, x, far=0):\n        return x\ndef walk(a):\n    a.go(1, far=2)\n",
+    ),
+]
+
+
+@pytest.mark.parametrize(
+    ("ours", "before", "between", "after"), [row[1:] for row in SINCE], ids=[row[0] for row in SINCE]
+)
+def test_a_place_names_the_commit_since_which_it_does_not_fit(
+    tmp_path: Path, ours: str, before: str, between: str, after: str
+) -> None:
+    steps = {"between": {"keel/run.py": between}, "culprit": {"keel/run.py": after}}
+    found = couple(tmp_path, ours, {"keel/run.py": before}, {"keel/run.py": f"{after}\n\nx = 1\n"}, steps=steps)
+    told = [one.culprit for one in found if one.consequence in {Consequence.WILL_BREAK, Consequence.MAY_BREAK}]
+    commits = read_commits(open_repository(tmp_path / "up"), sorted({one for one in told if one}))
+    assert told, found
+    assert [one.subject for one in commits] == ["culprit"], found
+    assert None not in told, found
 
 
 HULL = """\

@@ -160,22 +160,29 @@ def test_a_write_breaks_only_where_it_runs(
 
 IMPORTING = "def fast(x):\n    {}from keel.run import {}\n    return x\n"
 IMPORTS = [
-    # (what it shows, our replacement, what it does today)
-    ("a name that the pin has", IMPORTING.format("", "run"), "fits"),
-    ("a name that the pin does not have", IMPORTING.format("", "gone"), "does-not-fit"),
-    ("in a branch", IMPORTING.format("if x:\n        ", "gone"), "fits"),
+    # (what it shows, our replacement, what it does today, how bad it is)
+    ("a name that the pin has", IMPORTING.format("", "run"), "fits", "ok"),
+    ("a name that neither has", IMPORTING.format("", "gone"), "does-not-fit", "breaks"),
+    ("a name that the tip has", IMPORTING.format("", "late"), "does-not-fit", "look"),
+    ("in a branch", IMPORTING.format("if x:\n        ", "gone"), "fits", "ok"),
     (
         "caught",
         "def fast(x):\n    try:\n        from keel.run import gone\n    except ImportError:\n        gone = 1\n    return x\n",
         "fits",
+        "ok",
     ),
-    ("a module that may be compiled", "def fast(x):\n    import keel.kernels\n    return x\n", "fits"),
+    ("a module that may be compiled", "def fast(x):\n    import keel.kernels\n    return x\n", "fits", "ok"),
 ]
 
 
-@pytest.mark.parametrize(("ours", "today"), [row[1:] for row in IMPORTS], ids=[row[0] for row in IMPORTS])
-def test_a_replacement_that_imports_what_is_missing_does_not_fit_today(tmp_path: Path, ours: str, today: str) -> None:
-    assert judge(tmp_path, {"keel/run.py": RUN}, {}, ours=ours).today == today
+@pytest.mark.parametrize(("ours", "today", "severity"), [row[1:] for row in IMPORTS], ids=[row[0] for row in IMPORTS])
+def test_a_replacement_that_imports_what_is_missing_does_not_fit_today(
+    tmp_path: Path, ours: str, today: str, severity: str
+) -> None:
+    row = judge(tmp_path, {"keel/run.py": RUN}, {"keel/run.py": f"{RUN}late = 1\n"}, ours=ours)
+    assert (row.today, row.severity) == (today, severity)
+    assert ("neither the pin nor the tip has" in row.detail) is (severity == "breaks")
+    assert row.culprit is None
 
 
 CAN_GO = [
@@ -230,6 +237,13 @@ BLAMED = [
     (
         "what we read",
         READS,
+        hold("speed", "print(x)"),
+        hold("speed", "print(x)", "x, y=1"),
+        hold("pace", "print(x)", "x, y=1"),
+    ),
+    (
+        "what we read, beside a parameter that nobody passes",
+        READS.replace(", y=1", ""),
         hold("speed", "print(x)"),
         hold("speed", "print(x)", "x, y=1"),
         hold("pace", "print(x)", "x, y=1"),
@@ -867,7 +881,12 @@ DIVE = "from keel.help import dive\n\n\ndef fast(x):\n"
 NEVER_FITTED = [
     # (what it shows, the body of our replacement, what it does today, what is said; the tip gives dive a parameter `far`)
     ("written for the tip", "    return dive(x, far=1)\n", "does-not-fit", "does not take the keyword far"),
-    ("fits neither", "    return dive(x, 1, 2)\n", "does-not-fit", "takes at most 1 by position, 3 are passed"),
+    (
+        "fits neither",
+        "    return dive(x, 1, 2)\n",
+        "does-not-fit",
+        "at the pin and at the tip takes at most 1 by position, 3",
+    ),
     ("in a branch of ours", "    if x:\n        return dive(x, far=1)\n    return 0\n", "does-not-fit", "at the pin"),
     ("after a question", "    if takes(dive):\n        return dive(x, far=1)\n    return dive(x)\n", "fits", ""),
     ("caught", "    try:\n        return dive(x, far=1)\n    except TypeError:\n        return dive(x)\n", "fits", ""),
@@ -887,7 +906,8 @@ def test_a_call_in_ours_that_never_fitted_is_told(tmp_path: Path, body: str, tod
     ours = f"import keel\nfrom packaging.version import Version\n{DIVE}{body}\nkeel.run.run = fast\n"
     before = {"keel/run.py": RUN, "keel/help.py": "def dive(x):\n    return x\n"}
     row = judge(tmp_path, before, {"keel/help.py": "def dive(x, far=0):\n    return x\n"}, ours=ours, at=6)
-    assert (row.today, row.severity) == (today, "look" if said else "ok")
+    worst = "breaks" if "at the tip" in said else "look"
+    assert (row.today, row.severity) == (today, worst if said else "ok")
     assert said in row.detail
     assert ("today already our replacement calls dive at harbour/patch.py:" in row.detail) is bool(said)
 
@@ -1004,7 +1024,7 @@ RESULTS = [
         "    return self.encoder(x).shape",
         "Output(pooled=x)",
         "Output(pooled=1)",
-        "look",
+        "breaks",
         "does-not-fit",
     ),
     ("what it has", "    return self.encoder(x).pooled", "x", "Output(pooled=x)", "ok", "fits"),
@@ -1264,3 +1284,34 @@ def test_what_we_set_and_upstream_no_longer_reads_is_told(
     )
     assert ("sets-unread" in codes(row)) is told, row.detail
     assert row.severity == ("look" if told else "ok")
+
+
+DROPPED = "class Engine:\n    def __init__(self, x):\n        print(x)\n    def go(self, x):\n        return x\n"
+ASKING = "def make(x):\n    made = Engine(x)\n    return getattr(made, 'kind', '')\n"
+FAMILY = [
+    # (what it shows, upstream's file at the tip, other files of the tip, whether it is told)
+    ("somebody asks for the word", f"{DROPPED}{ASKING}", {}, True),
+    ("the class still sets it", f"{ENGINE.format('return x')}{ASKING}", {}, False),
+    (
+        "a class below reads it",
+        f"{DROPPED}{ASKING}class Heir(Engine):\n    def a(self):\n        return self.kind\n",
+        {},
+        False,
+    ),
+    (
+        "a class below that, elsewhere",
+        f"{DROPPED}{ASKING}class Heir(Engine):\n    pass\n",
+        {"keel/heir.py": "from keel.run import Heir\nclass Last(Heir):\n    def a(self):\n        return self.kind\n"},
+        False,
+    ),
+]
+
+
+@pytest.mark.parametrize(("tip", "more", "told"), [row[1:] for row in FAMILY], ids=[row[0] for row in FAMILY])
+def test_what_we_set_and_the_class_itself_dropped_is_told(
+    tmp_path: Path, tip: str, more: dict[str, str], told: bool
+) -> None:
+    before = {"keel/run.py": f"{ENGINE.format('return run(self.kind, x)')}{ASKING}"}
+    target = "keel.run.Engine.__init__"
+    row = judge(tmp_path, before, {"keel/run.py": tip, **more}, ours=SETTER.format(""), target=target)
+    assert ("sets-dropped" in codes(row), "sets-unread" in codes(row)) == (told, False), row.detail

@@ -1,0 +1,91 @@
+"""Since when a place outside patches does not fit: the first upstream commit after which what is said of it held."""
+
+from __future__ import annotations
+
+import ast
+
+from layline.change.compare import Comparer, Comparison
+from layline.change.signatures import returns_another
+from layline.core.why import Reason
+from layline.coupling.binding_kind import find_arities
+from layline.coupling.callee import find_refusal
+from layline.coupling.lost_attribute import find_history
+from layline.coupling.model import Consequence, State
+from layline.coupling.place import Place
+from layline.coupling.states import Verdict
+from layline.source import DefinitionKind
+from layline.source.slices import read_definition, read_node, read_signature
+
+_BREAKING = {Consequence.WILL_BREAK, Consequence.MAY_BREAK}
+
+
+def find_change(comparer: Comparer, place: Place, verdict: Verdict) -> str | None:
+    """Who changed a name that is still there so that our place no longer fits it."""
+    reasons = {one.reason for one in verdict.why}
+    if verdict.consequence not in _BREAKING or Reason.ALREADY_SO in reasons:
+        return None
+    found = comparer.compare(place.target)
+    if Reason.CLASS_NO_MORE in reasons:
+        return _find_unclassing(comparer, found)
+    if Reason.METHOD_RETURNS in reasons:
+        return _find_retyping(comparer, found)
+    counts = next((one.counts for one in verdict.why if one.reason is Reason.RESULT_MISFITS), ())
+    if counts:
+        return _find_recounting(comparer, found, counts[0])
+    if verdict.state not in {State.NO_LONGER_BINDS, State.CANNOT_ACCEPT}:
+        return None
+    return find_refusal(comparer, place, found) or _find_refielding(comparer, place, found)
+
+
+def _find_unclassing(comparer: Comparer, found: Comparison) -> str | None:
+    history = find_history(comparer, found.before)
+    if history is None:
+        return None
+    tracer, path, qualname = history
+    return tracer.find_first(path, qualname, lambda now: now is None or now.kind is not DefinitionKind.CLASS)
+
+
+def _find_retyping(comparer: Comparer, found: Comparison) -> str | None:
+    history, before = find_history(comparer, found.before), found.before.definition
+    if history is None or before is None:
+        return None
+
+    def is_another(text: str, name: str) -> bool:
+        now = read_signature(text, name)
+        return now is None or returns_another(before.returns, now.returns)
+
+    return history[0].find_since(*history[1:], is_another)
+
+
+def _find_recounting(comparer: Comparer, found: Comparison, taken: int) -> str | None:
+    history = find_history(comparer, found.before)
+    if history is None:
+        return None
+
+    def is_another(text: str, name: str) -> bool:
+        node = read_node(text, name)
+        return node is not None and set(find_arities(node)) != {taken if taken > 1 else None}
+
+    return history[0].find_since(*history[1:], is_another)
+
+
+def _find_refielding(comparer: Comparer, place: Place, found: Comparison) -> str | None:
+    """Since when the fields of a class whose constructor nobody wrote are not those that our call names."""
+    history, made = find_history(comparer, found.before), found.before.definition
+    if history is None or place.call is None or made is None or made.kind is not DefinitionKind.CLASS:
+        return None
+    given = set(place.call.keywords).intersection(_find_fields(read_node(_read_pin(comparer, found), made.qualname)))
+
+    def refuses(text: str, name: str) -> bool:
+        return read_definition(text, name) is not None and not given.issubset(_find_fields(read_node(text, name)))
+
+    return history[0].find_since(*history[1:], refuses) if given else None
+
+
+def _read_pin(comparer: Comparer, found: Comparison) -> str:
+    return comparer.pin.index.read_text(found.before.module or "")
+
+
+def _find_fields(node: ast.AST | None) -> set[str]:
+    body = node.body if isinstance(node, ast.ClassDef) else []
+    return {one.target.id for one in body if isinstance(one, ast.AnnAssign) and isinstance(one.target, ast.Name)}
