@@ -11,7 +11,7 @@ from layline.coupling.model import Coupling, Touch
 from layline.coupling.place import Place
 from layline.interpreter.modules import read_texts
 from layline.source import SymbolKind, Tree
-from layline.source.names import is_within
+from layline.source.names import is_within, parents
 from layline.source.usage import sets_attribute
 
 
@@ -28,6 +28,19 @@ def find_missing(comparer: Comparer, place: Place, patched: Iterable[str]) -> st
         return None
     there = comparer.tip.resolve(place.imported).exists and not comparer.tip.resolve(name).exists
     return name if there and not is_rebound(name, patched) else None
+
+
+def is_unheard(comparer: Comparer, name: str) -> bool:
+    """Whether a name is taken from a package within a package that lacks it, and no code of upstream has that word, at
+    pin and tip: a module alone may be compiled, and what is generated upstream's own code names.
+    """
+    index = comparer.pin.index
+    holder = next((one for one in parents(name) if one in index.entries), None)
+    if holder is None or not index.entries[holder].is_package:
+        return False
+    word, *rest = name[len(holder) + 1 :].split(".")
+    sides = (index, comparer.tip.index)
+    return len(rest) > 1 and not any(side.mentions(module, word) for side in sides for module in side.every)
 
 
 def drop_written(couplings: Iterable[Coupling], ours: Tree) -> Iterator[Coupling]:

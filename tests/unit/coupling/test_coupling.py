@@ -116,6 +116,20 @@ CASES = [
     ),
     ("missing at both, below a package", "from keel import fast\n", {"keel/run.py": RUN}, {"x.py": ""}, []),
     (
+        "missing with the package it is said to be in",
+        "from keel.decks.upper import sail\n",
+        {"keel/run.py": RUN},
+        {"keel/other.py": ""},
+        [("imports the name", "keel.decks.upper.sail", "missing already", "look at")],
+    ),
+    (
+        "missing, though upstream's own code has the word: it may be compiled",
+        "from keel.decks.upper import sail\n",
+        {"keel/run.py": f"import keel.decks\n{RUN}"},
+        {"keel/other.py": ""},
+        [],
+    ),
+    (
         "missing until the tip",
         "from keel.run import walk\n",
         {"keel/run.py": RUN},
