@@ -203,7 +203,7 @@ class Reason(Enum):
     CANNOT_AWAIT = "at the tip it is no longer async: it cannot be awaited"
     RESULT_MISFITS = "our code takes {counts[0]:#value} of it, and it returns {counts[1]} now"
     OUTGROWN = "takes {other} as {text} in the place of {name}, which is gone"
-    CALL_MISFITS = "at the tip {name} {parts:;}"
+    CALL_MISFITS = "at the tip {name} {parts:3;}"
     LOOKED_AT = "our code looks for that with `inspect` before"
     ONCE_MENDED = "once it is taken from {name}"
     OVERRIDE_MISFITS = "our override {parts:;}"

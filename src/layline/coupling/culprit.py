@@ -20,6 +20,7 @@ from layline.core.patch import Style
 from layline.core.why import FAILS_FIRST, PROBLEMS, Reason, Why
 from layline.coupling.binding_kind import find_arities
 from layline.coupling.drift_model import LOST, Drift, Sides
+from layline.coupling.lost_attribute import find_attribute_loss
 from layline.coupling.model import Coupling, Touch
 from layline.coupling.row_parts import Passed
 from layline.git import Repository
@@ -33,6 +34,8 @@ _LONGEST = 4000
 _ARGUMENTS = frozenset({Reason.REFUSES, Reason.REFUSES_KEYWORD, Reason.REFUSES_NAME, Reason.NEEDS_EXTRA})
 _ARGUMENTS |= {Reason.NEEDS_RENAMED, Reason.NEEDS_REMOVED, Reason.SWAPPED}
 """What is wrong with the parameters of our replacement: it takes no more than it names."""
+_DROPPED = frozenset({Reason.SETS_DROPPED})
+_CALLS = frozenset({Reason.CALLS_REFUSING, Reason.TAKES_OTHER})
 
 
 def find_unheard(rows: Iterable[Drift]) -> frozenset[str]:
@@ -72,18 +75,21 @@ def name_culprits(rows: Sequence[Drift], hashes: Sequence[Hashes], upstream: Rep
 
 
 def blame_calls(rows: Sequence[Drift], couplings: Iterable[Coupling], upstream: Repository) -> Iterator[Drift]:
-    """The same rows; one whose replacement makes a call that upstream no longer takes has the commit of that call."""
+    """The same rows; one whose replacement makes a call that upstream no longer takes has the commit of that call, where
+    nothing else broke it before.
+    """
     since = {
         Location(one.location.path, line): one.culprit
         for one in couplings
         if one.touch is Touch.CALL and one.culprit is not None
         for line in (one.location.line, *one.lines)
     }
-    asked = (row.problems if row.culprit is None and row.severity is Severity.BREAKS else () for row in rows)
-    calls = (
-        (place for part in parts if part.reason is Reason.CALLS_REFUSING for place in part.places) for parts in asked
-    )
-    yield from name_culprits(rows, [(next(filter(None, map(since.get, one)), None), ()) for one in calls], upstream)
+    asked = (row.problems if row.severity is Severity.BREAKS else () for row in rows)
+    calls = ((place for part in parts if part.reason in _CALLS for place in part.places) for parts in asked)
+    found = [(next(filter(None, map(since.get, one)), None), ()) for one in calls]
+    for row, called in zip(rows, name_culprits(rows, found, upstream), strict=True):
+        early = row.culprit is not None and called.culprit is not None and row.culprit.date <= called.culprit.date
+        yield row if early else called
 
 
 def _find_commits(row: Drift, sides: Sides) -> Hashes:
@@ -112,7 +118,7 @@ def _find_later(row: Drift, sides: Sides) -> Iterator[str]:
 
 def _asks_for_work(row: Drift) -> bool:
     """Also where nothing breaks, who took a name away is worth telling."""
-    is_known = row.kind not in {DriftKind.EXTERNAL, DriftKind.UNRESOLVED}
+    is_known = row.kind not in {DriftKind.EXTERNAL, DriftKind.UNRESOLVED} or row.severity is Severity.BREAKS
     return row.kind in LOST or (row.severity is not Severity.OK and is_known)
 
 
@@ -129,6 +135,11 @@ def _find_culprit(row: Drift, sides: Sides) -> str | None:
     if row.lost and len(row.lost) == len(_find_pressing(row)) and row.kind not in LOST and fits:
         # the target fits: what our replacement reads is what asks for work
         return _find_losing(row, sides)
+    if reads and row.kind not in LOST:
+        # calls among it have their own commit (`blame_calls`); who changed the target is not to blame
+        return _find_losing(row, sides) if any(item.certain for item in row.lost) else None
+    if not broken and (dropped := next((one.why for one in row.findings if one.why.reason in _DROPPED), None)):
+        return _find_dropping(row, dropped, sides)
     returns = broken == {Reason.MISRETURNS} or (row.kind is DriftKind.BODY_CHANGED and not broken)
     if returns and (found := _find_returning(row, sides)) is not None:
         return found
@@ -164,6 +175,13 @@ def _find_pressing(row: Drift) -> list[Why]:
     """What is wrong with our replacement and asks for work since the pin."""
     asking = (one for one in row.findings if one.why.reason in PROBLEMS and one.severity is not Severity.OK)
     return [part for one in asking if one.why.reason is not Reason.MISREADS_TODAY for part in one.why.parts]
+
+
+def _find_dropping(row: Drift, dropped: Why, sides: Sides) -> str | None:
+    """Since when a class does not have an attribute that our replacement sets."""
+    home = row.comparison.before.home if row.comparison is not None else None
+    owner, words = (home or "").rpartition(".")[0], [name.rpartition(".")[2] for name in dropped.names]
+    return _first([find_attribute_loss(sides.comparer, owner, word) for word in words], row, sides)
 
 
 def _find_losing(row: Drift, sides: Sides) -> str | None:

@@ -2,24 +2,23 @@
 
 from __future__ import annotations
 
-import re
-
 from layline.change.compare import Comparer
 from layline.change.trace import Tracer
 from layline.source import Symbol
-from layline.source.slices import slice_definition
+from layline.source.instances import gives
+from layline.source.slices import read_node, slice_definition
 
 
 def find_attribute_loss(comparer: Comparer, owner: str, attribute: str) -> str | None:
     """Since when a class does not set or define an attribute."""
-    history, word = find_history(comparer, comparer.pin.resolve(owner)), re.escape(attribute)
+    history = find_history(comparer, comparer.pin.resolve(owner))
     if history is None:
         return None
-    pattern = re.compile(rf"(?<!\w){word}[ \t]*(?::[^=\n]*)?=(?!=)|^[ \t]*{word}[ \t]*:|def {word}\b", re.MULTILINE)
-    tracer, path, qualname = history
-    return tracer.find_since(
-        path, qualname, lambda text, name: pattern.search(slice_definition(text, name) or "") is None
-    )
+
+    def is_gone(text: str, name: str) -> bool:
+        return attribute not in (slice_definition(text, name) or "") or not gives(read_node(text, name), attribute)
+
+    return history[0].find_since(*history[1:], is_gone)
 
 
 def find_history(comparer: Comparer, symbol: Symbol) -> tuple[Tracer, str, str] | None:

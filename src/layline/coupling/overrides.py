@@ -74,7 +74,7 @@ class Overrides:
             else:
                 now = self._find_passing(place, ours, found, still, 1)
                 where = Why(Reason.PASSED_AT, places=now or passed)
-            still = still or today
+            still = _drop_places(still or today)
             why = (sum_up(Reason.OVERRIDE_MISFITS, still), where, _tell_already(still, today))
             return Verdict(state=State.CANNOT_ACCEPT, consequence=Consequence.MAY_BREAK, why=why)
         if problems:
@@ -95,7 +95,7 @@ class Overrides:
         built = () if passed else self._find_slotted(place, ours, found, 1)
         maybe = () if passed or built or certain else self._find_maybe(place, ours, found, problems, 1)
         # of calls that are known only what they pass is a problem; of others nobody knows what
-        all_ = find_misfits(ours, found.after) if maybe else problems
+        all_ = find_misfits(ours, found.after) if maybe else _drop_places(problems) if passed or built else problems
         why = [sum_up(Reason.OVERRIDE_MISFITS, all_)]
         why += [Why(Reason.PASSED_AT, places=passed)] if passed else []
         why += [Why(Reason.PASSED_SLOT, places=built)] if built else []
@@ -188,6 +188,13 @@ class Overrides:
     def _read_slots(self, side: int) -> list[CallSite]:
         resolver, asked = (self._comparer.pin, self._comparer.tip)[side], self._refused
         return self._comparer.seen.remember(self._slots, (side, asked), lambda: find_slot_calls(resolver, asked))
+
+
+def _drop_places(problems: list[Problem]) -> list[Problem]:
+    """Without parameters that only stand at another place, where there is more: what calls that are known pass and ours
+    refuses is never that.
+    """
+    return [one for one in problems if one.why.reason is not Reason.SWAPPED] or problems
 
 
 def _name_at(found: Comparison, side: int) -> str:

@@ -119,6 +119,23 @@ def _list_set(node: ast.stmt | None) -> list[tuple[str, int, str | None]]:
     return [found for method in methods for found in _find_set(method)]
 
 
+def gives(node: ast.stmt | None, name: str) -> bool:
+    """Whether a class, as it is written, gives its objects an attribute: methods set it, or its body binds it."""
+    return any(word == name for word, _, _ in _list_set(node)) or any(
+        name in _bound_by(one) for one in (node.body if isinstance(node, ast.ClassDef) else ())
+    )
+
+
+def _bound_by(statement: ast.stmt) -> Iterator[str]:
+    match statement:
+        case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name) | ast.AnnAssign(target=ast.Name(id=name)):
+            yield name
+        case ast.Assign(targets=targets):
+            yield from (one.id for target in targets for one in walk(target) if isinstance(one, ast.Name))
+        case ast.If(body=body, orelse=orelse):
+            yield from (name for one in (*body, *orelse) for name in _bound_by(one))
+
+
 def _find_set(method: ast.FunctionDef | ast.AsyncFunctionDef) -> Iterator[tuple[str, int, str | None]]:
     """Names set on `self`, with line and the text of the class they hold."""
     me = method.args.args[0].arg

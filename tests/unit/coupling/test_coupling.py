@@ -1425,6 +1425,13 @@ SINCE = [
         "class Run:\n    def __init__(self):\n        self.size = 1\n",
     ),
     (
+        "an attribute whose name a parameter still has",
+        f"{TAKEN}class Mine(Run):\n    def a(self):\n        return self.speed\n",
+        "class Run:\n    def __init__(\n        self,\n        speed: int,\n    ):\n        self.speed = speed\n",
+        "class Run:\n    def __init__(\n        self,\n        speed: int,\n    ):\n        self.speed = [speed]\n",
+        "class Run:\n    def __init__(\n        self,\n        speed: int,\n    ):\n        self.pace = speed\n",
+    ),
+    (
         "a class that is a function",
         f"{TAKEN}def a(x):\n    return isinstance(x, keel.run.Run)\n",
         "class Run:\n    pass\n",
@@ -1475,6 +1482,19 @@ def test_a_place_names_the_commit_since_which_it_does_not_fit(
     assert told, found
     assert [one.subject for one in commits] == ["culprit"], found
     assert None not in told, found
+
+
+def test_of_calls_that_are_known_only_what_they_pass_is_told(tmp_path: Path) -> None:
+    """A parameter at another place harms nobody who passes it by name."""
+    run = "class Run:\n    def go(self, a, {}b=0, c=0):\n        return a\n    def walk(self):\n        self.go(1, {}c=2)\n"
+    ours = "from keel.run import Run\nclass Mine(Run):\n    def go(self, a, b=0, c=0):\n        return a\n"
+    before, after = (
+        {"keel/run.py": run.format(*("",) * 2)},
+        {"keel/run.py": run.format("far=0, ", "far=1, ")},
+    )
+    (row,) = [one for one in couple(tmp_path, ours, before, {**after}) if one.touch is Touch.OVERRIDE]
+    assert row.consequence is Consequence.WILL_BREAK
+    assert row.detail == "our override does not take far=0; upstream passes it at keel/run.py:5"
 
 
 HULL = """\

@@ -912,6 +912,15 @@ def test_a_call_in_ours_that_never_fitted_is_told(tmp_path: Path, body: str, tod
     assert ("today already our replacement calls dive at harbour/patch.py:" in row.detail) is bool(said)
 
 
+def test_who_changed_the_target_is_not_to_blame_for_a_call_in_ours(tmp_path: Path) -> None:
+    ours = f"import keel\n{DIVE}    return dive(x)\n\nkeel.run.run = fast\n"
+    before = {"keel/run.py": RUN, "keel/help.py": "def dive(x):\n    return x\n"}
+    after = {"keel/help.py": "def dive(x, far):\n    return x\n"}
+    between = {"keel/run.py": RUN.replace("+=", "-=")}
+    row = judge(tmp_path, before, {**after}, ours=ours, at=5, between=between)
+    assert (row.kind, row.severity, row.culprit) == ("body-changed", "breaks", None), row.detail
+
+
 FEWER = [
     # (what it shows, our replacement of `run(x, deep=0, wide=0)`, the tip, severity)
     ("does not name what is gone", "def fast(x, **more):\n    return x\n", "x, wide=0):", "ok"),
@@ -1183,6 +1192,8 @@ def test_what_fails_before_is_told_also_where_the_target_cannot_be_decided(tmp_p
         more={"harbour/base.py": "from keel.old import gone\n\n\ndef helper(x):\n    return gone\n"},
     )
     assert (row.kind, row.severity, row.own.severity) == ("unresolved", "breaks", "look"), row.detail
+    assert row.culprit is not None
+    assert row.culprit.subject == "tip"
 
 
 def test_what_fails_before_is_told_after_what_becomes_of_the_target(tmp_path: Path) -> None:
@@ -1312,6 +1323,8 @@ def test_what_we_set_and_the_class_itself_dropped_is_told(
     tmp_path: Path, tip: str, more: dict[str, str], told: bool
 ) -> None:
     before = {"keel/run.py": f"{ENGINE.format('return run(self.kind, x)')}{ASKING}"}
-    target = "keel.run.Engine.__init__"
-    row = judge(tmp_path, before, {"keel/run.py": tip, **more}, ours=SETTER.format(""), target=target)
+    target, ours = "keel.run.Engine.__init__", SETTER.format("")
+    between = {"keel/run.py": before["keel/run.py"].replace("pick(x)", "pick(x, 1)")}
+    row = judge(tmp_path, before, {"keel/run.py": tip, **more}, ours=ours, target=target, between=between)
     assert ("sets-dropped" in codes(row), "sets-unread" in codes(row)) == (told, False), row.detail
+    assert not told or (row.culprit is not None and row.culprit.subject == "tip")
