@@ -16,13 +16,17 @@ from layline.coupling.callee import find_doubtful, find_misfits, find_refused, r
 from layline.coupling.model import Consequence, State
 from layline.coupling.place import Place
 from layline.coupling.states import Verdict, find_state, sum_up
-from layline.source import Definition, DefinitionKind
+from layline.source import Definition, DefinitionKind, ParameterKind
 from layline.source.handed import SPECIFIED
 from layline.source.seen import Read
 
 _RUN = "forward"
 """What a call of an object runs."""
 _MAKE = "__init__"
+_BY_POSITION = {ParameterKind.POSITIONAL_ONLY, ParameterKind.POSITIONAL}
+_REFUSING = frozenset({Reason.REFUSES, Reason.REFUSES_KEYWORD, Reason.REFUSES_NAME})
+_SHOWN = {Reason.PASSED_AT: 3, Reason.PASSED_SLOT: 2, Reason.MAYBE_PASSED: 3}
+"""How many places the sentence of a reason tells."""
 
 
 class Overrides:
@@ -65,16 +69,17 @@ class Overrides:
         then = self._find_slotted(place, ours, found, 0) if today else ()
         passed = self._find_passing(place, ours, found, today, 0) if today and not then and ours.name != _MAKE else ()
         if then and ours.name == _RUN:
-            ran = (sum_up(Reason.OVERRIDE_MISFITS, problems or today), Why(Reason.RUN_BY_US, places=then))
+            ran = (sum_up(Reason.OVERRIDE_MISFITS, problems or today), Why(Reason.RUN_BY_US, places=_locate(then)))
             return Verdict(state=State.CANNOT_ACCEPT, consequence=Consequence.OK, why=ran)
         if then or passed:
             still = find_misfits(ours, found.after)
             if then:
-                where = Why(Reason.PASSED_SLOT, places=self._find_slotted(place, ours, found, 1, still) or then)
+                sites = self._find_slotted(place, ours, found, 1, still) or then
             else:
-                now = self._find_passing(place, ours, found, still, 1)
-                where = Why(Reason.PASSED_AT, places=now or passed)
-            still = _drop_places(still or today)
+                sites = self._find_passing(place, ours, found, still, 1) or passed
+            reason = Reason.PASSED_SLOT if then else Reason.PASSED_AT
+            told = _choose(sites, still or today, _SHOWN[reason])
+            still, where = _keep_passed(still or today, ours, told), Why(reason, places=_locate(told))
             why = (sum_up(Reason.OVERRIDE_MISFITS, still), where, _tell_already(still, today))
             return Verdict(state=State.CANNOT_ACCEPT, consequence=Consequence.MAY_BREAK, why=why)
         if problems:
@@ -94,12 +99,12 @@ class Overrides:
         passed = self._find_passing(place, ours, found, problems, 1)
         built = () if passed else self._find_slotted(place, ours, found, 1)
         maybe = () if passed or built or certain else self._find_maybe(place, ours, found, problems, 1)
-        # of calls that are known only what they pass is a problem; of others nobody knows what
-        all_ = find_misfits(ours, found.after) if maybe else _drop_places(problems) if passed or built else problems
-        why = [sum_up(Reason.OVERRIDE_MISFITS, all_)]
-        why += [Why(Reason.PASSED_AT, places=passed)] if passed else []
-        why += [Why(Reason.PASSED_SLOT, places=built)] if built else []
-        why += [Why(Reason.MAYBE_PASSED, places=maybe)] if maybe else []
+        reason = Reason.PASSED_AT if passed else Reason.PASSED_SLOT if built else Reason.MAYBE_PASSED
+        # of calls that surely reach ours only what is new is a problem; of others nobody knows
+        all_ = find_misfits(ours, found.after) if maybe else problems
+        sites = _choose(passed or built or maybe, all_, _SHOWN[reason])
+        all_ = _keep_passed(all_, ours, sites) if sites else all_
+        why = [sum_up(Reason.OVERRIDE_MISFITS, all_), *([Why(reason, places=_locate(sites))] if sites else ())]
         consequence = Consequence.WILL_BREAK if certain or passed or built else Consequence.MAY_BREAK
         if not (certain or passed or built or maybe):
             nobody = Reason.BUILT_BY_US if self._is_ours_alone(place, ours) else Reason.NOT_PASSED_ANYWHERE
@@ -108,16 +113,16 @@ class Overrides:
         then = self._find_maybe(place, ours, found, today, 0) if today else ()
         if then and ours.name == _RUN and (place.built or place.fields or place.slots):
             # what upstream passes there would fail today, so it is our own code that runs what it puts there
-            why, consequence = [why[0], Why(Reason.RUN_BY_US, places=then)], Consequence.OK
+            why, consequence = [why[0], Why(Reason.RUN_BY_US, places=_locate(then))], Consequence.OK
         elif then:
             why.append(_tell_already(all_, today))
         return Verdict(state=State.CANNOT_ACCEPT, consequence=consequence, why=tuple(why))
 
     def _find_passing(
         self, place: Place, ours: Definition, found: Comparison, problems: list[Problem], side: int
-    ) -> tuple[Location, ...]:
+    ) -> tuple[CallSite, ...]:
         """Upstream calls at one ref that surely reach our override and that it does not accept."""
-        return tuple(one.location for one in self._find_refusing(place, ours, found, problems, side) if one.certain)
+        return tuple(one for one in self._find_refusing(place, ours, found, problems, side) if one.certain)
 
     def _find_refusing(
         self, place: Place, ours: Definition, found: Comparison, problems: list[Problem], side: int
@@ -134,10 +139,10 @@ class Overrides:
 
     def _find_maybe(
         self, place: Place, ours: Definition, found: Comparison, problems: list[Problem], side: int
-    ) -> tuple[Location, ...]:
+    ) -> tuple[CallSite, ...]:
         """Upstream calls at one ref that ours does not accept, on values of which only a run knows what they are."""
         theirs = (found.before, found.after)[side].definition
-        named = [site.location for site in self._find_refusing(place, ours, found, problems, side)]
+        named = list(self._find_refusing(place, ours, found, problems, side))
         if named or theirs is None or self._is_ours_alone(place, ours):
             return tuple(named)
         runs, at, calls = ours.name == _RUN, (self._comparer.pin, self._comparer.tip)[side], self._read_slots(side)
@@ -158,7 +163,7 @@ class Overrides:
             refused,
             TELLING if runs or ours.name == _MAKE else 1,
         )
-        return tuple(site.location for site in sites)
+        return tuple(sites)
 
     @staticmethod
     def _is_ours_alone(place: Place, ours: Definition) -> bool:
@@ -169,7 +174,7 @@ class Overrides:
 
     def _find_slotted(
         self, place: Place, ours: Definition, found: Comparison, side: int, problems: Iterable[Problem] | None = None
-    ) -> tuple[Location, ...]:
+    ) -> tuple[CallSite, ...]:
         """Upstream calls at one ref that build or run what stands in a slot, fit upstream's class and not ours, which
         we hand on; those of the slots that we name, where there are any. Asked are the problems of that ref, or these.
         """
@@ -183,18 +188,45 @@ class Overrides:
         calls = self._read_slots(side) if place.handed or place.slots else []
         sites = find_refusing(calls, ours.parameters, theirs.definition.parameters or (), refused)
         named = [site for site in sites if site.slot in place.slots]
-        return tuple(site.location for site in (named or (sites if place.handed else ())))
+        return tuple(named or (sites if place.handed else ()))
 
     def _read_slots(self, side: int) -> list[CallSite]:
         resolver, asked = (self._comparer.pin, self._comparer.tip)[side], self._refused
         return self._comparer.seen.remember(self._slots, (side, asked), lambda: find_slot_calls(resolver, asked))
 
 
-def _drop_places(problems: list[Problem]) -> list[Problem]:
-    """Without parameters that only stand at another place, where there is more: what calls that are known pass and ours
-    refuses is never that.
-    """
-    return [one for one in problems if one.why.reason is not Reason.SWAPPED] or problems
+def _locate(sites: Iterable[CallSite]) -> tuple[Location, ...]:
+    return tuple(site.location for site in sites)
+
+
+def _choose(sites: Iterable[CallSite], problems: Iterable[Problem], most: int) -> list[CallSite]:
+    """The calls that are told: first who passes most of what ours refuses, then who passes something else of it."""
+    left, rest, chosen = {one.argument for one in problems}, list(sites), list[CallSite]()
+    while rest and len(chosen) < most:
+        best = max(rest, key=lambda site: len(left.intersection(site.shape.keywords)))
+        left -= set(best.shape.keywords)
+        chosen.append(best)
+        rest.remove(best)
+    return chosen
+
+
+def _keep_passed(problems: list[Problem], ours: Definition, sites: Iterable[CallSite]) -> list[Problem]:
+    """What the calls that are told pass; a parameter at another place harms only who passes so many by position."""
+    mine = [one.name for one in ours.parameters or () if one.kind in _BY_POSITION][1:]
+    shapes = [site.shape for site in sites]
+
+    def is_passed(problem: Problem) -> bool:
+        if problem.why.reason is Reason.SWAPPED:
+            place = mine.index(problem.why.name) if problem.why.name in mine else 0
+            return any(one.has_star or one.positional > place for one in shapes)
+        if problem.why.reason not in _REFUSING:
+            return True
+        return any(
+            problem.argument in one.keywords or one.has_star or one.has_double_star or one.positional > len(mine)
+            for one in shapes
+        )
+
+    return [one for one in problems if is_passed(one)] or problems
 
 
 def _name_at(found: Comparison, side: int) -> str:
