@@ -108,8 +108,10 @@ class Reason(Enum):
     USES_GONE = "uses {name}, which is gone{other:? (% now)}"
     NOT_REACHED = "is not reached: the import of {name} at line {counts[0]} fails{other:? (% now)}"
     LINE_FAILS = "is not reached: line {counts[0]} fails, where {name} is gone{other:? (% now)}"
-    RESULT_LACKS = "reads {name} of the result of {other}, which is a {text} and has none"
-    RESULT_LACKS_STILL = "reads {name} of the result of {other}, which is a {text} and has none, at the tip too"
+    RESULT_LACKS = "reads {name} of the result of {other} at {places}, which is a {text} and has none"
+    RESULT_LACKS_STILL = (
+        "reads {name} of the result of {other} at {places}, which is a {text} and has none, at the tip too"
+    )
     TAKES_OTHER = "takes {counts[0]:#value} of {name} at {places}, which returns {counts[1]} at the tip"
     CALLS_REFUSING = "calls {name} at {places}, which at the tip {parts:2;}"
     CALLS_REFUSING_TODAY = "calls {name} at {places}, which at the pin {parts:;}"
@@ -295,16 +297,23 @@ def say(why: Why) -> str:
 
 def _tell_once(parts: tuple[Why, ...]) -> Iterator[Why]:
     """Parts that differ in a name alone are one: `does not take a and b`, `reads a, b and c, which up.M …`."""
-    alike: dict[tuple[Reason, str], list[Why]] = {}
+    alike: dict[tuple[Reason, str, str], list[Why]] = {}
     for one in parts:
         if one.reason in _TOGETHER:
-            alike.setdefault((one.reason, one.other), []).append(one)
+            alike.setdefault(_find_common(one), []).append(one)
     for one in parts:
         if one.reason not in _TOGETHER:
             yield one
-        elif found := alike.pop((one.reason, one.other), []):
-            names, texts = ([part.name for part in found], [part.text for part in found])
-            yield replace(one, name=listed(names, most=len(names)), text=listed(texts, most=len(texts)))
+        elif found := alike.pop(_find_common(one), []):
+            names, texts = [part.name for part in found], [part.text for part in found]
+            texts = texts if one.reason in _BY_TEXT else texts[:1]
+            places = tuple(dict.fromkeys(place for part in found for place in part.places))
+            yield replace(one, name=listed(names, most=len(names)), text=listed(texts, most=len(texts)), places=places)
+
+
+def _find_common(one: Why) -> tuple[Reason, str, str]:
+    """What parts have to share that are told as one."""
+    return one.reason, one.other, "" if one.reason in _BY_TEXT else one.text
 
 
 def say_all(reasons: Iterable[Why]) -> str:
@@ -331,6 +340,9 @@ class _Words(Formatter):
 
 _WORDS = _Words()
 _TOGETHER = frozenset({Reason.REFUSES, Reason.READS_LOST, Reason.NOT_PASSED, Reason.NEEDS_EXTRA, Reason.NEEDS_REMOVED})
+_TOGETHER |= {Reason.RESULT_LACKS, Reason.RESULT_LACKS_STILL}
+_BY_TEXT = frozenset({Reason.REFUSES})
+"""Of these the text is what they differ in."""
 """Reasons whose sentence holds for several names."""
 
 PROBLEMS = frozenset(

@@ -6,8 +6,9 @@ import ast
 import builtins
 import collections
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
+from layline.core.evidence import Location
 from layline.core.why import Reason, Why
 from layline.coupling.binding_kind import walk_own
 from layline.source import DefinitionKind, Symbol
@@ -32,11 +33,14 @@ class Results:
 
     def find_lacking(self, ours: Replacement, owner: str) -> Iterator[Why]:
         """Attributes that our method, put onto the class `owner`, reads of results that have none."""
-        for function, me in _find_functions(ours):
-            for called, word in find_taken(function, me):
-                made = self._find_result(owner, called)
-                if made is not None and self._lacks(made, word):
-                    yield Why(Reason.RESULT_LACKS, f".{word}", f"{'.'.join(called)}(…)", text=made)
+        told: set[tuple[tuple[str, ...], str]] = set()
+        reads = (read for function, me in _find_functions(ours) for read in find_taken(function, me))
+        for called, read in sorted(reads, key=lambda one: one[1].lineno):
+            made = self._find_result(owner, called) if (called, read.attr) not in told else None
+            if made is not None and self._lacks(made, read.attr):
+                told.add((called, read.attr))
+                at = Location(ours.location.path, read.lineno)
+                yield Why(Reason.RESULT_LACKS, f".{read.attr}", f"{'.'.join(called)}(…)", text=made, places=(at,))
 
     def _find_result(self, owner: str, called: tuple[str, ...]) -> str | None:
         """The class of what a call through `self` returns, where every `return` of the function makes one."""
@@ -116,30 +120,34 @@ def find_beside(ours: Replacement, me: str) -> Iterator[tuple[ast.FunctionDef, s
                         yield beside[name], taken.arg
 
 
-def find_taken(function: ast.FunctionDef, me: str) -> Iterator[tuple[tuple[str, ...], str]]:
+_Read: TypeAlias = tuple[tuple[str, ...], ast.Attribute]
+"""What is called through an object, and what is read of the result."""
+
+
+def find_taken(function: ast.FunctionDef, me: str) -> Iterator[_Read]:
     """Calls through an object and what is read of their results: `self.encoder(x).shape`, or of the variable that
     keeps the result, in the statements that follow and until it is set again.
     """
     for item in walk(function):
         match item:
-            case ast.Attribute(value=ast.Call(func=func), attr=word) if (called := _read_chain(func, me)) is not None:
-                yield called, word
+            case ast.Attribute(value=ast.Call(func=func)) if (called := _read_chain(func, me)) is not None:
+                yield called, item
         for field in ("body", "orelse", "finalbody"):
             block = getattr(item, field, None)
             if isinstance(block, list):
                 yield from _follow(block, me)
 
 
-def _follow(block: list[ast.stmt], me: str) -> Iterator[tuple[tuple[str, ...], str]]:
+def _follow(block: list[ast.stmt], me: str) -> Iterator[_Read]:
     for place, statement in enumerate(block):
         match statement:
             case ast.Assign(targets=[ast.Name(id=name)], value=ast.Call(func=func)):
                 called = _read_chain(func, me)
                 if called is not None:
-                    yield from ((called, word) for word in _find_read(block[place + 1 :], name))
+                    yield from ((called, read) for read in _find_read(block[place + 1 :], name))
 
 
-def _find_read(block: list[ast.stmt], name: str) -> Iterator[str]:
+def _find_read(block: list[ast.stmt], name: str) -> Iterator[ast.Attribute]:
     """Attributes of a variable that statements read until one sets it again, or asks what it holds."""
     for statement in block:
         nodes = list(walk(statement))
@@ -147,8 +155,8 @@ def _find_read(block: list[ast.stmt], name: str) -> Iterator[str]:
             return
         for one in nodes:
             match one:
-                case ast.Attribute(value=ast.Name(id=read), attr=word) if read == name:
-                    yield word
+                case ast.Attribute(value=ast.Name(id=read)) if read == name:
+                    yield one
         if any(isinstance(one, ast.Name) and one.id == name and isinstance(one.ctx, ast.Store) for one in nodes):
             return
 

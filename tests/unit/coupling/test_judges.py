@@ -1076,6 +1076,14 @@ def test_what_ours_reads_of_a_result_must_be_there(
     assert (row.severity, row.today) == (severity, today)
 
 
+def test_what_ours_reads_of_a_result_is_told_once_with_its_lines(tmp_path: Path) -> None:
+    ours = "def fast(self, x):\n    y = self.encoder(x)\n    print(y.shape)\n    return y.shape, y.mean()\n"
+    before, after = ({"keel/run.py": OUTPUT + ENCODER.format(made=made) + MODEL} for made in ("x", "Output(pooled=x)"))
+    row = judge(tmp_path, before, {**after}, ours=ours, target="keel.run.Model.forward")
+    said = "reads .shape and .mean of the result of encoder(…) at harbour/patch.py:3, harbour/patch.py:4, which is a"
+    assert said in row.detail
+
+
 def test_a_module_that_took_the_old_object_calls_not_ours(tmp_path: Path) -> None:
     use = "from keel.run import run\n\n\ndef go():\n    return run(3, mode=1)\n"
     row = judge(tmp_path, {"keel/run.py": CALLS.format("")}, {"keel/use.py": use})
