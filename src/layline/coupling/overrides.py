@@ -78,8 +78,8 @@ class Overrides:
             else:
                 sites = self._find_passing(place, ours, found, still, 1) or passed
             reason = Reason.PASSED_SLOT if then else Reason.PASSED_AT
-            told = _choose(sites, still or today, _SHOWN[reason])
-            still, where = _keep_passed(still or today, ours, told), Why(reason, places=_locate(told))
+            still = _keep_passed(still or today, ours, sites[: _SHOWN[reason]])
+            where = Why(reason, places=_locate(sites))
             why = (sum_up(Reason.OVERRIDE_MISFITS, still), where, _tell_already(still, today))
             return Verdict(state=State.CANNOT_ACCEPT, consequence=Consequence.MAY_BREAK, why=why)
         if problems:
@@ -102,8 +102,8 @@ class Overrides:
         reason = Reason.PASSED_AT if passed else Reason.PASSED_SLOT if built else Reason.MAYBE_PASSED
         # of calls that surely reach ours only what is new is a problem; of others nobody knows
         all_ = find_misfits(ours, found.after) if maybe else problems
-        sites = _choose(passed or built or maybe, all_, _SHOWN[reason])
-        all_ = _keep_passed(all_, ours, sites) if sites else all_
+        sites = passed or built or maybe
+        all_ = _keep_passed(all_, ours, sites[: _SHOWN[reason]]) if sites else all_
         why = [sum_up(Reason.OVERRIDE_MISFITS, all_), *([Why(reason, places=_locate(sites))] if sites else ())]
         consequence = Consequence.WILL_BREAK if certain or passed or built else Consequence.MAY_BREAK
         if not (certain or passed or built or maybe):
@@ -197,17 +197,6 @@ class Overrides:
 
 def _locate(sites: Iterable[CallSite]) -> tuple[Location, ...]:
     return tuple(site.location for site in sites)
-
-
-def _choose(sites: Iterable[CallSite], problems: Iterable[Problem], most: int) -> list[CallSite]:
-    """The calls that are told: first who passes most of what ours refuses, then who passes something else of it."""
-    left, rest, chosen = {one.argument for one in problems}, list(sites), list[CallSite]()
-    while rest and len(chosen) < most:
-        best = max(rest, key=lambda site: len(left.intersection(site.shape.keywords)))
-        left -= set(best.shape.keywords)
-        chosen.append(best)
-        rest.remove(best)
-    return chosen
 
 
 def _keep_passed(problems: list[Problem], ours: Definition, sites: Iterable[CallSite]) -> list[Problem]:
