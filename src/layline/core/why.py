@@ -86,14 +86,17 @@ class Reason(Enum):
     # whether our replacement takes what is passed; said of it, so without a subject
     REFUSES = "does not take {text}"
     REFUSES_KEYWORD = "does not take the keyword {name}"
+    REFUSES_KEYWORDS = "does not take the keywords {name}"
     REFUSES_NAME = "does not take {text} by name: that parameter of ours is called {name}"
     TOO_MANY = "takes at most {counts[0]} by position, {counts[1]} are passed"
     TWICE = "gets {name} twice, by position and by keyword"
     NOT_PASSED = "needs {name}, which is not passed"
+    ARE_NOT_PASSED = "needs {name}, which are not passed"
     NEEDS_EXTRA = "needs {name}, which upstream does not pass"
     NEEDS_RENAMED = "needs {name}, which upstream calls {other}"
     NEEDS_REMOVED = "needs {name}, which upstream no longer has"
     LANDS_IN_ANOTHER = "puts positional argument {counts[0]} of our call, {name} until now, into {other}"
+    LAND_IN_OTHERS = "puts positional arguments {text} of our call, {name} until now, into {other}"
     SWAPPED = "has {name} at the position where upstream has {other}"
     LACKS_NATURE = "is not a {name}, but upstream's is at the tip"
     HAS_NATURE = "is a {name}, but upstream's is not at the tip"
@@ -205,7 +208,7 @@ class Reason(Enum):
     CANNOT_AWAIT = "at the tip it is no longer async: it cannot be awaited"
     RESULT_MISFITS = "our code takes {counts[0]:#value} of it, and it returns {counts[1]} now"
     OUTGROWN = "takes {other} as {text} in the place of {name}, which is gone"
-    CALL_MISFITS = "at the tip {name} {parts:3;}"
+    CALL_MISFITS = "at the tip {name} {parts:;}"
     LOOKED_AT = "our code looks for that with `inspect` before"
     ONCE_MENDED = "once it is taken from {name}"
     OVERRIDE_MISFITS = "our override {parts:;}"
@@ -304,16 +307,32 @@ def _tell_once(parts: tuple[Why, ...]) -> Iterator[Why]:
     for one in parts:
         if one.reason not in _TOGETHER:
             yield one
-        elif found := alike.pop(_find_common(one), []):
-            names, texts = [part.name for part in found], [part.text for part in found]
-            texts = texts if one.reason in _BY_TEXT else texts[:1]
-            places = tuple(dict.fromkeys(place for part in found for place in part.places))
-            yield replace(one, name=listed(names, most=len(names)), text=listed(texts, most=len(texts)), places=places)
+        elif len(found := alike.pop(_find_common(one), [])) > 1:
+            yield _tell_several(one, found)
+        elif found:
+            yield one
+
+
+def _tell_several(one: Why, found: list[Why]) -> Why:
+    """One reason for parts that are alike."""
+    names, texts, others = (
+        listed(words, most=len(words))
+        for words in ([part.name for part in found], [part.text for part in found], [part.other for part in found])
+    )
+    if one.reason is Reason.LANDS_IN_ANOTHER:
+        numbers = [str(part.counts[0]) for part in found]
+        return Why(Reason.LAND_IN_OTHERS, names, others, listed(numbers, most=len(numbers)))
+    places = tuple(dict.fromkeys(place for part in found for place in part.places))
+    reason = _SEVERAL.get(one.reason, one.reason)
+    text = texts if one.reason is Reason.REFUSES else one.text
+    return replace(one, reason=reason, name=names, text=text, places=places)
 
 
 def _find_common(one: Why) -> tuple[Reason, str, str]:
     """What parts have to share that are told as one."""
-    return one.reason, one.other, "" if one.reason in _BY_TEXT else one.text
+    if one.reason is Reason.LANDS_IN_ANOTHER:
+        return one.reason, "", ""
+    return one.reason, one.other, "" if one.reason is Reason.REFUSES else one.text
 
 
 def say_all(reasons: Iterable[Why]) -> str:
@@ -340,10 +359,10 @@ class _Words(Formatter):
 
 _WORDS = _Words()
 _TOGETHER = frozenset({Reason.REFUSES, Reason.READS_LOST, Reason.NOT_PASSED, Reason.NEEDS_EXTRA, Reason.NEEDS_REMOVED})
-_TOGETHER |= {Reason.RESULT_LACKS, Reason.RESULT_LACKS_STILL}
-_BY_TEXT = frozenset({Reason.REFUSES})
-"""Of these the text is what they differ in."""
+_TOGETHER |= {Reason.RESULT_LACKS, Reason.RESULT_LACKS_STILL, Reason.REFUSES_KEYWORD, Reason.LANDS_IN_ANOTHER}
 """Reasons whose sentence holds for several names."""
+_SEVERAL = {Reason.REFUSES_KEYWORD: Reason.REFUSES_KEYWORDS, Reason.NOT_PASSED: Reason.ARE_NOT_PASSED}
+"""As they are said of more than one."""
 
 PROBLEMS = frozenset(
     {

@@ -104,6 +104,18 @@ def test_every_kind_has_its_row() -> None:
             "does not take a=1 and b=2, needs x, which upstream does not pass",
         ),
         (
+            [Why(Reason.REFUSES_KEYWORD, "a"), Why(Reason.NOT_PASSED, "x"), Why(Reason.REFUSES_KEYWORD, "b")],
+            "does not take the keywords a and b, needs x, which is not passed",
+        ),
+        ([Why(Reason.NOT_PASSED, "x"), Why(Reason.NOT_PASSED, "y")], "needs x and y, which are not passed"),
+        (
+            [
+                Why(Reason.LANDS_IN_ANOTHER, "a", "b", counts=(2,)),
+                Why(Reason.LANDS_IN_ANOTHER, "b", "c", counts=(3,)),
+            ],
+            "puts positional arguments 2 and 3 of our call, a and b until now, into b and c",
+        ),
+        (
             [Why(Reason.SWAPPED, "a", "b"), Why(Reason.SWAPPED, "b", "a")],
             "has a at the position where upstream has b, has b",
         ),
