@@ -148,24 +148,26 @@ def _high_level(gap: Gap, before: Before | None) -> Section:
 
 def _recommendation(gap: Gap) -> Section:
     advice = str(gap.recommendation)
-    stops = _list_stops(gap)
     total = len(find_stops(gap.plan))
-    way = [way_sentence(gap), _say_way(gap, total)]
-    shown = f"The {len(stops) - 1} with most work:" if total > MOST_STOPS else ""
-    told = [f"{advice[:1].upper()}{advice[1:]}.", *way[: 2 if stops else 1], rule_sentence(gap), shown]
+    stops = _list_stops(gap) if total and not _is_one_step(gap) else []
+    way = [way_sentence(gap), *([_say_way(gap, total)] if total else [])]
+    shown = f"The {len(stops) - 1} stops with most work:" if stops and total > MOST_STOPS else ""
+    told = [f"{advice[:1].upper()}{advice[1:]}.", *way, rule_sentence(gap), shown]
     text = join_text(*[piece for part in told if part for piece in (" ", part)][1:])
     blocks = (Paragraph(text), Bullets(tuple(stops))) if stops else (Paragraph(text),)
     return Section(title="Recommendation", blocks=blocks)
 
 
 def _say_way(gap: Gap, total: int) -> str:
-    """Where only requirements or platforms change on the way, `upgrade plan` has one step, and so have we."""
-    if all(step.next and not (step.places or step.again or _asks_code(step.asks)) for step in find_stops(gap.plan)):
-        return (
-            "The pin can move in one step; "
-            f"{count(total, 'commit')} on the way {'asks' if total == 1 else 'ask'} for other requirements or platforms."
-        )
+    if _is_one_step(gap):
+        asks = "asks" if total == 1 else "ask"
+        return f"The pin can move in one step; {count(total, 'commit')} on the way {asks} for what stands below."
     return f"Move the pin with {count(total, 'stop')} on the way and run the tests at each."
+
+
+def _is_one_step(gap: Gap) -> bool:
+    """Only requirements and platforms change on the way: `upgrade plan` has one step, too."""
+    return all(step.next and not (step.places or step.again or _asks_code(step.asks)) for step in find_stops(gap.plan))
 
 
 def _asks_code(asks: Demand) -> bool:

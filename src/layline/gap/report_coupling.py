@@ -66,7 +66,7 @@ def build_integration(gap: Gap) -> Section:
         text = "Not compared: the backend configures no `packages` or no `integration` folder."
         return Section(title="Integration and coupling", blocks=(Paragraph(text), *_footprint(gap)))
     inner = [_broken(gap), *_follows(gap), *_silent(gap), _doubtful(gap), _stale(gap, MOST_COUPLINGS)]
-    intro = Paragraph(next(iter(statements.find_reasons(gap))))
+    intro = Paragraph(f"{next(iter(statements.find_reasons(gap)))} {statements.place_sentence(gap)}")
     return Section(title="Integration and coupling", blocks=(intro, *_footprint(gap)), sections=tuple(inner))
 
 

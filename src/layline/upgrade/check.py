@@ -61,7 +61,7 @@ def build_check_answer(
         findings=tuple(_annotate(key, one, _rate(one, today, here)) for one in standing.misfits),
         subject=Subject(repo=workspace.downstream.name, commit=workspace.commit, question=f"upgrade-check/{key}"),
         listing=Listing(
-            title=title, meta=_say_rows(standing), groups=_group(standing, today, here), skipped=standing.skipped
+            title=title, meta=_say_counts(standing), groups=_group(standing, today, here), skipped=standing.skipped
         ),
     )
 
@@ -130,10 +130,16 @@ def _say(label: str, standing: Standing, where: str, promise: Promise | None, to
     return f"{said} The plan promised {promise.left} left at step {promise.step} of {promise.steps}."
 
 
-def _say_rows(standing: Standing) -> tuple[str, ...]:
-    """Why there are more rows than places."""
+_COUNTED = (
+    "Counted: lines of ours that can be decided at this commit, without examples and what follows a failing import."
+)
+
+
+def _say_counts(standing: Standing) -> tuple[str, ...]:
+    """What a place is here, and why there are more rows than places."""
     rows, places = len(standing.misfits), len(standing.bad_lines)
-    return (f"{rows} rows: a line that uses several names has one for each.",) if rows > places else ()
+    several = f"{rows} rows: a line that uses several names has one for each."
+    return (_COUNTED, several) if rows > places else (_COUNTED,)
 
 
 def _rate(one: Judged, today: frozenset[Judged], here: Standing | None) -> Severity:

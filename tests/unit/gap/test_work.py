@@ -105,7 +105,7 @@ def test_stops_are_releases_after_the_pin() -> None:
     [
         (
             [{"next": "b", "asks": Demand(needs=("fast>=2",))}],
-            "The pin can move in one step; 1 commit on the way asks for",
+            "The pin can move in one step; 1 commit on the way asks for what stands below",
         ),
         (
             [{"next": "b", "places": 2}, {"next": "c", "asks": Demand(needs=("x",))}],
