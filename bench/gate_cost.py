@@ -55,7 +55,8 @@ def main(arguments: list[str] | None = None) -> int:
         told = ", ".join(f"{what} {seconds:.1f} s" for what, seconds in spent.items())
         print(
             f"{name}: {len(operator.shapes)} shapes, {measurement.pairs} pairs, {measurement.status}, {judge(measurement).outcome}: {told}; "
-            f"the gate adds {added:.1f} s of {whole:.1f} s ({added / whole:.0%}); load {os.getloadavg()[0]:.1f}",
+            f"the gate adds {added:.1f} s of {whole:.1f} s ({added / whole:.0%}); load {os.getloadavg()[0]:.1f}"
+            + (f"; {measurement.problem}" if measurement.problem else ""),
             flush=True,
         )
     return 0

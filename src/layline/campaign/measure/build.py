@@ -176,6 +176,12 @@ def chain(*commands: tuple[str, ...]) -> tuple[str, ...]:
     return ("sh", "-c", " && ".join(shlex.join(command) for command in commands))
 
 
+def abreast(*commands: tuple[str, ...]) -> tuple[str, ...]:
+    """The same for commands that do not need one another: all at once."""
+    begun = " ".join(f'{shlex.join(command)} & begun="$begun $!";' for command in commands)
+    return ("sh", "-c", f"begun=; {begun} for one in $begun; do wait $one || exit 1; done")
+
+
 def link(made: str, objects: Sequence[str]) -> tuple[str, ...]:
     """Put objects together to something that can be loaded."""
     return ("cc", *FLAGS, "-o", made, *objects, *LIBRARIES)

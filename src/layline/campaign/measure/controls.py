@@ -206,7 +206,9 @@ def time_twins(
     if stage.device.starts_slowly:
         return run_controls(stage, [arm for arm in arms if arm.arm in CONTROLS], canary)
     best = next(arm for arm in arms if arm.arm is Arm.BEST)
-    with live(open_twins(stage, best, [draw_place() for _control in CONTROLS])) as twins:
+    with stage.device.spread():  # nothing is timed while they start
+        opened = open_twins(stage, best, [draw_place() for _control in CONTROLS])
+    with live(opened) as twins:
         return run_controls(stage, twins, canary)
 
 

@@ -52,6 +52,25 @@ def repeat(given: Given) -> Given:
     return replace(given, kind="repeated", on_same_place=False, called=())
 
 
+def rescale(stage: Stage, given: Given) -> Given:
+    """Other values in every floating-point input and the groups in another order, at a fraction of what drawing them takes;
+    for calls whose outputs nobody looks at.
+    """
+    inputs = tuple(_rescale(stage, given.shape, one) for one in given.inputs)
+    return Given(shape=given.shape, kind=given.kind, inputs=inputs, right=())
+
+
+def _rescale(stage: Stage, shape: Shape, inputs: Arrays) -> Arrays:
+    factor = float(stage.rng.uniform(0.5, 1.0))
+    floating = {name: values * factor for name, values in inputs.items() if values.dtype.kind == "f"}
+    others = {name: values for name, values in inputs.items() if name not in floating}
+    if len(others) == 1:  # what else speaks of groups would no longer fit
+        ((name, values),) = others.items()
+        if sorted(values.ravel().tolist()) == sorted(shape.groups):
+            others = {name: stage.rng.permutation(values)}
+    return {**floating, **others}
+
+
 def keep(stage: Stage, given: Given, kept: tuple[str, ...], *, count: int = 1) -> Given:
     """Fresh values for all inputs but the `kept` ones, which are the first call's, on the same places."""
     first, operator = given.inputs[0], stage.operator

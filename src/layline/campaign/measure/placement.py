@@ -15,7 +15,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from layline.campaign.measure.build import Built, chain, compile_confined, link
+from layline.campaign.measure.build import Built, abreast, compile_confined, link
 from layline.errors import BenchError
 
 if TYPE_CHECKING:
@@ -62,7 +62,7 @@ class Placements:
             (folder / f"{name}.s").write_text(write_padding(self.rng), "ascii")
             order = [self.built.units[int(at)] for at in self.rng.permutation(len(self.built.units))]
             steps.append(link(f"{name}.so", (f"{name}.s", *order)))
-        failure = compile_confined(chain(*steps), folder, self.shop, 120.0, made=f"{names[-1]}.so")
+        failure = compile_confined(abreast(*steps), folder, self.shop, 120.0, made=f"{names[-1]}.so")
         if failure:
             raise BenchError(f"The kernel could not be linked again: {failure}")
         yield from (folder / f"{name}.so" for name in names)

@@ -86,7 +86,10 @@ class _Run:
         self._pairs: list[PairRun] = []
         self._spent = Spent()
         self._canary: Canary | None = None
-        self._early: tuple[Probe, ...] = ()
+        self._is_clear = False
+        """Whether the first process pair shows a clear gain: then nothing waits until it would be accepted."""
+        self._made: tuple[Probe, ...] = ()
+        """In the first process pair."""
         self._yardstick: dict[str, list[Error]] = {}
         self._stood = self._requests = 0
         self._shown: dict[str, str] = {}
@@ -173,7 +176,17 @@ class _Run:
         """
         if self._stage.device.starts_slowly:
             self._spent.move("start", time.monotonic() - self._began)
-        self._cast.start_ahead(1, self._find_ahead(PROBES, PROBES))
+        usual = self._choose_first()
+        self._cast.start_ahead(1, self._find_ahead(usual, usual))
+
+    def _choose_first(self) -> tuple[Probe, ...]:
+        """Made in the first process pair: of the baseline and of a clear gain all that may be. Where processes take seconds to
+        start they are started before the gain is known.
+        """
+        if self._is_clear:
+            return (*PROBES, *EARLY)
+        can_wait = self._is_candidate and not self._stage.device.starts_slowly
+        return tuple(one for one in PROBES if not (one.is_for_gain and can_wait))
 
     def _find_ahead(self, probes: Iterable[Probe], new: tuple[Probe, ...]) -> Iterator[tuple[str, int]]:
         return find_ahead(self._choose_beside(probes), self._stage.device.count_lanes(self._stage), new)
@@ -211,7 +224,7 @@ class _Run:
         if run.number < HELD_OUT_PAIRS and run.shows_gain(plan.clock, plan.min_effect / 2):
             time_neighbours(self._stage, timed, run)
         if run.number == 0 and run.shows_gain(plan.clock, CLEAR):
-            self._early = EARLY
+            self._is_clear = True
 
     def _wait_for_started(self) -> None:
         """Who still starts up works on the device, and makes the host late."""
@@ -241,11 +254,12 @@ class _Run:
         is_first = not self._pairs
         try:
             if is_first:
-                self._run_probes((one for one in PROBES if self._is_alone(one)), on)
-                made = (*PROBES, *self._early)
+                made = self._made = self._choose_first()
+                self._run_probes((one for one in made if self._is_alone(one)), on)
                 # they start up while the gates run, which time nothing that decides
-                last = ((AGAIN, 0), (BEST, 0)) if self._early else ()  # for what is asked before accepting
-                self._cast.start_ahead(more, (*self._find_ahead(made, self._early), *last))
+                early = EARLY if self._is_clear else ()
+                last = ((AGAIN, 0), (BEST, 0)) if self._is_clear else ()  # for what is asked before accepting
+                self._cast.start_ahead(more, (*self._find_ahead(made, early), *last))
                 idle = (*(arm for arm in by_arm.values() if arm.arm not in self._cast.timed), *self._cast.idle)
                 self._run_all((one for one in made if not self._is_alone(one)), on, idle)
             self._stood += sum(arm.worker.stood_still for arm in by_arm.values())
@@ -334,7 +348,7 @@ class _Run:
     def _choose_last(self) -> tuple[Probe, ...]:
         verdict = look(self._measurement, is_last=True)
         if verdict is not None and verdict.outcome.is_accepted:
-            return tuple(one for one in BEFORE_ACCEPTING if one not in self._early)
+            return tuple(one for one in (*PROBES, *BEFORE_ACCEPTING) if one not in self._made)
         return (STALLS,) if is_in_doubt(self._measurement) else ()
 
     def _summarise(self) -> None:

@@ -50,9 +50,22 @@ def test_an_operator_without_an_exact_mode_is_not_called_exact() -> None:
     assert not measurement.failed_gates
     assert hashlib.sha256(bytes.fromhex(measurement.seed)).hexdigest() == measurement.seed_commitment
     assert "exact-integers" not in found
-    assert "AddressSanitizer" in " ".join(found["memory-safe"])
     assert "held-out-shape" in found
     assert all(found.values()), "every claim has evidence"
+
+
+def test_what_is_slower_is_not_asked_how_it_keeps_to_its_callers_rules() -> None:
+    """Nobody will call it: that its answers are right where they are asked for is looked at all the same."""
+    operator = load_operator("softmax")
+    start = operator.start("naive")
+    slower = start.replace("double sum = 0;", "double sum = 0; for (volatile int i = 0; i < 2000; i++) ;")
+    request = Request(
+        operator=operator, shapes=SMALL, best=wrap(operator, start), candidate=wrap(operator, slower), plan=PLAN
+    )
+    found = claimed(ask(lambda: measure_pair(request)))
+    assert "held-out-shape" in found
+    assert "memory-safe" not in found
+    assert "AddressSanitizer" in " ".join(claimed(measure(operator))["memory-safe"]), "the start is asked everything"
 
 
 def test_a_kernel_the_sanitizer_never_saw_is_not_called_memory_safe() -> None:

@@ -5,15 +5,20 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import partial
+from itertools import islice
 
 from layline.campaign.measure.inputs import draw_bare
 from layline.campaign.measure.probes.lanes import run_lanes
 from layline.campaign.measure.probes.probe import AGAIN, Found, Probe, Trial, run_probes
+from layline.campaign.measure.sizes import fit_shapes, spread_residues
+from layline.campaign.values.operator import Shape
 
-MOST_BEFORE, TOGETHER = 50, 8
-"""Requests, and calls to each, that nobody looks at before a probe is made in a new process: which call of a process a
+MOST_BEFORE, TOGETHER = 400, 8
+"""Calls that nobody looks at before a probe is made in a new process, and calls to a request: which call of a process a
 probe's are cannot be foreseen.
 """
+MOST_ON_DEVICE = 50
+"""The same where a device is everybody's who makes such calls beside it, one to a request."""
 FEW = 5
 """Lanes with which the kernel on trial has its share of the long ones, where a process takes seconds to start."""
 Say = Callable[[str], None]
@@ -107,13 +112,24 @@ def _run_one(probe: Probe, on: Trial, gives: frozenset[str], say: Say, *, is_apa
 
 
 def _make_calls(on: Trial) -> None:
-    """A number of calls nobody can foresee, of every pass."""
+    """A number of calls nobody can foresee, of every pass. Most are on something small, which costs little: who counts calls
+    counts them as well. Of a listed shape it is as likely a handful as hundreds, for who counts only those.
+    """
+    stage, rng = on.stage, on.stage.rng
+    listed = stage.by_work[0]
+    if not stage.device.pace.whole:
+        _call_unseen(on, listed, int(rng.integers(0, MOST_ON_DEVICE)), together=1)
+        return
+    for small in islice(fit_shapes(stage.operator, spread_residues(stage.operator, rng), stage.arena_bytes / 4), 1):
+        _call_unseen(on, small, int(rng.integers(0, MOST_BEFORE)), together=TOGETHER)
+    _call_unseen(on, listed, int(MOST_BEFORE ** rng.random()) - 1, together=TOGETHER)
+
+
+def _call_unseen(on: Trial, shape: Shape, calls: int, *, together: int) -> None:
     stage, passes = on.stage, on.stage.operator.passes
-    shape = stage.by_work[0]
-    room = TOGETHER if stage.device.pace.whole else 1  # a device is everybody's who makes such calls beside it
-    count = max(1, min(room, stage.device.count_room(stage, shape) // len(passes)))
+    count = max(1, min(together, stage.device.count_room(stage, shape) // len(passes)))
     given = draw_bare(stage, shape, count=count)
     laid = [on.trial.fill(step, given) for step in passes]
-    for _before in range(int(stage.rng.integers(0, MOST_BEFORE))):
+    for made in range(0, calls, count):
         for filled in laid:
-            on.trial.worker.call(filled)
+            on.trial.worker.call(filled[: calls - made])

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from itertools import pairwise
 
 from layline.campaign.devices.faults import Fault
-from layline.campaign.measure.inputs import draw, draw_bare, repeat
+from layline.campaign.measure.inputs import draw_bare, repeat, rescale
 from layline.campaign.measure.probes.probe import Trial
 from layline.campaign.measure.probes.shown import Shown
 from layline.campaign.measure.sizes import fit_shapes, walk_sizes
@@ -27,7 +27,7 @@ def show_memory(on: Trial) -> Shown:
     is_shared = stage.device.shares_memory
     # groups of different sizes come in another order with each call, which may not cost memory either
     shape = min(stage.shapes, key=lambda shape: (-len(set(shape.groups)), operator.passes[0].flops(shape)))
-    given = repeat(draw(stage, shape, count=BATCH))
+    given = repeat(draw_bare(stage, shape, count=BATCH))
     seen = []
     for _block in range(BLOCKS):
         seen.append(arm.worker.count_holdings())
@@ -36,7 +36,7 @@ def show_memory(on: Trial) -> Shown:
                 arm.run_unchecked(
                     step, given
                 )  # where memory is everybody's, drawing and checking would be counted, too
-            given = given if is_shared else draw_bare(stage, shape, count=BATCH)
+            given = given if is_shared else rescale(stage, given)
     met = list(_meet_new_shapes(on))
     largest = max(arm.memory.footprint(step, one) for step in operator.passes for one in stage.shapes) >> 10
     for what, (least, most) in stage.device.pace.growth.items():

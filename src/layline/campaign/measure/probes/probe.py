@@ -132,6 +132,8 @@ class Probe:
     """Whether it runs beside them, too, and has a process of its own."""
     is_long: bool = False
     """Whether it takes longest of all: it begins first, for others wait for it at the end."""
+    is_for_gain: bool = False
+    """Whether only what is faster is asked: how it keeps to its caller's rules matters to nobody who will not call it."""
     takes_s: float = 3.0
     """About how long, where a process takes seconds to start: as measured on an accelerator, beside the others."""
     ahead: tuple[str, ...] = ()

@@ -62,7 +62,7 @@ PROBES: tuple[Probe, ...] = (
     Probe(name="stream order", run=show_order, needs=_needs(STREAM)),
     Probe(name="held-out shapes", run=show_held_out, takes_s=5.7, ahead=(AGAIN,), is_apart=True),
     Probe(name="small shapes", run=show_residues, needs=_needs(ACCOUNT), is_apart=True),
-    Probe(name="far shapes", run=show_far, takes_s=4.1, ahead=(AGAIN,), is_apart=True),
+    Probe(name="far shapes", run=show_far, takes_s=4.1, ahead=(AGAIN,), is_apart=True, is_for_gain=True),
     Probe(name="empty extents", run=show_empty, takes_s=3.4, needs=_needs(EMPTY), ahead=(AGAIN,), is_apart=True),
     Probe(name="a walk through sizes", run=show_walk, takes_s=3.8, ahead=(AGAIN,), is_apart=True),
     Probe(
@@ -82,6 +82,7 @@ PROBES: tuple[Probe, ...] = (
         opens_own=True,
         is_apart=True,
         is_long=True,
+        is_for_gain=True,
     ),
     Probe(
         name="what is asked of the system",
@@ -89,10 +90,18 @@ PROBES: tuple[Probe, ...] = (
         needs=_needs(CANDIDATE, PROGRAM),
         opens_own=True,
         is_apart=True,
+        is_for_gain=True,
     ),
-    Probe(name="other callers", run=show_callers, needs=_needs(CANDIDATE, PROGRAM), opens_own=True, is_apart=True),
-    Probe(name="pauses", run=show_pauses, needs=_needs(ACCOUNT), is_apart=True, is_long=True),
-    Probe(name="edges of memory", run=show_edges, needs=_needs(EDGE), is_apart=True),
+    Probe(
+        name="other callers",
+        run=show_callers,
+        needs=_needs(CANDIDATE, PROGRAM),
+        opens_own=True,
+        is_apart=True,
+        is_for_gain=True,
+    ),
+    Probe(name="pauses", run=show_pauses, needs=_needs(ACCOUNT), is_apart=True, is_long=True, is_for_gain=True),
+    Probe(name="edges of memory", run=show_edges, needs=_needs(EDGE), is_apart=True, is_for_gain=True),
     Probe(
         name="against the start",
         run=show_accuracy,
@@ -109,6 +118,7 @@ PROBES: tuple[Probe, ...] = (
         ahead=(AGAIN, START),
         is_apart=True,
         is_long=True,
+        is_for_gain=True,
     ),
     Probe(
         name="own code, profiled",
@@ -120,7 +130,7 @@ PROBES: tuple[Probe, ...] = (
         is_apart=True,
     ),
 )
-"""Made once, in the first process pair."""
+"""Made once, in the first process pair; what is only for a gain, where that shows a clear one, or else before accepting."""
 AFTER_EACH: tuple[Probe, ...] = (
     Probe(name="leftovers", run=show_leftovers, needs=_needs(ACCOUNT)),
     Probe(name="global state", run=show_global_state, needs=_needs(INSPECTION)),
