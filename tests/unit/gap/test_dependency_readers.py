@@ -175,6 +175,17 @@ needs = [deps["tqdm"]]
             [(17, ("runtime",))],
         ),
         ("needs.extend(read())\nsetup(install_requires=needs)", [("tqdm", "", "runtime", 8)], [(17, ("runtime",))]),
+        (
+            "more = needs\nmore += ['a']\nsetup(install_requires=needs)",
+            [("tqdm", "", "runtime", 8), ("a", "", "runtime", 18)],
+            [],
+        ),
+        ("more = list(needs)\nmore += ['a']\nsetup(install_requires=needs)", [("tqdm", "", "runtime", 8)], []),
+        (
+            "extras = {'one': needs, 'two': needs}\nextras['two'].append('a')\nsetup(install_requires=needs)",
+            [("tqdm", "", "runtime", 8), ("a", "", "runtime", 18)],
+            [],
+        ),
         ("change(needs)\nsetup(install_requires=needs)", [], [(17, ("runtime",))]),
         (
             "for one in find(): extras[one] = []\nsetup(extras_require=extras)",
@@ -210,6 +221,22 @@ def test_lists_that_grow_without_end_are_not_followed(tmp_path: Path) -> None:
     grows = "".join("needs = needs + needs\n" for _ in range(60))
     found = read_declarations(read(tmp_path, {"setup.py": f"{TABLE}{grows}setup(install_requires=needs)\n"}))
     assert [one.scopes for one in found.unread] == [("runtime",)]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "".join(f"if odd():\n    a{n} = {n}\n" for n in range(3000)),
+        "".join(f"extras['x{n}'] = ['a']\n" for n in range(3000)),
+        f"needs = {'[' * 80}1{']' * 80}\n",
+        f"needs = {'list(' * 80}needs{')' * 80}\n",
+        f"needs = {' + '.join(['needs'] * 900)}\n",
+    ],
+    ids=["branches", "keys", "lists in lists", "calls in calls", "sums"],
+)
+def test_what_would_take_too_long_is_left_unread(tmp_path: Path, text: str) -> None:
+    whole = f"{TABLE}{text}setup(install_requires=needs, extras_require=extras)\n"
+    assert read_declarations(read(tmp_path, {"setup.py": whole})).unread
 
 
 @pytest.mark.parametrize(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from dataclasses import replace
 
 from layline.gap.dependencies.setup_values import (
     MOST_CHARACTERS,
@@ -30,7 +31,7 @@ from layline.gap.dependencies.setup_values import (
 
 MOST_STEPS = 50_000
 """Expressions that are worked out of one file: a file of calls may ask for any number."""
-MOST_DEPTH = 100
+MOST_DEPTH = 60
 
 
 class Expressions:
@@ -158,7 +159,7 @@ class Expressions:
             case ast.Name(id=name) if name in self.functions and not node.keywords:
                 return self._run(self.functions[name], args, node)
             case ast.Name(id="list" | "tuple" | "set" | "sorted") if len(args) == 1 and not spread:
-                return args[0] if isinstance(args[0], Many) else Unknown(node)
+                return replace(args[0]) if isinstance(args[0], Many) else Unknown(node)  # another list
             case ast.Name(id="sum") if len(args) == 2 and isinstance(args[0], Many):
                 return chained((args[1], *args[0].items), node)
             case ast.Attribute(value=owner, attr=method):

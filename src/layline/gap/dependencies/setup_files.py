@@ -21,7 +21,7 @@ from layline.gap.dependencies.model import (
     parse_need,
 )
 from layline.gap.dependencies.setup_statements import Reading
-from layline.gap.dependencies.setup_values import Many, Table, Text, Unknown, Value
+from layline.gap.dependencies.setup_values import Many, Table, Text, TooLong, Unknown, Value
 from layline.source.setup_script import parse_setup_script
 
 if TYPE_CHECKING:
@@ -59,15 +59,20 @@ def find_setup_py_declarations(
     except (SyntaxError, ValueError, RecursionError) as error:
         yield leave_unread(path, None, f"not Python: {error}")
         return
-    reading = Reading(script.module)
+    asked = [one for one in script.keywords if _SCOPES.get(one.arg or "") not in elsewhere]
+    try:
+        reading = Reading(script.module)
+        values = [reading.read(keyword.value) for keyword in asked]
+    except (TooLong, RecursionError) as error:
+        yield leave_unread(path, None, f"not followed to its end: {error}")
+        return
     left: dict[tuple[int, str, Kind], list[str]] = {}
-    for keyword in script.keywords:
-        if _SCOPES.get(keyword.arg or "") not in elsewhere:
-            for one in _find_keyword(path, keyword, reading.read(keyword.value)):
-                if isinstance(one, Declaration):
-                    yield one
-                else:
-                    left.setdefault((one.line, one.expression, one.of), []).append(one.scope)
+    for keyword, value in zip(asked, values, strict=True):
+        for one in _find_keyword(path, keyword, value):
+            if isinstance(one, Declaration):
+                yield one
+            else:
+                left.setdefault((one.line, one.expression, one.of), []).append(one.scope)
     for (line, expression, of), scopes in left.items():
         found = tuple(dict.fromkeys(scopes))
         yield leave_unread(path, line, _say_left(found, expression), found, of)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from layline.gap.dependencies.setup_expressions import Expressions
@@ -10,6 +11,7 @@ from layline.gap.dependencies.setup_values import (
     Many,
     Names,
     Table,
+    TooLong,
     Unknown,
     Value,
     bind,
@@ -23,6 +25,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
 
+MOST_COPIES = 500_000
+"""Names that are looked through at branches and changes, all together."""
+
+
 class Reading:
     """A setup.py read to its end: `read` tells what an expression of its `setup(…)` stands for."""
 
@@ -30,6 +36,7 @@ class Reading:
         functions = {one.name: one for one in module.body if isinstance(one, ast.FunctionDef)}
         self._expressions = Expressions(functions, dict(_find_modules(module)))
         self._names: Names = self._expressions.shared
+        self._left = MOST_COPIES
         self._follow(module.body)
         for one in functions.values():
             if any(_is_setup(node) for node in ast.walk(one)):
@@ -51,8 +58,8 @@ class Reading:
             case ast.AnnAssign(target=target, value=ast.expr() as value):
                 self._assign(target, self.read(value))
             case ast.AugAssign(target=target, value=value):
-                added = isinstance(node.op, ast.Add)
-                self._assign(target, join(self.read(target), self.read(value), node) if added else Unknown(node))
+                old, added = self.read(target), isinstance(node.op, ast.Add)
+                self._change(target, old, join(old, self.read(value), node) if added else Unknown(node))
             case ast.Expr(value=ast.Call() as call):
                 self._call(call)
             case ast.Delete(targets=targets):
@@ -78,6 +85,7 @@ class Reading:
         self, node: ast.stmt, body: Iterable[ast.stmt], other: Iterable[ast.stmt], given: Names | None = None
     ) -> None:
         """Either way: only what both leave alike is known."""
+        self._spend()
         before = dict(self._names)
         self._names.update(given or {})
         self._follow(body)
@@ -101,14 +109,30 @@ class Reading:
             case ast.Subscript(value=owner):
                 self._hide(owner, target)
 
+    def _change(self, target: ast.expr, old: Value, new: Value) -> None:
+        """In place: the same list or table under another name, or in a table, changes with it."""
+        self._assign(target, new)
+        self._spend()
+        if isinstance(old, Many | Table):
+            for name, value in self._names.items():
+                self._names[name] = new if value is old else _exchange(value, old, new)
+
+    def _spend(self) -> None:
+        self._left -= 1 + len(self._names)
+        if self._left < 0:
+            raise TooLong("it has more branches and lists than we follow")
+
     def _call(self, call: ast.Call) -> None:
         match call.func, call.args:
             case ast.Attribute(value=owner, attr="append"), [item]:
-                self._assign(owner, join(self.read(owner), Many((self.read(item),)), call))
+                old = self.read(owner)
+                self._change(owner, old, join(old, Many((self.read(item),)), call))
             case ast.Attribute(value=owner, attr="extend"), [items]:
-                self._assign(owner, join(self.read(owner), self.read(items), call))
+                old = self.read(owner)
+                self._change(owner, old, join(old, self.read(items), call))
             case ast.Attribute(value=owner, attr="update"), [items]:
-                self._assign(owner, update(self.read(owner), self.read(items), call))
+                old = self.read(owner)
+                self._change(owner, old, update(old, self.read(items), call))
             case _ if not _is_setup(call):
                 # whoever is handed a list may change it
                 owners = [call.func.value] if isinstance(call.func, ast.Attribute) else []
@@ -119,6 +143,12 @@ class Reading:
         for one in ast.walk(owner):
             if isinstance(one, ast.Name) and isinstance(self._names.get(one.id), Many | Table):
                 self._names[one.id] = Unknown(node)
+
+
+def _exchange(value: Value, old: Value, new: Value) -> Value:
+    if not isinstance(value, Table) or not any(one is old for _, one in value.items):
+        return value
+    return replace(value, items=tuple((key, new if one is old else one) for key, one in value.items))
 
 
 def _find_modules(module: ast.Module) -> Iterator[tuple[str, str]]:

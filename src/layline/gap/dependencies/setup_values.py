@@ -10,7 +10,12 @@ from itertools import chain
 from typing import TypeAlias
 
 MOST_ITEMS = 2_000
+MOST_KEYS = 1_000
 MOST_CHARACTERS = 10_000
+
+
+class TooLong(Exception):
+    """A file that would take a reader too long."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +96,8 @@ def merge(one: Value | None, other: Value | None, node: ast.AST) -> Value:
         case _, Unknown():
             return other
         case Many(items=first), Many(items=second) if first != second:
-            return Many((*(item for item in first if item in second), Unknown(node)))
+            known = set(second)
+            return Many((*(item for item in first if item in known), Unknown(node)))
         case Table(items=first, rest=rest), Table(rest=other_rest) as table:
             keys = dict.fromkeys(key for key, _ in (*first, *table.items))
             items = ((key, merge(one.get(key), table.get(key), node)) for key in keys)
@@ -127,7 +133,9 @@ def pick(owner: Value, key: Value, node: ast.AST) -> Value:
 
 def store(owner: Value, key: Value, value: Value, node: ast.AST) -> Value:
     match owner, key:
-        case Table(), Text(value=text):
+        case Table(items=items), Text(value=text):
+            if len(items) >= MOST_KEYS:
+                raise TooLong("it has a table of more keys than we follow")
             return owner.put(text, value)
         case Table(), _:
             # any of its values may be another one now
