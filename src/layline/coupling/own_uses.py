@@ -6,7 +6,7 @@ import json
 from collections.abc import Container, Iterator
 
 from layline.core.evidence import Skipped
-from layline.coupling.uses import Uses, decode_uses, encode_uses
+from layline.coupling.uses import LOADS, Use, Uses, decode_uses, encode_uses
 from layline.source import Cache, Import, Index, ModuleEntry, is_within
 from layline.source.sight import is_tested
 from layline.source.workers import encode_blobs
@@ -42,12 +42,19 @@ def read_uses(
 
 
 def _find_importing(index: Index, packages: tuple[str, ...], paths: Container[str] | None) -> Iterator[ModuleEntry]:
-    """Our files that import upstream, or a module of ours that may hand its names on (for base classes)."""
+    """Our files that import upstream, or may load it by name."""
     for entry in index.entries.values():
         wanted = is_ours(entry) and (paths is None or entry.path in paths)
         module = index.module(entry.name) if wanted else None
-        if module is not None and any(names_package(item, packages) for item in module.imports):
+        if module is not None and any(names_package(item, (*packages, "importlib")) for item in module.imports):
             yield entry
+
+
+def find_loaded(uses: Uses | None) -> Iterator[tuple[str, Use]]:
+    """Modules that a file loads by their written names."""
+    for use in uses.uses if uses is not None else ():
+        if use.chain.startswith(LOADS):
+            yield use.chain.removeprefix(LOADS), use
 
 
 def names_package(item: Import, packages: tuple[str, ...]) -> bool:

@@ -9,7 +9,7 @@ from layline.core.evidence import Location
 from layline.core.progress import Progress, count, silent
 from layline.coupling.handing import Handing
 from layline.coupling.model import Touch
-from layline.coupling.own_uses import find_visible, is_ours, name_imported, names_package
+from layline.coupling.own_uses import find_loaded, find_visible, is_ours, name_imported, names_package
 from layline.coupling.place import Place
 from layline.coupling.uses import FieldRead, Use, Uses
 from layline.source import Definition, DefinitionKind, Import, Index, ModuleEntry, is_within
@@ -69,6 +69,10 @@ class Finder:
                 guarded=item.line in guarded,
                 type_checking=item.type_checking,
             )
+        for name, use in find_loaded(found):
+            if self.owns(name):
+                at = Location(entry.path, use.line)
+                yield Place(touch=Touch.MODULE, target=name, location=at, guarded=use.guarded)
 
     def _find_uses(self, entry: ModuleEntry, imports: tuple[Import, ...]) -> Iterator[Place]:
         found = self.uses.get(entry.blob)

@@ -20,7 +20,7 @@ from layline.source.fingerprint import text_of
 from layline.source.handlers import catches
 from layline.source.walking import find_children
 
-ANALYSER = f"uses-19-py{sys.version_info[0]}.{sys.version_info[1]}"
+ANALYSER = f"uses-20-py{sys.version_info[0]}.{sys.version_info[1]}"
 """Part of the cache key: raise the number whenever the rows change."""
 _LAUNCH = frozenset({"num_warps", "num_stages", "num_ctas", "maxnreg", "warmup", "grid", "stream"})
 """What a kernel's launcher takes itself: `kernel[grid](x, num_warps=4)`."""
@@ -31,6 +31,8 @@ _NOTHING: frozenset[str] = frozenset()
 _READ, _ASSIGNED, _TESTED, _ALIASED = range(4)
 """How a name is used, as rows have it."""
 _ALIAS = "alias"
+LOADS = "import_module "
+"""Before the name of a module that is loaded by it, in the place of a chain."""
 _OTHER = "()"
 """Something that is not imported."""
 _ARGS = "name:args"
@@ -269,6 +271,8 @@ class _Walker:
     def _visit_call(self, node: ast.Call, taken: int | None = None) -> None:
         if isinstance(node.func, ast.Attribute) and node.func.attr == "add_argument":
             self._declared.update(variables.find_set(node))
+        if (name := variables.read_loaded(node)) is not None:
+            self._add(node.lineno, f"{LOADS}{name}", None)
         match node.func:
             case ast.Subscript(value=ast.Attribute() | ast.Name() as kernel, slice=grid):
                 self._visit_chain(kernel, (node, taken, _LAUNCH))

@@ -30,6 +30,18 @@ def count_given(body: Iterable[ast.stmt]) -> Counter[str]:
     return found
 
 
+def read_loaded(call: ast.Call) -> str | None:
+    """The module that a call loads by its written name: `import_module("a.b")`."""
+    match call:
+        case ast.Call(
+            func=ast.Name(id="import_module") | ast.Attribute(attr="import_module"),
+            args=[ast.Constant(value=str(name))],
+            keywords=[],
+        ) if all(word.isidentifier() for word in name.split(".")):
+            return name
+    return None
+
+
 def count_set(node: ast.ClassDef) -> Counter[str]:
     """How often the methods of a class set each attribute of `self`."""
     return Counter(

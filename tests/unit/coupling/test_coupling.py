@@ -116,6 +116,27 @@ CASES = [
     ),
     ("missing at both, below a package", "from keel import fast\n", {"keel/run.py": RUN}, {"x.py": ""}, []),
     (
+        "a module that is loaded by its name",
+        "from importlib import import_module\n\n\ndef f():\n    return import_module('keel.run')\n",
+        {"keel/run.py": RUN},
+        {"keel/run.py": None, "keel/other.py": ""},
+        [("imports the module", "keel.run", "removed", "will break")],
+    ),
+    (
+        "a module that is loaded by its name, and caught",
+        "import importlib\ntry:\n    run = importlib.import_module('keel.run')\nexcept ImportError:\n    run = None\n",
+        {"keel/run.py": RUN},
+        {"keel/run.py": None, "keel/other.py": ""},
+        [("imports the module", "keel.run", "removed", "may break")],
+    ),
+    (
+        "a module whose name is made",
+        "from importlib import import_module\n\n\ndef f(x):\n    return import_module(f'keel.{x}')\n",
+        {"keel/run.py": RUN},
+        {"keel/run.py": None, "keel/other.py": ""},
+        [],
+    ),
+    (
         "missing with the package it is said to be in",
         "from keel.decks.upper import sail\n",
         {"keel/run.py": RUN},
