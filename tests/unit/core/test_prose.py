@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import date, timedelta
 from functools import partial
 
 import pytest
@@ -75,7 +76,7 @@ def test_slugs(ref: str, slug: str) -> None:
 def commit(number: int) -> Commit:
     return Commit(
         hash=f"{number:040x}",
-        committed=f"2026-01-{number:02}T00:00:00Z",
+        committed=f"{date(2026, 1, 1) + timedelta(days=number - 1)}T00:00:00Z",
         authored="",
         author="Ada",
         subject=f"Change (#{number})",
