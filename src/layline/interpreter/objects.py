@@ -58,7 +58,8 @@ def spell_object(value: Value) -> str | None:
         case Called(callee=callee, arguments=arguments, keywords=keywords):
             return _join(spell_object(callee), "(…)" if arguments or keywords else "()")
         case Choice(yes=yes, no=no):
-            return spell_object(yes) or spell_object(no)
+            ways = {one for one in (spell_object(yes), spell_object(no)) if one is not None}
+            return ways.pop() if len(ways) == 1 else None  # how one of two is reached would leave out the other
     return None
 
 

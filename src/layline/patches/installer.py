@@ -140,8 +140,10 @@ class Installer:
         """Wrapping if the replacement can still reach the original, however it is spelled."""
         for found in find_alternatives(value):
             match found:
-                case Class():
-                    continue
+                case Class(scope=scope):
+                    made = scope.names.get("__new__")  # it may give an object of the original instead
+                    if isinstance(made, Function) and self.uses_original(made, target):
+                        return Style.FUNCTION_WRAPPING
                 case Source():
                     return Style.SOURCE_REWRITE
                 case Called(callee=Outside(path=path)) if path.startswith("operator."):

@@ -23,6 +23,7 @@ _VERBS = {
     Style.FUNCTION_WRAPPING: "wraps",
     Style.SOURCE_REWRITE: "rewrites the source of",
 }
+_ENTRY_VERBS = {Style.BINDING_REPLACEMENT: "sets", Style.FUNCTION_WRAPPING: "wraps"}
 _MOMENTS = {Moment.DEFERRED: " (when it runs)", Moment.TRANSIENT: " (for the time of a call)", Moment.INSTALL: ""}
 _NOT_APPLICABLE = {
     Style.CONFIG_REWRITE: "rewrites args",
@@ -273,8 +274,8 @@ def _say_change(effect: Effect, target: str) -> str:
     """Verb and target: an entry of a table is set in it, a plain value is no replacement of code."""
     owner, _, name = target.rpartition(".")
     entry = next((text for text in effect.mutates if text.startswith(f"{name}[")), None)
-    if entry is not None and effect.style is Style.BINDING_REPLACEMENT:
-        return f"{'removes' if effect.replacement == DELETED else 'sets'} {owner}.{entry}"
+    if entry is not None and effect.style in _ENTRY_VERBS:
+        return f"{'removes' if effect.replacement == DELETED else _ENTRY_VERBS[effect.style]} {owner}.{entry}"
     if effect.replacement == DELETED:
         return f"deletes {target}"
     if is_state(effect):

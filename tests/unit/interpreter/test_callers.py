@@ -212,6 +212,24 @@ def test_a_class_of_another_package_may_call_what_it_knows(tmp_path: Path) -> No
     assert read_one(tmp_path, {"own/boot.py": boot}).called_from == ("other.Base (a class above it)",)
 
 
+LIKE: list[tuple[str, str, tuple[str, ...], int]] = [
+    # what the object is said to be, its annotation, where the call is told, unknown ones
+    ("nothing", "", ("own/x.py:3 (by the names of object and method)",), 0),
+    ("the class above", ": Base", ("own/x.py:3 (by the names of object and method)",), 0),
+    ("another class", ": Other", (), 1),
+]
+
+
+@pytest.mark.parametrize(("said", "places", "unknown"), [row[1:] for row in LIKE], ids=[row[0] for row in LIKE])
+def test_an_object_that_is_called_like_its_class(
+    tmp_path: Path, said: str, places: tuple[str, ...], unknown: int
+) -> None:
+    boot = "from other import Base\nclass MyMine(Base):\n    def set_up(self):\n        import up.a as m\n        m.f = print\n"
+    call = f"from other import Base, Other\ndef go(mine{said}):\n    mine.set_up()\n"
+    item = read_one(tmp_path, {"own/boot.py": boot, "own/x.py": call})
+    assert (item.called_from, item.unknown_callers) == (places, unknown)
+
+
 OVERRIDES: list[tuple[str, str, tuple[str, ...]]] = [
     # what the class below does, its other method, what calls the one that patches
     ("nothing", "pass", ("own/boot.py:4",)),

@@ -36,6 +36,26 @@ FINDS: list[tuple[str, str, list[tuple[str, str]]]] = [
         "import up.a as m\nc = getattr(m, 'C', None)\nif c is not None:\n    c.forward = print",
         [(R, "up.a.C.forward")],
     ),
+    (
+        "a class that makes objects of the original, too",
+        "import up.a as m\nold = m.C\nclass D:\n    def __new__(cls, x): return [] if x else old(x)\nm.C = D",
+        [(W, "up.a.C")],
+    ),
+    (
+        "a class that makes other objects",
+        "import up.a as m\nold = m.C\nclass D:\n    def __new__(cls, x): return super().__new__(cls)\nm.C = D",
+        [(R, "up.a.C")],
+    ),
+    (
+        "an entry that keeps the one before it",
+        "from up.a import T\nold = T['k']\ndef g(*a): return old(*a)\nT['k'] = g",
+        [(W, "up.a.T")],
+    ),
+    (
+        "entries that are handed to a wrapper",
+        "from up.a import T\ndef wrap(f): return lambda *a: f(*a)\nfor k in list(T.keys()):\n    T[k] = wrap(T[k])",
+        [(W, "up.a.T")],
+    ),
     ("sys.modules", "import sys\nsys.modules['up.a'].f = print", [(R, "up.a.f")]),
     ("sys.modules.get", "import sys\nm = sys.modules.get('up.a')\nif m is not None:\n    m.f = print", [(R, "up.a.f")]),
     ("importlib", "import importlib\nm = importlib.import_module('up.a')\nm.f = print", [(R, "up.a.f")]),

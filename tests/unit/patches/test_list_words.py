@@ -73,6 +73,7 @@ LINES = [
         ),
         "replaces up.x.f in a module that our code makes itself [ID]",
     ),
+    ("from up.a import T\nold = T['k']\ndef g(*a): return old(*a)\nT['k'] = g\n", "wraps up.a.T['k'] [ID]"),
 ]
 
 

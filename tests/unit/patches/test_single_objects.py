@@ -615,6 +615,7 @@ LOADED: list[tuple[str, str, str, int]] = [
     ("a file, under a name of its own", "'_own_' + path", "'_own_' + path", 0),
     ("a file, in the place of another module", "'up.a'", "'up.a'", 1),
     ("a file that is called otherwise", "other", "path", 1),
+    ("a file that is called so if it is called at all", "other", "other or '_own_' + path", 0),
 ]
 
 
@@ -693,3 +694,12 @@ def test_a_stand_in_for_a_whole_package_is_told_with_what_it_is_given(tmp_path: 
     )
     found = read_files(tmp_path, {"own/boot.py": source}).unregistered
     assert [item.effect.target for item in found] == ["up.a", "up"]
+
+
+def test_parts_of_one_of_two_objects_are_told_as_they_are_written(tmp_path: Path) -> None:
+    source = (
+        "import up.a\nclass Mine: pass\ndef go(run, draft):\n    model = run.draft.model if draft else run.model\n"
+        "    for name, part in model.named_parameters():\n        part.__class__ = Mine\n"
+    )
+    (item,) = read_files(tmp_path, {"own/boot.py": source}).unregistered
+    assert item.effect.reached == "part"

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from layline.interpreter.callers.hints import is_named_after, is_telling, may_import, may_name
 from layline.interpreter.callers.names import Names, find_words_below
 from layline.interpreter.callers.offers import find_offers
-from layline.interpreter.callers.receivers import Receiver, find_receivers
+from layline.interpreter.callers.receivers import Receiver, find_receivers, is_said_otherwise
 from layline.interpreter.callers.sites import Callers, Site, say_site, show_sites
 from layline.interpreter.callers.tables import find_asked, find_keys, find_table, find_table_calls
 from layline.interpreter.callers.text_loads import TextLoads
@@ -84,8 +84,9 @@ class Search:
         known = replace(known, is_method=True, is_offered=bool(above := self._find_foreign(owner.name, method)))
         if known.places or known.unknown:
             return known
-        named = self._text_loads.count_names(method) if is_telling(method) else 0
-        return replace(known, unknown=named) if named or not above else known.add_others(f"{above} (a class above it)")
+        if above:
+            return known.add_others(f"{above} (a class above it)")
+        return replace(known, unknown=self._text_loads.count_names(method)) if is_telling(method) else known
 
     def is_offered_method(self, dotted: str) -> bool:
         """A method that others may call, too: what calls it cannot be known."""
@@ -230,11 +231,17 @@ class Search:
                 reached = self._reaches(use, file, owner, method, of)
                 if reached:
                     found.append(say_site(path, use, *said))
-                elif reached is None and only and is_named_after(use.node.value, family):
+                elif reached is None and only and self._is_like(use, file, family):
                     found.append(say_site(path, use, *said, "by the names of object and method"))
                 elif reached is None and (use.is_call or is_telling(method)):
                     unknown += 1
         return found, unknown
+
+    def _is_like(self, use: Use, file: File, family: set[str]) -> bool:
+        """An object that is called like one of the classes, and that nothing says to be another."""
+        receiver = use.node.value if isinstance(use.node, ast.Attribute) else use.node
+        is_other = is_said_otherwise(receiver, use.place, file, self._names, family)
+        return is_named_after(receiver, family) and not is_other
 
     def _reaches(self, use: Use, file: File, owner: str, method: str, of: str = "") -> bool | None:
         """Whether a call reaches `owner.method` for objects of a class; None where the receiver's is not known."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -34,6 +34,15 @@ class Foreign:
 def find_receivers(node: ast.expr, place: Body, file: File, names: Names) -> Iterator[Receiver | Foreign]:
     """What may stand before the dot; nothing where it cannot be told."""
     yield from _find(node, place, file, names, 0)
+
+
+def is_said_otherwise(node: ast.expr, place: Body, file: File, names: Names, family: Iterable[str]) -> bool:
+    """A parameter that is annotated with a class of another package which none of a family is called like."""
+    if not isinstance(node, ast.Name):
+        return False
+    said = next((around.binds[node.id] for around in place.around() if node.id in around.binds), [])
+    found = {one for value in said for one in names.resolve_expression(value, place, file)}
+    return bool(found) and all(_is_foreign(one, names) and one.rpartition(".")[2] not in family for one in found)
 
 
 def _find(node: ast.expr, place: Body, file: File, names: Names, depth: int) -> Iterator[Receiver | Foreign]:

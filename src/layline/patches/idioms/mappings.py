@@ -10,7 +10,9 @@ from layline.core.evidence import Location
 from layline.core.patch import Effect, Holder, Style, TargetKind
 from layline.interpreter.calls import IMPORT_HOOKS
 from layline.interpreter.events import Call, Event, Write
+from layline.interpreter.inner import open_held
 from layline.interpreter.prefilter import TABLE_NAME
+from layline.interpreter.references import find_captured
 from layline.interpreter.state import text_of
 from layline.interpreter.values import (
     Called,
@@ -129,8 +131,9 @@ def _entry(event: Write | Call, table: str, key: Value, value: Value | None, ins
     is_namespace = name is not None and table.endswith(".__dict__")
     target = f"{table.removesuffix('.__dict__')}.{name}" if is_namespace else table
     known = installer.look_up(target)
+    wraps = value is not None and _keeps_entry(table, key, value)
     return Effect(
-        style=Style.BINDING_REPLACEMENT,
+        style=Style.FUNCTION_WRAPPING if wraps else Style.BINDING_REPLACEMENT,
         target=target,
         replacement=replacement,
         replacement_at=place,
@@ -140,6 +143,27 @@ def _entry(event: Write | Call, table: str, key: Value, value: Value | None, ins
         target_kind=known.kind,
         alias_of=known.alias_of,
     )
+
+
+def _keeps_entry(table: str, key: Value, value: Value) -> bool:
+    """`TABLE[k] = wrap(TABLE[k])`: what is put there was handed the entry that stood there, or closes over it."""
+    for found in find_alternatives(value):
+        given = (*found.arguments, *(v for _, v in found.keywords)) if isinstance(found, Called | Partial) else ()
+        function = found.function if isinstance(found, Partial) else found
+        held = find_captured(function) if isinstance(function, Function) else ()
+        inside = (*given, *(item for one in held for item in open_held(one)))
+        if any(_is_entry(item, table, key) for one in inside for item in find_alternatives(one)):
+            return True
+    return False
+
+
+def _is_entry(value: Value, table: str, key: Value) -> bool:
+    match value:
+        case Element(owner=Outside(path=path), key=known):
+            return path == table and known == key
+        case Called(callee=Outside(path=path), arguments=(known, *_)):
+            return path == f"{table}.get" and known == key
+    return False
 
 
 def _find_register_call(event: Call, path: str, installer: Installer) -> Iterator[Effect]:

@@ -16,6 +16,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 
+_SPECS = frozenset({"importlib.util.spec_from_file_location", "importlib.util.find_spec"})
+
+
 def find_module_stubs(event: Event, installer: Installer) -> Iterator[Effect]:
     """`sys.modules[name] = module`, `sys.modules.setdefault(name, module)`, `stub.attribute = x`."""
     match event:
@@ -56,8 +59,8 @@ def _is_loaded_file(key: Value, value: Value | None) -> bool:
 
 def _is_named(spec: Value, key: Value) -> bool:
     match spec:
-        case Called(callee=Outside(path="importlib.util.spec_from_file_location"), arguments=(name, *_)):
-            return name == key
+        case Called(callee=Outside(path=path), arguments=(name, *_)) if path in _SPECS:
+            return key in find_alternatives(name)
     return False
 
 
