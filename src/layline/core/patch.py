@@ -113,6 +113,8 @@ class Effect:
     """What it is put on; None: a class or module that the target names."""
     reached: str | None = None
     """How one object is reached, as it is written."""
+    as_written: tuple[str, str] | None = None
+    """`reached` and `reason` in the words of the line, for one that several objects come to."""
     attribute: str = ""
     """The name that is set there, where the target does not tell it."""
     raises: bool = False

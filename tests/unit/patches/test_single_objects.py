@@ -703,3 +703,24 @@ def test_parts_of_one_of_two_objects_are_told_as_they_are_written(tmp_path: Path
     )
     (item,) = read_files(tmp_path, {"own/boot.py": source}).unregistered
     assert item.effect.reached == "part"
+
+
+def test_a_line_that_two_callers_come_to_is_told_as_it_is_written(tmp_path: Path) -> None:
+    source = (
+        "import up.a\ndef mine(): pass\nclass Run:\n    def go(self, model):\n        def cast(target):\n"
+        "            head = target.head.float()\n            head.forward = mine\n"
+        "        cast(model)\n        if self.ref is not None:\n            cast(self.ref)\n"
+    )
+    (item,) = read_files(tmp_path, {"own/boot.py": source}).unregistered
+    assert (item.effect.location.line, item.effect.reached) == (7, "head")
+    assert item.effect.reason == "`forward` of `head`, an object that only exists at run time"
+
+
+def test_a_helper_that_many_call_is_told_in_its_own_words(tmp_path: Path) -> None:
+    source = (
+        "import up.a\ndef mine(self): pass\ndef bind(module, name, new):\n"
+        "    module.__dict__[name] = new.__get__(module, module.__class__)\n"
+        "def go(module, model):\n    module.part.offset = 1\n    bind(module.part, 'forward', mine)\n    bind(model.head, 'forward', mine)\n"
+    )
+    (item,) = read_files(tmp_path, {"own/boot.py": source}).unregistered
+    assert (item.effect.location.line, item.effect.reached) == (4, "module")

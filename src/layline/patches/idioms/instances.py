@@ -35,9 +35,9 @@ from layline.interpreter.values import (
 )
 from layline.patches.idioms.attributes import is_kept_original, is_loaded_module
 from layline.patches.idioms.kept import find_kept
-from layline.patches.idioms.owners import MODULE_LIKE, find_holder
+from layline.patches.idioms.owners import AT_RUN_TIME, MODULE_LIKE, find_holder
 from layline.patches.idioms.parts import is_swapped
-from layline.patches.idioms.spelling import say_whose, spell_owner
+from layline.patches.idioms.spelling import is_own_word, read_written, say_whose, spell_owner
 from layline.patches.installer import Installer, Known, MemberKind, moment_of
 from layline.source.names import longest_root
 
@@ -162,10 +162,12 @@ def _describe_object(effect: Effect, event: Write, name: str, installer: Install
         whose = f"`{owner.name}`, a parameter"  # that nobody tells its class would deny what follows
     # what upstream declares as a field holds a value, also where that can be called; a class there stands for a part
     is_setting = not _is_class(value) and installer.find_members(name) == frozenset({MemberKind.FIELD})
+    written = read_written(event) if effect.holder is Holder.OBJECT and not is_own_word(effect.reached, event) else None
     return replace(
         _mark_setting(effect, name, is_setting),
         told=True,
         reason=f"{how}`{name}` of {whose}{kind}",
+        as_written=(written, f"{how}`{name}` of `{written}`, {AT_RUN_TIME}") if written is not None else None,
     )
 
 

@@ -8,7 +8,7 @@ from layline.core.patch import Holder
 from layline.interpreter.objects import class_of, spell_object
 from layline.interpreter.values import Argument, Called, Element, Literal, Member, Outside, Value
 
-_AT_RUN_TIME = "an object that only exists at run time"
+AT_RUN_TIME = "an object that only exists at run time"
 MODULE_LIKE = re.compile(r"(?:^|_)(?:module|mod|cls|klass|class|package)(?:_|$)|_cls$|_module$")
 _GENERIC = frozenset("self cls args kwargs ctx".split())
 
@@ -22,12 +22,12 @@ def name_owner(owner: Value) -> str:
             return f"every subclass of {path.removesuffix('.__subclasses__')}"
         case Member(owner=inner, name="__class__") | Called(callee=Outside(path="builtins.type"), arguments=(inner,)):
             spelled = None if isinstance(inner, Called) else spell_object(inner)
-            return f"the class of `{spelled}`, {_AT_RUN_TIME}" if spelled else f"the class of {name_owner(inner)}"
+            return f"the class of `{spelled}`, {AT_RUN_TIME}" if spelled else f"the class of {name_owner(inner)}"
         case Called(callee=Outside(path=path), arguments=arguments) if not path.startswith("builtins."):
             texts = [repr(v.value) for v in arguments if isinstance(v, Literal) and isinstance(v.value, str)]
             return f"what {path}({', '.join(texts[:2]) or '…'}) returns"
     spelled = spell_object(owner)
-    return f"`{spelled}`, {_AT_RUN_TIME}" if spelled else _AT_RUN_TIME
+    return f"`{spelled}`, {AT_RUN_TIME}" if spelled else AT_RUN_TIME
 
 
 def find_holder(owner: Value) -> Holder:

@@ -9,7 +9,7 @@ from layline.core.patch import Holder
 from layline.interpreter.line_tests import find_chain
 from layline.interpreter.objects import spell_object
 from layline.interpreter.values import Argument, Called, Class, Copied, Element, Instance, Member, Value, find_order
-from layline.patches.idioms.owners import MODULE_LIKE, find_holder, name_owner
+from layline.patches.idioms.owners import AT_RUN_TIME, MODULE_LIKE, find_holder, name_owner
 
 if TYPE_CHECKING:
     from layline.interpreter.events import Write
@@ -22,13 +22,13 @@ _SELF = "self"
 def spell_owner(owner: Value, event: Write, installer: Installer) -> str | None:
     """How an object is reached: by what it is, else as it is written; `self` is only the object around the line."""
     spelled, other = spell_object(owner), _find_other(owner, event, installer)
-    if _is_one_of(event) and (written := _read_written(event)):
+    if _is_one_of(event) and (written := read_written(event)):
         return written
     if spelled is not None and other is None:
         return spelled
     if spelled is not None and other is not None and len(event.trail) > 1:  # the line is a helper's
         return f"{other.name}(…){spelled.removeprefix(_SELF)}"
-    return _read_written(event)
+    return read_written(event)
 
 
 def _is_one_of(event: Write) -> bool:
@@ -36,10 +36,27 @@ def _is_one_of(event: Write) -> bool:
     return bool(event.chosen) and len(event.trail) <= 1
 
 
-def _read_written(event: Write) -> str | None:
+def is_own_word(reached: str | None, event: Write) -> bool:
+    """Whether how an object is reached begins with a parameter of the function that the line stands in."""
+    function = event.trail[-1][1] if event.trail else None
+    if reached is None or not isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
+        return False
+    given = function.args
+    names = {arg.arg for arg in (*given.posonlyargs, *given.args, *given.kwonlyargs)}
+    written = read_written(event)
+    if written in names:
+        return reached == written
+    return reached.partition(".")[0].partition("[")[0] in names
+
+
+def read_written(event: Write) -> str | None:
     """The object as the line writes it."""
     match event.node:
-        case ast.Attribute(value=written) | ast.Call(func=ast.Name(id="setattr"), args=[written, *_]):
+        case (
+            ast.Attribute(value=written)
+            | ast.Call(func=ast.Name(id="setattr"), args=[written, *_])
+            | ast.Subscript(value=ast.Attribute(value=written, attr="__dict__"))
+        ):
             text = ast.unparse(written)
             return text if len(text) <= _LONGEST else None
     return None
@@ -49,9 +66,9 @@ def say_whose(owner: Value, event: Write, installer: Installer) -> str:
     """Parameters that stand for modules and classes are named; others are some object."""
     is_unsaid = spell_object(owner) is None or _find_other(owner, event, installer) is not None or _is_one_of(event)
     if is_unsaid and find_holder(owner) is Holder.OBJECT and (written := spell_owner(owner, event, installer)):
-        return f"`{written}`, an object that only exists at run time"
+        return f"`{written}`, {AT_RUN_TIME}"
     if isinstance(owner, Argument) and not MODULE_LIKE.search(owner.name):
-        return f"`{owner.name}`, an object that only exists at run time"
+        return f"`{owner.name}`, {AT_RUN_TIME}"
     return name_owner(owner)
 
 

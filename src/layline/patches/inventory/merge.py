@@ -88,19 +88,38 @@ def _drop_copies(
         if _describe(item, find_helper(item)) not in plain and find_helper(item) not in left
     }
     seen: set[tuple[object, ...]] = set()
+    ways: dict[tuple[object, ...], list[Effect]] = {}
+    for item in ordered:
+        ways.setdefault(_find_line(item), []).append(item.effect)
     for item in ordered:
         effect, helper = item.effect, find_helper(item)
         if _describe(item, helper) in plain and helper not in told | decided:
             continue  # a helper whose callers decide nothing: told once, where it stands
         if effect.target is None and (effect.attribute or not effect.mutates):
-            ours = effect.replacement if effect.replacement_at is not None else None
-            one = (effect.location, ours, helper, effect.attribute, effect.style)
+            one = _find_line(item)
             if one in seen:
                 continue  # one line that reaches one of several objects
             seen.add(one)
+            item = replace(item, effect=_tell_for_all(effect, ways[one]))  # noqa: PLW2901
         is_open = effect.holder is Holder.SUBCLASSES or effect.location not in named
         if effect.target or (is_open and str(effect.location) not in told | decided):
             yield item
+
+
+def _tell_for_all(effect: Effect, ways: list[Effect]) -> Effect:
+    """Of several ways to one line the one in the words of its function, else the object as the line writes it."""
+    if len({way.reached for way in ways}) < 2 or effect.as_written is None:
+        return effect
+    own = next(((way.reached, way.reason) for way in ways if way.as_written is None and way.reached), None)
+    reached, reason = own or effect.as_written
+    return replace(effect, reached=reached, reason=reason)
+
+
+def _find_line(item: Unregistered) -> tuple[object, ...]:
+    """What is one row, however its object is reached."""
+    effect = item.effect
+    ours = effect.replacement if effect.replacement_at is not None else None
+    return effect.location, ours, find_helper(item), effect.attribute, effect.style
 
 
 def _describe(item: Unregistered, place: str) -> tuple[object, ...]:
