@@ -724,3 +724,13 @@ def test_a_helper_that_many_call_is_told_in_its_own_words(tmp_path: Path) -> Non
     )
     (item,) = read_files(tmp_path, {"own/boot.py": source}).unregistered
     assert (item.effect.location.line, item.effect.reached) == (4, "module")
+
+
+def test_what_a_helper_writes_is_told_in_the_words_of_its_call(tmp_path: Path) -> None:
+    source = (
+        "import up.a\nclass Mine: pass\ndef extend(obj, mixin):\n"
+        "    obj.__class__ = type('X', (mixin, obj.__class__), {})\n"
+        "def customize(model):\n    extend(model.head, Mine)\ndef go(net):\n    net.inner.x = print\n    customize(net.inner)\n"
+    )
+    (item,) = read_files(tmp_path, {"own/boot.py": source}).unregistered
+    assert (item.effect.location.line, item.effect.reached) == (6, "model.head")

@@ -108,8 +108,8 @@ def _drop_copies(
 
 def _tell_for_all(effect: Effect, ways: list[Effect]) -> Effect:
     """Of several ways to one line the one in the words of its function, else the object as the line writes it."""
-    if len({way.reached for way in ways}) < 2 or effect.as_written is None:
-        return effect
+    if len({way.reached for way in ways}) < 2 or effect.as_written is None or effect.helper is not None:
+        return effect  # what a helper writes is told where it is called, in the words of that place
     own = next(((way.reached, way.reason) for way in ways if way.as_written is None and way.reached), None)
     reached, reason = own or effect.as_written
     return replace(effect, reached=reached, reason=reason)
