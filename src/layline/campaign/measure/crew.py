@@ -10,11 +10,13 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
 
+from layline.campaign.devices.faults import Fault
 from layline.campaign.measure.arm import LiveArm
 from layline.campaign.measure.build import Built
 from layline.campaign.measure.inputs import draw
 from layline.campaign.measure.stage import Stage, Surroundings
 from layline.campaign.values.measurement import Arm
+from layline.errors import BenchError
 
 FRESH_ROOM = 1 << 16
 """Beyond the buffers of a single call: places begin at an unpredictable offset."""
@@ -94,6 +96,19 @@ def calling_first(stage: Stage, arms: Sequence[LiveArm]) -> Iterator[None]:
         yield
         for one in begun:
             one.result()
+
+
+def load(arm: LiveArm, *, is_to_beat: bool) -> int:
+    """Nanoseconds it took; what the kernel to beat lacks is not the candidate's fault."""
+    try:
+        took: int = arm.worker.load()
+    except Fault as fault:
+        if is_to_beat and fault.property == "loads":
+            told = f"The kernel to beat cannot be loaded: {fault.reason}"
+            hint = "Has it every function of the operator? The candidate was not measured."
+            raise BenchError(told, hint=hint) from None
+        raise
+    return took
 
 
 @contextmanager

@@ -31,7 +31,7 @@ from layline.campaign.measure.controls import (
     judge_controls,
     time_twins,
 )
-from layline.campaign.measure.crew import call_first, calling_first, live
+from layline.campaign.measure.crew import call_first, calling_first, live, load
 from layline.campaign.measure.final_checks import check_timed_errors, close_gates
 from layline.campaign.measure.oracle import Error
 from layline.campaign.measure.pair import HELD_OUT_PAIRS, PairRun, find_accuracy, find_gains, run_shape, time_neighbours
@@ -150,8 +150,10 @@ class _Run:
             built = build_kernel(snapshot, self._stage.operator, self._stage.shop)
             if isinstance(built, NotBuilt):
                 if arm is Arm.BEST and self._is_candidate:
-                    told = f"The best kernel no longer compiles: {built.reason}"
-                    raise BenchError(told, hint="Has the compiler changed?")
+                    told = f"The kernel to beat does not compile: {built.reason}"
+                    raise BenchError(
+                        told, hint="Has its file, or the compiler, changed? The candidate was not measured."
+                    )
                 raise Fault("builds", "The kernel does not compile.", built.reason)
             self._keep(**{"best" if arm is Arm.BEST else "candidate": built.build})
             self._cast.add(arm, built)
@@ -198,7 +200,9 @@ class _Run:
             with self._spent.on("start"):
                 arms = stack.enter_context(live(self._cast.take_pair()))
                 unloaded = arms[0].worker.count_holdings() if self._stage.device.shares_memory else {}
-                loaded = {arm.arm: arm.worker.load() / 1e6 for arm in arms}
+                loaded = {
+                    arm.arm: load(arm, is_to_beat=self._is_candidate and arm.arm is Arm.BEST) / 1e6 for arm in arms
+                }
                 stack.enter_context(self._stage.device.hold([arm.worker for arm in arms], self._stage))
                 timed = [arm for arm in arms if arm.arm in self._cast.timed]
                 self._wait_for_started()

@@ -67,6 +67,19 @@ def test_an_operator_without_a_start_is_judged_all_the_same() -> None:
     assert controls["known-wrong"], measurement
 
 
+@pytest.mark.parametrize(
+    ("source", "told"),
+    [("int other(void) { return 0; }", "cannot be loaded"), ("int forward(", "does not compile")],
+)
+def test_what_the_kernel_to_beat_lacks_is_not_the_candidates_fault(source: str, told: str) -> None:
+    """A stranger's kernel was refused for the entry point that the other file did not have."""
+    best, candidate = wrap(SOFTMAX, source), wrap(SOFTMAX, SOFTMAX.start("naive"))
+    plan = Plan(looks=(2,), calls=6, seconds=0.05, timeout_s=20)
+    request = Request(operator=SOFTMAX, shapes=(shape("small-8x96", 8, 96),), best=best, candidate=candidate, plan=plan)
+    with pytest.raises(BenchError, match=f"The kernel to beat {told}"):
+        measure_pair(request)
+
+
 def built(build_id: str) -> Built:
     build = Build(build_id=build_id, binary_hash="b", command=(), compiler="cc")
     return Built(build=build, path=Path("kernel.so"))
