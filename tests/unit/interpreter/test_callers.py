@@ -216,6 +216,7 @@ LIKE: list[tuple[str, str, tuple[str, ...], int]] = [
     # what the object is said to be, its annotation, where the call is told, unknown ones
     ("nothing", "", ("own/x.py:3 (by the names of object and method)",), 0),
     ("the class above", ": Base", ("own/x.py:3 (by the names of object and method)",), 0),
+    ("a class that names tell to be above", ": Mine", ("own/x.py:3 (by the names of object and method)",), 0),
     ("another class", ": Other", (), 1),
 ]
 
@@ -225,7 +226,7 @@ def test_an_object_that_is_called_like_its_class(
     tmp_path: Path, said: str, places: tuple[str, ...], unknown: int
 ) -> None:
     boot = "from other import Base\nclass MyMine(Base):\n    def set_up(self):\n        import up.a as m\n        m.f = print\n"
-    call = f"from other import Base, Other\ndef go(mine{said}):\n    mine.set_up()\n"
+    call = f"from other import Base, Mine, Other\ndef go(mine{said}):\n    mine.set_up()\n"
     item = read_one(tmp_path, {"own/boot.py": boot, "own/x.py": call})
     assert (item.called_from, item.unknown_callers) == (places, unknown)
 

@@ -42,7 +42,9 @@ def is_said_otherwise(node: ast.expr, place: Body, file: File, names: Names, fam
         return False
     said = next((around.binds[node.id] for around in place.around() if node.id in around.binds), [])
     found = {one for value in said for one in names.resolve_expression(value, place, file)}
-    return bool(found) and all(_is_foreign(one, names) and one.rpartition(".")[2] not in family for one in found)
+    named = tuple(family)  # `DDPStrategy` is a `Strategy`, as far as names tell
+    others = (one for one in found if any(known.endswith(one.rpartition(".")[2]) for known in named))
+    return bool(found) and all(_is_foreign(one, names) for one in found) and next(others, None) is None
 
 
 def _find(node: ast.expr, place: Body, file: File, names: Names, depth: int) -> Iterator[Receiver | Foreign]:
