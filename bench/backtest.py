@@ -1,7 +1,10 @@
 """Back-test of drift on a framework that records its pin moves in a file: what we flag against what was really edited.
 
     python -m bench backtest DOWNSTREAM UPSTREAM --pin-file PATH --package NAME --folder FOLDER [--moves FIRST:LAST]
+    … --pin-paths '.github/workflows' [--between 2025-12-01 2026-06-09] [--sample 10]
 
+The second form is for pins that stand in other files: a move is a commit that takes one commit of upstream's out of them and
+puts another one in, both once or more.
 For each commit that moved the pin: the downstream is looked at just before it, the upstream from the old pin to the
 new one. A file of FOLDER is flagged when a patch effect breaks or a coupling (import, call, override …) will or may
 break; it was edited when the upgrade commit changes it. Moves are numbered from the oldest (1).
@@ -11,6 +14,8 @@ from __future__ import annotations
 
 import argparse
 import json
+import random
+import re
 import subprocess
 import tempfile
 import time
@@ -35,27 +40,36 @@ source_roots = ["."]
 patches = ["{folder}/patch"]
 integration = ["{folder}"]
 [backends.up.pin]
-file = "{pin_file}"
+revision = "{pin}"
 """
+HASH = re.compile(r"\b[0-9a-f]{40}\b")
+SEED = 18
 
 
 def main(arguments: list[str]) -> int:
     parser = argparse.ArgumentParser(prog="python -m bench backtest")
     parser.add_argument("downstream", type=Path)
     parser.add_argument("upstream", type=Path)
-    parser.add_argument("--pin-file", required=True)
+    parser.add_argument("--pin-file", default="")
+    parser.add_argument("--pin-paths", default="")
+    parser.add_argument("--between", nargs=2, default=("2000-01-01", "2100-01-01"), metavar=("DAY", "DAY"))
+    parser.add_argument("--sample", type=int, default=0)
     parser.add_argument("--package", required=True)
     parser.add_argument("--folder", required=True)
     parser.add_argument("--moves", default="1:")
     parser.add_argument("--json", type=Path)
     chosen = parser.parse_args(arguments)
     first, _, last = chosen.moves.partition(":")
-    moves = find_moves(chosen)[int(first) - 1 : int(last) if last else None]
+    found = find_moves(chosen) if chosen.pin_file else find_moves_in(chosen)
+    moves = found[int(first) - 1 : int(last) if last else None]
+    if chosen.sample:
+        picked = random.Random(SEED).sample(range(len(moves)), chosen.sample)
+        moves = [moves[at] for at in sorted(picked)]
     results = []
     with tempfile.TemporaryDirectory() as folder:
         config = Path(folder) / "layline.toml"
-        config.write_text(CONFIG.format(**{key: str(value) for key, value in vars(chosen).items()}))
-        for commit, _, new in moves:
+        for commit, old, new in moves:
+            config.write_text(CONFIG.format(pin=old, **{key: str(value) for key, value in vars(chosen).items()}))
             results.append(score(chosen, config, commit, new))
             show(results[-1])
     total(results)
@@ -82,6 +96,34 @@ def find_moves(chosen: argparse.Namespace) -> list[tuple[str, str, str]]:
         if before != after:
             moves.append((commit, before, after))
     return moves
+
+
+def find_moves_in(chosen: argparse.Namespace) -> list[tuple[str, str, str]]:
+    """The same for a pin that stands in many files, among other things; files of ours must be edited, too."""
+    since, until = chosen.between
+    words = ("log", "--reverse", "--format=%H", f"--since={since}", f"--until={until}", "--", chosen.pin_paths)
+    moves = []
+    for commit in git(chosen.downstream, *words).split():
+        lines = git(chosen.downstream, "show", "--format=", "-U0", commit, "--", chosen.pin_paths).splitlines()
+        old, new = (find_pinned(chosen.upstream, lines, sign) for sign in "-+")
+        is_edited = bool(git(chosen.downstream, "diff", "--name-only", f"{commit}^", commit, "--", chosen.folder))
+        if old and new and old != new and is_edited:
+            moves.append((commit, old, new))
+    return moves
+
+
+def find_pinned(upstream: Path, lines: list[str], sign: str) -> str:
+    """The commit of upstream's in the lines taken out, or put in; none where there are two."""
+    found = {one for line in lines if line.startswith(sign) for one in HASH.findall(line)}
+    known = [one for one in found if has_commit(upstream, one)]
+    return known[0] if len(known) == 1 else ""
+
+
+def has_commit(upstream: Path, commit: str) -> bool:
+    try:
+        return git(upstream, "cat-file", "-t", commit) == "commit"
+    except subprocess.CalledProcessError:
+        return False
 
 
 def score(chosen: argparse.Namespace, config: Path, commit: str, new: str) -> dict[str, Any]:
