@@ -198,12 +198,16 @@ def read_library(name: str, args: list[Value], node: ast.AST) -> Value:
 
 
 _NESTED = re.compile(r"\)[*+{]|\(\?(?!:)|\\\d")
-_REPEATS = re.compile(r"[*+{]")
+_REPEATS = re.compile(r"[*+{]|(?<!\()\?")
+MOST_REPEATS, MOST_OF_TEXT = 3, 100
+"""Of what is looked for, `?` included, and of the text: n characters with k repeats may take n to the power of k + 1 steps."""
 
 
 def is_harmless(pattern: str, text: str) -> bool:
     """Whether a search ends soon whatever the pattern: no group repeats, and few characters do."""
-    if len(pattern) > 200 or len(text) > 200 or _NESTED.search(pattern) or len(_REPEATS.findall(pattern)) > 3:
+    repeats = _REPEATS.findall(pattern)
+    is_short = len(pattern) <= 2 * MOST_OF_TEXT and len(text) <= MOST_OF_TEXT
+    if not is_short or _NESTED.search(pattern) or len(repeats) > MOST_REPEATS or len(repeats) - repeats.count("?") > 2:
         return False
     try:
         re.compile(pattern)
