@@ -270,6 +270,24 @@ def test_a_clone_that_the_project_does_not_import_is_refused(tmp_path: Path) -> 
     assert "../upstream offers keel; the project imports none of that." in told.err
 
 
+def test_of_two_packages_of_a_clone_the_one_that_is_imported_most_is_meant(tmp_path: Path) -> None:
+    """Which one it was depended on the hash seed: a project has a `utils` of its own, and a clone has one, too."""
+    layered = make_layered(tmp_path)
+    layered.upstream.commit("Add tools", {"utils/checks.py": "LIMIT = 1\n"})
+    ours = {
+        "deck/a.py": "import keel\n",
+        "deck/b.py": "import keel\n",
+        "tools/run.py": "import sys\nimport utils\n\nsys.modules['utils'] = sys\n",
+    }
+    layered.downstream.commit("Unpin", {**OURS, **BARE, **ours})
+    place = layered.downstream.path
+    assert layline("init", "--upstream", "../upstream", cwd=place).code == 0
+    file = place / "layline.toml"
+    assert list(parse_settings(file.read_text()).backends) == ["keel"]
+    file.write_text(file.read_text().replace('packages = ["keel"]', 'packages = ["utils"]'))
+    assert layline("upgrade", "check", "--pin", "HEAD", cwd=place).code in {0, 1}, "a folder without __init__.py"
+
+
 def test_doctor_is_not_content_without_a_backend(tmp_path: Path) -> None:
     layered = make_layered(tmp_path)
     layered.downstream.commit("Unpin", {**OURS, "deck/__init__.py": "", "deck/more.py": ""})

@@ -381,7 +381,7 @@ def _find_dropped_keys(patch: Patch, sides: Sides) -> Iterator[Drift]:
 def _evidence(side: Resolver, symbol: object) -> Evidence | None:
     if not isinstance(symbol, Symbol):
         return None
-    if symbol.module is not None:
+    if symbol.module in side.index.entries:  # a folder without `__init__.py` is a module that no file shows
         lines = symbol.definition.lines if symbol.definition is not None else None
         return side.index.evidence(symbol.module, lines)
     if symbol.bound_in in side.index.entries and symbol.location is not None:

@@ -100,7 +100,7 @@ def propose_upstreams(tree: Tree, imported: Counter[str], beside: Path, clones: 
     """Imported packages of others: those whose clone was named first, then the most patched, then the most imported."""
     own = {Path(folder).name for folder in survey.find_own_folders(tree)}
     foreign = [name for name in imported if name not in own | set(sys.stdlib_module_names)]
-    named = dict(_match_clones(clones, foreign))
+    named = dict(_match_clones(clones, foreign, imported))
     found = {**dict(_find_beside(beside, foreign)), **named}
     declared, addresses = read_declarations(tree), survey.find_addresses(tree)
     writes = count_writes(tree, foreign)
@@ -155,8 +155,10 @@ def _find_others(repository: Repository, version: Version | None) -> Iterator[tu
         yield newest, "its newest release"
 
 
-def _match_clones(clones: Iterable[Path], foreign: list[str]) -> Iterator[tuple[str, Path]]:
-    """Package → the clone that offers it, for clones that the user named."""
+def _match_clones(clones: Iterable[Path], foreign: list[str], imported: Counter[str]) -> Iterator[tuple[str, Path]]:
+    """Package → the clone that offers it, for clones that the user named; of several that we import the one that has the
+    clone's name, or that we import most: `utils` of a clone and our own are two.
+    """
     for place in clones:
         repository = open_repository(place)
         offered = {
@@ -166,7 +168,8 @@ def _match_clones(clones: Iterable[Path], foreign: list[str]) -> Iterator[tuple[
         if not fitting:
             listed = ", ".join(sorted(offered)[:5]) or "no Python package"
             raise ConfigError(f"{place} offers {listed}; the project imports none of that.", hint="Name another clone.")
-        yield max(fitting, key=lambda name: survey.normalise(name) == survey.normalise(place.resolve().name)), place
+        named = survey.normalise(place.resolve().name)
+        yield max(fitting, key=lambda name: (survey.normalise(name) == named, imported[name], name)), place
 
 
 def _find_beside(folder: Path, foreign: list[str]) -> Iterator[tuple[str, Path]]:

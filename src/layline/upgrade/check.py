@@ -114,7 +114,7 @@ def say_fit(standing: Standing, where: str) -> str:
     """How many places do not fit a commit."""
     bad, total = len(standing.bad_lines), len(find_lines(standing.places))
     if not bad:
-        return f"all {count(total, 'place')} fit {where}"
+        return f"the one place fits {where}" if total == 1 else f"all {count(total, 'place')} fit {where}"
     return f"{bad} of {count(total, 'place')} {'does' if bad == 1 else 'do'} not fit {where}"
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
@@ -52,7 +53,7 @@ def build_matrix_answer(workspace: Workspace, key: str, matrix: Matrix) -> Answe
     return Answer(
         report=_build_report(matrix, title),
         data=_encode(matrix, key, _find_safe(upstream, pin, matrix)),
-        listing=Listing(title=title, meta=(_say_legend(matrix),), groups=_group(matrix)),
+        listing=Listing(title=title, meta=(*_say_others(matrix), _say_legend(matrix)), groups=_group(matrix)),
     )
 
 
@@ -126,12 +127,16 @@ def _say(matrix: Matrix, label: str) -> str:
     absent = sum(row.cells[-1] is Fit.ABSENT for row in matrix.rows)
     gone = f" and {absent} {'has' if absent == 1 else 'have'} no module" if absent else ""
     others = matrix.others[-1]
-    beside = f"; {count(others, 'place')} outside patches {verb(others, 'breaks')} there" if others else ""
+    there = "there" if matrix.rows else f"at {last}"
+    beside = f"; {count(others, 'place')} outside patches {verb(others, 'breaks')} {there}" if others else ""
+    patched = (
+        f"; {broken or 'none'} of {count(len(matrix.rows), 'effect')} {'breaks' if broken == 1 else 'break'}{gone} at {last}"
+        if matrix.rows
+        else "; no patch of ours is on it"
+    )
     return (
         f"{label}: our code works unchanged with {len(usable) or 'none'} of "
-        f"{count(len(matrix.refs), 'upstream commit')}{where}; "
-        f"{broken or 'none'} of {count(len(matrix.rows), 'effect')} {'breaks' if broken == 1 else 'break'}{gone} at "
-        f"{last}{beside}."
+        f"{count(len(matrix.refs), 'upstream commit')}{where}{patched}{beside}."
     )
 
 
@@ -139,6 +144,13 @@ def _say_legend(matrix: Matrix) -> str:
     first, last = matrix.refs[0], matrix.refs[-1]
     some = f", {len(matrix.refs)} of {matrix.asked}, spread evenly (all: --every 1)" if _is_thinned(matrix) else ""
     return f"Columns: {first.name} ({first.date}) to {last.name} ({last.date}){some}. · ok, ? needs a look, X breaks, - its module is absent."
+
+
+def _say_others(matrix: Matrix) -> Iterator[str]:
+    """A commit may be unusable for what no row shows."""
+    if any(matrix.others):
+        found = (f"{ref.name} {others}" for ref, others in zip(matrix.refs, matrix.others, strict=True))
+        yield f"Places outside patches that break: {', '.join(found)}."
 
 
 def _is_thinned(matrix: Matrix) -> bool:
@@ -183,7 +195,8 @@ def _build_report(matrix: Matrix, title: str) -> Report:
     rows = tuple((row.target, "".join(cell.letter for cell in row.cells), _since(row)) for row in matrix.rows)
     table = Table(columns=("target", "fits", "breaks since"), rows=rows)
     chart = Chart(kind="heat", title="0 ok, 1 look, 2 absent, 3 breaks", series=series)
-    blocks = (Paragraph(_say_legend(matrix)), table, *((chart,) if 0 < len(series) <= MOST_DRAWN else ()))
+    said = (Paragraph(text) for text in (*_say_others(matrix), _say_legend(matrix)))
+    blocks = (*said, table, *((chart,) if 0 < len(series) <= MOST_DRAWN else ()))
     return Report(title=title, sections=(Section(title="Patches and refs", blocks=blocks),))
 
 
