@@ -9,7 +9,7 @@ from __future__ import annotations
 import enum
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from layline.change.binding import CallSite, check_call
 from layline.change.call_sites import find_call_sites
@@ -88,6 +88,8 @@ class OwnGround:
     """File and line of imports that stand in one branch of several: only one of them runs."""
     may_not_run: Callable[[Location, str], bool] = lambda _location, _name: True
     """Whether such an import of a name need not fail where upstream does not have it."""
+    is_off: Callable[[Location, str], bool] = lambda _location, _name: False
+    """Whether our code tests for a version and does not run the line at this one."""
     indirect: frozenset[tuple[str, int]] = frozenset()
     """Lines of classes of ours whose base is another class of ours: `super()` means that one."""
     replaced: frozenset[str] = frozenset()
@@ -118,6 +120,8 @@ def find_judged(places: Iterable[Place], there: Resolver, ground: OwnGround) -> 
             continue  # what is called there is ours
         else:
             row = _judge_use(place, there)
+        if row is not None and not row.fits and ground.is_off(place.location, place.target.rpartition(".")[2]):
+            row = replace(row, fits=True, why="it does not fit, but our code does not run it at this version")
         if row is not None:
             yield row
 

@@ -96,6 +96,7 @@ def _read_ground(finder: Finder, opened: OpenedDrift) -> OwnGround:
     )
     return OwnGround(
         may_not_run=partial(_may_not_run, opened.sides.running),
+        is_off=partial(_is_off, opened.sides.running),
         alternatives=frozenset(
             (entry.path, item.line) for entry, module in modules for item in module.imports if item.group
         ),
@@ -116,6 +117,10 @@ def _may_not_run(running: Running | None, location: Location, name: str) -> bool
         return True
     _, now = running.decide(location, name)
     return now.holds is False or (now.holds is None and running.guards.is_chosen(location))
+
+
+def _is_off(running: Running | None, location: Location, name: str) -> bool:
+    return running is not None and running.decide(location, name)[1].holds is False
 
 
 def _has_upstream_base(finder: Finder, module: str, definition: Definition) -> bool:

@@ -11,7 +11,13 @@ from layline.upgrade.absolute import Standing
 from layline.upgrade.judging import judge_at
 from upgrading import Files, make_project
 
+OF_VERSION = (
+    "import keel\nimport keel.run as r\nfrom packaging import version\n\n"
+    'is_meant = version.parse(keel.__version__) {test} version.parse("1.0")\n\n\n'
+    "def go(x):\n    if is_meant:\n        return r.fly(x)\n    return x\n"
+)
 UPSTREAM: Files = {
+    "keel/__init__.py": '__version__ = "2.0"\n',
     "keel/run.py": (
         "def run(x, *, speed=1):\n    return x\n\n\n"
         "class Ship:\n"
@@ -39,6 +45,8 @@ CASES = [
         ["keel.run.fly"],
     ),
     ("typing", "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    from keel.run import fly\n", []),
+    ("older_version", OF_VERSION.format(test="<"), []),
+    ("this_version", OF_VERSION.format(test=">="), ["keel.run.fly"]),
     ("attribute", "import keel.run as r\nprint(r.Ship)\n", []),
     ("attribute_gone", "import keel.run as r\nprint(r.Boat)\n", ["keel.run.Boat"]),
     ("asked_first", "import keel.run as r\nif hasattr(r, 'Boat'):\n    print(r.Boat)\n", []),
