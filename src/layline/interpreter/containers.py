@@ -2,28 +2,68 @@
 
 from __future__ import annotations
 
+import ast
+
 from layline.interpreter.inner import walk
 from layline.interpreter.objects import asks_class
 from layline.interpreter.state import Machine
-from layline.interpreter.values import LEFT_OUT, Choice, Items, Literal, Table, Test, Unknown, Value, conjoin, truth
+from layline.interpreter.values import (
+    EACH,
+    LEFT_OUT,
+    Choice,
+    Items,
+    Literal,
+    Table,
+    Test,
+    Unknown,
+    Value,
+    conjoin,
+    truth,
+)
 
 
 def put_under(machine: Machine, value: Value) -> Value:
     """An item that a list is given under a test is there where the test holds."""
-    tests = tuple(test for test in machine.conditions() if truth(test) is None and _is_closed(test))
+    test = _find_test(machine)
+    return value if test is None else Choice(test, value, LEFT_OUT)
+
+
+def put_entries(machine: Machine, table: Table, entries: list[tuple[Value, Value]]) -> None:
+    """Entries that a table is given, with the test they are there on."""
+    machine.journal.note_growth(table)
+    test = _find_test(machine)
+    if test is not None:
+        first = len(table.entries)
+        table.under.update(dict.fromkeys(range(first, first + len(entries)), test))
+    table.entries.extend(entries)
+
+
+def _find_test(machine: Machine) -> Value | None:
+    tests = tuple(test for test in machine.conditions() if truth(test) is None and is_closed(test))
     if not tests:
-        return value
+        return None
     test = conjoin(tests)
     machine.gathered[test] = True
-    return Choice(test, value, LEFT_OUT)
+    return test
 
 
-def _is_closed(test: Value) -> bool:
+def list_entries(table: Table, items: list[Value]) -> Items:
+    """What stands for each entry, where that entry is there."""
+    told = [Choice(table.under[i], item, LEFT_OUT) if i in table.under else item for i, item in enumerate(items)]
+    return Items(told, whole=table.whole)
+
+
+def is_closed(test: Value) -> bool:
     """Whether a test is about no list: `if x not in seen: seen.append(x)` would put the list into itself; and, unless it
-    asks for a class, about nothing unknown.
+    asks for a class, about nothing unknown but which of many objects it is.
     """
     open_ = (Items, Table) if asks_class(test) else (Items, Table, Unknown)
-    return not any(isinstance(inner, open_) for inner in walk(test, lambda _: False))
+    return not any(isinstance(inner, open_) and inner != EACH for inner in walk(test, lambda _: False))
+
+
+def asks_each(test: Value) -> bool:
+    """Whether a test is about one of many objects that only a run knows: it chooses among them."""
+    return any(inner == EACH for inner in walk(test, lambda _: False))
 
 
 def open_filters(machine: Machine, found: tuple[Value, ...]) -> list[Value]:
@@ -31,10 +71,19 @@ def open_filters(machine: Machine, found: tuple[Value, ...]) -> list[Value]:
     known, kept = machine.conditions(), []
     for test in found:
         parts = test.operands if isinstance(test, Test) and test.operator == "and" else (test,)
+        _note_parts(machine, test)
         fresh = [] if test in known else [part for part in parts if part not in known]
         machine.filters.update(dict.fromkeys(fresh, test not in machine.gathered))
         kept += fresh
     return kept
+
+
+def _note_parts(machine: Machine, test: Value) -> None:
+    """What is written of a filter is written of its parts."""
+    match test, machine.tests.get(test):
+        case Test(operator="and", operands=operands), ast.BoolOp(op=ast.And(), values=nodes):
+            for part, node in zip(operands, nodes, strict=False) if len(operands) == len(nodes) else ():
+                machine.note_test(part, node)
 
 
 def call_list_method(machine: Machine, items: Items, name: str, arguments: list[Value]) -> Value | None:
@@ -60,24 +109,22 @@ def call_list_method(machine: Machine, items: Items, name: str, arguments: list[
 def call_dict_method(machine: Machine, table: Table, name: str, arguments: list[Value]) -> Value | None:
     match name, arguments:
         case "items", []:
-            return Items([Items([key, value]) for key, value in table.entries], whole=table.whole)
+            return list_entries(table, [Items([key, value]) for key, value in table.entries])
         case "keys", []:
-            return Items([key for key, _ in table.entries], whole=table.whole)
+            return list_entries(table, [key for key, _ in table.entries])
         case "values", []:
-            return Items([value for _, value in table.entries], whole=table.whole)
+            return list_entries(table, [value for _, value in table.entries])
         case (("get" | "pop"), [key, *default]):
             return machine.read_item(table, key, default[0] if default else Literal(None))
         case "setdefault", [key, value]:
             found = machine.read_item(table, key, value)
             if found is value:
-                machine.journal.note_growth(table)
-                table.entries.append((key, value))
+                put_entries(machine, table, [(key, value)])
             return found
         case "update", [Table(entries=entries, whole=whole)]:
-            machine.journal.note_growth(table)
-            table.entries.extend(entries)
+            put_entries(machine, table, entries)
             table.whole = table.whole and whole
             return Literal(None)
         case "copy", []:
-            return Table(list(table.entries), whole=table.whole)
+            return Table(list(table.entries), table.whole, dict(table.under))
     return None

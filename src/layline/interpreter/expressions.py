@@ -7,6 +7,7 @@ import builtins
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from layline.interpreter.containers import list_entries
 from layline.interpreter.loops import MOST_ITEMS, evaluate_comprehension
 from layline.interpreter.state import Machine, name_module
 from layline.interpreter.strings import find_defining, fold_operation, show_constant
@@ -287,8 +288,8 @@ class Expressions(Machine):
         match value:
             case Items(values=values, whole=True):
                 return list(values[:MOST_ITEMS])
-            case Table(entries=entries, whole=True):
-                return [key for key, _ in entries[:MOST_ITEMS]]
+            case Table(entries=entries, whole=True) as table:
+                return list_entries(table, [key for key, _ in entries]).values[:MOST_ITEMS]
             case Literal(value=str(text)):
                 return [Literal(character) for character in text[:MOST_ITEMS]]
             case Choice(yes=yes, no=no):

@@ -10,14 +10,19 @@ import ast
 from typing import TypeAlias
 
 from layline.interpreter.branches import merge_names
+from layline.interpreter.containers import asks_each, is_closed
 from layline.interpreter.modules import Scope
 from layline.interpreter.state import Loop, Machine
 from layline.interpreter.values import (
     LEFT_OUT,
     Called,
     Choice,
+    Class,
     Element,
+    Function,
     Items,
+    Literal,
+    Outside,
     Table,
     Unknown,
     Value,
@@ -56,11 +61,18 @@ def iterate_apart(machine: Machine, source: Value) -> list[Value] | None:
     if values is None or not isinstance(source, Choice):
         return values
     yes, no = iterate_apart(machine, source.yes) or [], iterate_apart(machine, source.no) or []
-    if not any(isinstance(item, Called) for item in (*yes, *no)):
+    if not any(isinstance(item, Called) for item in (*yes, *no)) and not all(map(_is_known, (*yes, *no))):
         return values
     machine.gathered |= {source.test: True, negate(source.test): True}
     apart = [item if item in no else _filtered((source.test,), item) for item in yes]
     return [*apart, *(_filtered((negate(source.test),), item) for item in no if item not in yes)]
+
+
+def _is_known(item: Value) -> bool:
+    """Whether an item is surely none of the others: `[kind]` may hold what another list names."""
+    plain = unfilter(item)[1]
+    first = plain.values[0] if isinstance(plain, Items) and plain.values else plain  # the key of a pair
+    return isinstance(first, Literal | Outside | Function | Class)
 
 
 def evaluate_comprehension(machine: Machine, node: Comprehension, scope: Scope) -> Value:
@@ -85,13 +97,22 @@ def evaluate_comprehension(machine: Machine, node: Comprehension, scope: Scope) 
         for value in [Element(source, Unknown("each"))] if values is None else values:
             before, plain = unfilter(value)
             machine.bind_target(generator.target, plain, inner)
-            found = [machine.evaluate(test, inner) for test in generator.ifs]
+            found = [_evaluate_filter(machine, test, inner) for test in generator.ifs]
             if not any(truth(test) is False for test in found):
-                open_ = [test for test in found if truth(test) is None and values is not None]
+                open_ = [test for test in found if truth(test) is None and (values is not None or is_closed(test))]
+                if any(map(asks_each, open_)):
+                    machine.gathered[conjoin((*tests, *before, *open_))] = True
                 produce(depth + 1, (*tests, *before, *open_))
 
     produce(0, ())
     return table if isinstance(node, ast.DictComp) else items
+
+
+def _evaluate_filter(machine: Machine, node: ast.expr, scope: Scope) -> Value:
+    test = machine.evaluate(node, scope)
+    if asks_each(test):
+        machine.note_test(test, node)
+    return test
 
 
 def _filtered(tests: tuple[Value, ...], value: Value) -> Value:
@@ -102,7 +123,8 @@ def unfilter(value: Value) -> tuple[tuple[Value, ...], Value]:
     """An item without the filter it passed, and that filter; also where only a part of the item carries it."""
     match value:
         case Choice(test=test, yes=yes, no=no) if no == LEFT_OUT:
-            return (test,), yes
+            found, plain = unfilter(yes)
+            return (test, *found), plain
         case Items(values=values, whole=whole) if any(isinstance(item, Choice) for item in values):
             parts = [unfilter(item) if isinstance(item, Choice) else ((), item) for item in values]
             tests = tuple(test for found, _ in parts for test in found)

@@ -5,12 +5,14 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
-from layline.source.walking import walk
+from layline.interpreter.values import Instance, Member, Outside, find_alternatives
+from layline.source.walking import remember, walk
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from layline.interpreter.modules import Module
+    from layline.interpreter.values import Value
 
 UNWRAPPED = ".__wrapped__"
 """Where a decorated function keeps the one it stands for: to call it is to call the original."""
@@ -57,3 +59,42 @@ def _read(value: ast.expr) -> tuple[ast.expr, str] | None:
         case ast.Call(func=ast.Name(id="getattr"), args=[owner, ast.Constant(value=str(name)), *_]):
             return owner, name
     return None
+
+
+def find_kept_inside(keeper: Instance, owner: Value) -> Iterator[str]:
+    """Methods of an object that another one keeps and calls: `self.old = model.forward` … `self.old(x)`."""
+    used = _find_called(keeper.of.node)
+    for name, value in keeper.attributes.items():
+        for found in find_alternatives(value) if name in used else ():
+            match found, owner:
+                case Member(owner=whose, name=original), _ if whose == owner:
+                    yield original
+                case Outside(path=path), Outside(path=whole) if path.rpartition(".")[0] == whole:
+                    yield path.rpartition(".")[2]
+        if name.startswith("<") and value == owner:  # handed to a constructor that was too long to be read
+            taken = _find_taken(keeper.of.node, int(name[1:-1]) + 1)
+            yield from (original for kept, original in taken if kept in used)
+
+
+@remember
+def _find_called(node: ast.ClassDef) -> frozenset[str]:
+    """Attributes of its object that a class calls."""
+    calls = (part.func for part in walk(node) if isinstance(part, ast.Call))
+    return frozenset(
+        callee.attr
+        for callee in calls
+        if isinstance(callee, ast.Attribute) and isinstance(callee.value, ast.Name) and callee.value.id == "self"
+    )
+
+
+def _find_taken(node: ast.ClassDef, number: int) -> Iterator[tuple[str, str]]:
+    """(name it is kept under, name of the original): what a constructor takes of its parameter of this number."""
+    maker = next((item for item in node.body if isinstance(item, ast.FunctionDef) and item.name == "__init__"), None)
+    parameters = [] if maker is None else [one.arg for one in (*maker.args.posonlyargs, *maker.args.args)]
+    for statement in maker.body if maker is not None and number < len(parameters) else ():
+        match statement:
+            case ast.Assign(
+                targets=[ast.Attribute(value=ast.Name(id="self"), attr=kept)],
+                value=ast.Attribute(value=ast.Name(id=name), attr=original),
+            ) if name == parameters[number]:
+                yield kept, original

@@ -55,6 +55,15 @@ class Loop:
     """The test that leads to a `break`, the names there, and the values of `written` there."""
 
 
+@dataclass(slots=True, frozen=True, eq=False)
+class Stored:
+    """What was written onto an outside name, on which tests, and what was there before."""
+
+    value: Value
+    when: tuple[Value, ...]
+    before: Stored | None
+
+
 @dataclass(slots=True, eq=False)
 class Frame:
     """One run of one function."""
@@ -87,7 +96,7 @@ class Machine(ABC):
         self.frames: list[Frame] = []
         self.log = Log()
         self.deferred = False
-        self.stored: dict[str, Value] = {}
+        self.stored: dict[str, Stored] = {}
         """What was written onto outside names in this run, so that later reads see it."""
         self.stashes: dict[str, str] = {}
         """Where installers keep originals on upstream: `m._orig_f` → `m.f`."""

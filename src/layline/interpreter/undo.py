@@ -42,7 +42,7 @@ class Journal:
         for names, name, before in reversed(self.names):
             put_name(names, name, before)
         for items, length in reversed(self.grown):
-            del (items.values if isinstance(items, Items) else items.entries)[length:]
+            _cut(items, length)
         self.names, self.fields, self.grown = [], [], []
 
     def undo_all(self) -> None:
@@ -136,9 +136,16 @@ def _find_held(module: Module) -> set[int]:
 def _shrink(items: Items | Table, length: int, sure: int | None) -> None:
     if isinstance(items, Items):
         items.sure = sure
+    _cut(items, length)
+
+
+def _cut(items: Items | Table, length: int) -> None:
+    if isinstance(items, Items):
         del items.values[length:]
-    else:
-        del items.entries[length:]
+        return
+    del items.entries[length:]
+    for number in [number for number in items.under if number >= length]:
+        del items.under[number]
 
 
 def put_name(names: dict[str, Value], name: str, value: Value | None) -> None:

@@ -265,6 +265,8 @@ class Table(Value):
 
     entries: list[tuple[Value, Value]]
     whole: bool = True
+    under: dict[int, Value] = field(default_factory=dict)
+    """Number of an entry → the test it was put there on."""
 
 
 @dataclass(slots=True, eq=False)

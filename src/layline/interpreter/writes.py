@@ -7,9 +7,11 @@ from collections import ChainMap
 from typing import TYPE_CHECKING
 
 from layline.interpreter.branches import assume, find_pairs, restrict
+from layline.interpreter.containers import put_entries
 from layline.interpreter.events import Log, Write
 from layline.interpreter.objects import class_of
-from layline.interpreter.state import Machine, find_restores, is_either, module_around, same_place, text_of
+from layline.interpreter.stashed import find_kept_inside
+from layline.interpreter.state import Machine, Stored, find_restores, is_either, module_around, same_place, text_of
 from layline.interpreter.undo import Journal, find_changed_others
 from layline.interpreter.values import (
     Called,
@@ -104,7 +106,8 @@ class Writes(Machine):
             case Made() | Copied():
                 return owner.attributes.get(name, Member(owner, name, default))
             case Choice(test=test, yes=yes, no=no):
-                left, right = self.read_attribute(yes, name, default), self.read_attribute(no, name, default)
+                left = self._read_under(test, yes, name, default)
+                right = self._read_under(negate(test), no, name, default)
                 return left if left == right else Choice(test, left, right)
             case Test(operator="or", operands=operands):
                 return Test("or", tuple(self.read_attribute(operand, name, default) for operand in operands))
@@ -116,6 +119,13 @@ class Writes(Machine):
                 return made
         return Member(owner, name, default)
 
+    def _read_under(self, test: Value, owner: Value, name: str, default: Value | None) -> Value:
+        """An attribute of one of several objects."""
+        self.frame.conditions.append((test, False))
+        found = self.read_attribute(owner, name, default)
+        self.frame.conditions.pop()
+        return found
+
     def _read_from_outside(self, owner: Outside, name: str) -> Value:
         if name == "__func__":
             return owner
@@ -126,10 +136,17 @@ class Writes(Machine):
         if name == "__module__":
             return Member(owner, name)  # a text, no step of a path; left open, so that comparing it decides nothing
         path = f"{owner.path}.{name}"
-        found = self.stored.get(path, Outside(path))
+        found = self._read_stored(path)
         if isinstance(found, Outside) and found.path in self.stashes:
             return Outside(self.stashes[found.path])
         return found
+
+    def _read_stored(self, path: str) -> Value:
+        """What stands at an outside name; not what another branch than this one wrote there."""
+        found = self.stored.get(path)
+        while found is not None and found.when and not set(map(negate, found.when)).isdisjoint(self.conditions()):
+            found = found.before
+        return Outside(path) if found is None else found.value
 
     def _read_from_module(self, module: Module, name: str) -> Value:
         self.read_module(module)
@@ -291,16 +308,18 @@ class Writes(Machine):
         name = text_of(event.name)
         if name is not None and isinstance(event.value, Member) and event.value.name != name:
             self.aside.add((name, event.value.name))
+        if name is not None and isinstance(event.value, Instance):
+            self.aside |= {(name, original) for original in find_kept_inside(event.value, event.owner)}
         match event.owner:
             case Outside(path=path) if name is not None and not event.is_item:
                 if event.value is None or event.transient:
                     self.stored.pop(f"{path}.{name}", None)
                 else:
-                    self.stored[f"{path}.{name}"] = event.value
+                    before = self.stored.get(f"{path}.{name}")
+                    self.stored[f"{path}.{name}"] = Stored(event.value, event.when, before if event.when else None)
             case Table():
                 if event.value is not None:
-                    self.journal.note_growth(event.owner)
-                    event.owner.entries.append((event.name, event.value))
+                    put_entries(self, event.owner, [(event.name, event.value)])
             case Inside(module=module) if name is not None and event.value is not None and module.state == "done":
                 self.journal.note(module.scope.names, name)
                 module.scope.names.setdefault(name, event.value)

@@ -36,6 +36,9 @@ from layline.interpreter.values import (
     Value,
     find_alternatives,
 )
+from layline.patches.alternatives import NAMED_VALUES, find_named
+from layline.source.names import is_within
+from layline.source.walking import find_nested
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -107,6 +110,8 @@ class Installer:
     """Lines that were read and make no row, and why."""
     handed: set[Location] = field(default_factory=set)
     """Lines of helpers that a caller handed an object of ours."""
+    written: frozenset[str] = frozenset()
+    """Outside names that the run at hand writes."""
     module: Module | None = None
     conditions: dict[Value, Condition | None] = field(default_factory=dict)
     """What was read of tests: a dispatch asks the same ones on the way to each of its cases."""
@@ -218,8 +223,15 @@ class Installer:
             return False  # a method of another class
         left, right = self.look_up(path), self.look_up(target)
         if {left.kind, right.kind} & {TargetKind.UNKNOWN, TargetKind.EXTERNAL}:
-            return (left.alias_of or path).partition(".")[0] == (right.alias_of or target).partition(".")[0]
+            return self._may_be_alias(left.alias_of or path, right.alias_of or target)
         return (left.alias_of or path) == (right.alias_of or target)
+
+    def _may_be_alias(self, path: str, target: str) -> bool:
+        """Of two names that cannot be looked up: one package offers what a module below it defines, or both are
+        replaced together.
+        """
+        owner, other = path.rpartition(".")[0], target.rpartition(".")[0]
+        return is_within(owner, other) or is_within(other, owner) or {path, target} <= self.written
 
     def is_bookkeeping(self, owner: str, name: str, value: Value | None) -> bool:
         """Markers, stashed originals and function metadata change nothing upstream does."""
@@ -246,8 +258,8 @@ class Installer:
     def describe(self, value: Value | None) -> tuple[str | None, Location | None]:  # noqa: C901  one case each
         """A replacement in a few words, and where the downstream defines it; of several, all that are ours."""
         several = [] if value is None else [v for v in find_alternatives(value) if v != Literal(None)]
-        named = [v for v in several if isinstance(v, _NAMED_VALUES)]
-        if len(several) > 1 and isinstance(several[0], _NAMED_VALUES) and any(not isinstance(v, Member) for v in named):
+        named = find_named(value)
+        if len(several) > 1 and isinstance(several[0], NAMED_VALUES) and any(not isinstance(v, Member) for v in named):
             told = [self._describe_reached(v) for v in named[:_MOST_NAMED]]
             names = list(dict.fromkeys(name for name, _ in told if name))
             more = " or …" if len(several) > min(len(named), _MOST_NAMED) and names != [_COMPUTED] else ""
@@ -307,8 +319,7 @@ class Installer:
 
     def find_places(self, value: Value | None) -> tuple[Location, ...]:
         """Where each of several replacements is defined, in the order in which they are named; nothing for one."""
-        several = [] if value is None else [v for v in find_alternatives(value) if isinstance(v, _NAMED_VALUES)]
-        told = (self._describe_reached(v)[1] for v in several[:_MOST_NAMED])
+        told = (self._describe_reached(v)[1] for v in find_named(value)[:_MOST_NAMED])
         places = tuple(dict.fromkeys(place for place in told if place is not None))
         return places if len(places) > 1 else ()
 
@@ -365,28 +376,10 @@ class Installer:
         return is_named and self.look_up(dotted).kind in {TargetKind.DEFINITION, TargetKind.IMPORTED_NAME}
 
 
-_NAMED_VALUES = (Function, Class, Partial, Outside, Called, Member)
-
-
 def _find_held(attributes: dict[str, Value]) -> Function | Partial | None:
     """The function of ours that a wrapper object was made with."""
     values = [value for name, value in attributes.items() if name.startswith("<")]
     return next((v for v in values if isinstance(v, Function | Partial)), None)
-
-
-def find_nested(body: list[ast.stmt], names: list[str]) -> ast.stmt | None:
-    """The definition that a dotted name leads to inside a module."""
-    found: ast.stmt | None = None
-    for name in names:
-        inner = (node for statement in body for node in ast.walk(statement))
-        found = next((node for node in inner if isinstance(node, _DEFINES) and node.name == name), None)
-        if found is None:
-            return None
-        body = found.body
-    return found
-
-
-_DEFINES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 
 
 def moment_of(event: Event) -> Moment:

@@ -85,3 +85,18 @@ def remember(read: Callable[Concatenate[N, P], T]) -> Callable[Concatenate[N, P]
         return found
 
     return ask
+
+
+def find_nested(body: list[ast.stmt], names: list[str]) -> ast.stmt | None:
+    """The definition that a dotted name leads to inside a module."""
+    found: ast.stmt | None = None
+    for name in names:
+        inner = (node for statement in body for node in walk(statement))
+        found = next((node for node in inner if isinstance(node, _DEFINES) and node.name == name), None)
+        if found is None:
+            return None
+        body = found.body
+    return found
+
+
+_DEFINES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)

@@ -39,6 +39,20 @@ STASHES: list[tuple[str, str, list[tuple[str, str]]]] = [
         [("function-wrapping", "up.a.C.go")],
     ),
     (
+        "one branch replaces what the other wraps",
+        (
+            "from up.a import new, A, B\ndef base(self): pass\ndef put(kind):\n    first = kind.go\n"
+            "    def wrapped(self):\n        return first(self)\n    kind.go = wrapped\n"
+            "def on():\n    if new():\n        one, two = A, B\n    else:\n        one, two = None, A\n"
+            "    one.go = base\n    put(two)\n"
+        ),
+        [
+            ("binding-replacement", "up.a.A.go"),
+            ("function-wrapping", "up.a.A.go"),
+            ("function-wrapping", "up.a.B.go"),
+        ],
+    ),
+    (
         "one method under the name of another is no stash",
         "from up.a import C\ndef on():\n    C.go = C.run\n",
         [("binding-replacement", "up.a.C.go")],
@@ -50,6 +64,30 @@ STASHES: list[tuple[str, str, list[tuple[str, str]]]] = [
 def test_originals_kept_on_a_class(tmp_path: Path, name: str, source: str, expected: list[tuple[str, str]]) -> None:
     found = read_files(tmp_path, {"own/boot.py": source}).unregistered
     assert [(item.effect.style.value, item.effect.target) for item in found] == expected
+
+
+KEEPER = (
+    "from types import MethodType\nclass Keeper:\n    def __init__(self, model):\n        self.old = model.forward\n"
+    "    def run(self, *a):\n        return {}\ndef new(self, *a):\n    return self._keeper.run(*a)\n"
+    "def go(model):\n    model._keeper = Keeper(model)\n    model.forward = MethodType(new, model)\n"
+)
+
+
+def test_an_original_that_a_long_constructor_keeps_is_called(tmp_path: Path) -> None:
+    long = "".join(
+        f"        self.a{n} = [{n}]\n        if model.a{n}:\n            raise ValueError\n" for n in range(30)
+    )
+    source = KEEPER.format("self.old(*a)").replace("        self.old =", f"{long}        self.old =")
+    (item,) = read_files(tmp_path, {"own/boot.py": source}).unregistered
+    assert item.effect.style.value == "function-wrapping"
+
+
+@pytest.mark.parametrize(("does", "style"), [("self.old(*a)", "function-wrapping"), ("None", "binding-replacement")])
+def test_an_original_kept_in_an_object_of_ours_beside_it_is_called_or_not(
+    tmp_path: Path, does: str, style: str
+) -> None:
+    (item,) = read_files(tmp_path, {"own/boot.py": KEEPER.format(does)}).unregistered
+    assert item.effect.style.value == style
 
 
 CHOSEN: list[tuple[str, str, str, str | None, str | None]] = [

@@ -397,6 +397,39 @@ CONDITIONS = [
         ),
         {"up.a.f": "flag()"},
     ),
+    (
+        "a list that a test fills, of objects only a run knows",
+        (
+            "from up.a import C\ndef g(self): pass\ndef fits(x): return x.size > 4\ndef go(model):\n    todo = []\n"
+            "    for layer in model.layers:\n        if fits(layer) and isinstance(layer, C):\n"
+            "            todo.append(layer)\n    for one in todo:\n        one.forward = g\n"
+        ),
+        {"up.a.C.forward": "fits(layer) and isinstance(layer, C)"},
+    ),
+    (
+        "a comprehension over objects only a run knows",
+        (
+            "from up.a import C\ndef g(self): pass\ndef go(model):\n"
+            "    for one in [m for m in model.layers if m.big and isinstance(m, C)]:\n        one.forward = g\n"
+        ),
+        {"up.a.C.forward": "m.big and isinstance(m, C)"},
+    ),
+    (
+        "a table that is filled in one branch",
+        (
+            "import up.a as m\ndef go(fast):\n    if fast:\n        table = {n: getattr(m, n) for n in ['f', 'g']}\n"
+            "    else:\n        table = {}\n    for n in table.keys():\n        setattr(m, n, print)\n"
+        ),
+        {"up.a.f": "fast", "up.a.g": "fast"},
+    ),
+    (
+        "an entry that is put in a table on a test",
+        (
+            "import up.a as m\ndef go(fast):\n    table = {'f': print}\n    if fast:\n        table['g'] = print\n"
+            "    for n in table:\n        setattr(m, n, table[n])\n"
+        ),
+        {"up.a.f": None, "up.a.g": "fast"},
+    ),
 ]
 
 
@@ -667,6 +700,42 @@ def test_variables_set_beside_no_other_patch_are_counted(tmp_path: Path) -> None
     source = "import os\nimport up.a\nos.environ['UP_A'] = '1'\ndef go():\n    os.environ.setdefault('UP_B', '2')\n"
     (told,) = read_files(tmp_path, {"own/boot.py": source}).skipped
     assert told.why == "2 variables set outside any registration are not listed: UP_A, UP_B"
+
+
+def test_what_two_branches_put_in_one_place_is_told_of_both(tmp_path: Path) -> None:
+    source = (
+        "import up.a as m\ndef g(): pass\ndef h(): pass\ndef go(fast):\n    table = {'f': g} if fast else {'f': h}\n"
+        "    for n, v in table.items():\n        setattr(m, n, v)\n"
+    )
+    found = read_files(tmp_path, {"own/boot.py": source}).unregistered
+    told = [(item.effect.replacement, show_condition(item.effect.when)) for item in found]
+    assert told == [("own.boot.g", "fast"), ("own.boot.h", "not (fast)")]
+
+
+def test_an_object_of_ours_is_named_among_several(tmp_path: Path) -> None:
+    source = "import up.a as m\nclass Ours:\n    def run(self): pass\ndef go(k):\n    f = m.A() if k else Ours()\n    m.f = f\n"
+    (found,) = read_files(tmp_path, {"own/boot.py": source}).unregistered
+    assert found.effect.replacement == "up.a.A(…) or own.boot.Ours()"
+    assert str(found.effect.replacement_at) == "own/boot.py:2"
+
+
+SAME_NAMES = [
+    # what is called, what is written, style of the last
+    ("other.npu.f", ["other.cuda.f"], "binding-replacement"),
+    ("other.core.f", ["other.core.deep.f"], "function-wrapping"),
+    ("other.core.deep.f", ["other.core.f"], "function-wrapping"),
+    ("other.x.f", ["other.x.f", "other.y.f"], "function-wrapping"),
+]
+
+
+@pytest.mark.parametrize(("called", "written", "style"), SAME_NAMES, ids=[row[1][-1] for row in SAME_NAMES])
+def test_two_names_that_cannot_be_looked_up_are_one_object_only_on_evidence(
+    tmp_path: Path, called: str, written: list[str], style: str
+) -> None:
+    source = f"import other\nkept = {called}\ndef g():\n    return kept()\n"
+    source += "".join(f"{name} = g\n" for name in written)
+    found = read_files(tmp_path, {"own/boot.py": source}).unregistered
+    assert found[-1].effect.style.value == style
 
 
 def test_what_is_put_there_by_default_is_named_among_several(tmp_path: Path) -> None:

@@ -8,11 +8,12 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from layline.core.condition import Condition, say
+from layline.core.condition import Condition, negate, say
 from layline.core.patch import Effect, TargetKind
 from layline.interpreter.condition_reader import tell_condition
 from layline.interpreter.conditions import Reader, simplify
 from layline.interpreter.config_paths import Roots
+from layline.interpreter.containers import asks_each
 from layline.interpreter.objects import asks_class
 from layline.interpreter.state import text_of
 from layline.interpreter.values import Called, Literal, Outside, Test, Value
@@ -79,13 +80,22 @@ def _doubt(effect: Effect, why: str) -> Effect:
 def find_filters(
     event: Event, installer: Installer, is_told: Callable[[Value], bool] = lambda _: True
 ) -> Iterator[Condition]:
-    """The filters an effect passed, in words; a class is asked for as it is written."""
+    """The filters an effect passed, in words; a class, or one of many objects, is asked for as it is written."""
     reader = Reader(Roots())
     for test in getattr(event, "when", ()):
         if test in installer.machine.filters and is_told(test):
-            written = installer.machine.read_written(test) if asks_class(test) else None
-            found = written or tell_condition(simplify(test), reader)
+            is_object = asks_class(test) or asks_each(test)
+            written = installer.machine.read_written(test) if is_object else None
+            found = written or _tell(simplify(test), reader)
             yield found if len(show_condition(found)) <= _LONGEST else say("the filter of its list holds")
+
+
+def _tell(test: Value, reader: Reader) -> Condition:
+    """A plain test and its contrary are told as such, so that two ways can be told apart."""
+    match test:
+        case Test(operator="not", operands=(inner,)) if not isinstance(inner, Test):
+            return negate(tell_condition(inner, reader))
+    return tell_condition(test, reader)
 
 
 def _asks_for(test: Value, target: str) -> bool:

@@ -122,8 +122,7 @@ class Ways:
             for i, place in enumerate(places)
         ]
         own = [*asked[above : above + 1], *(self._say_given(test) for test in getattr(event, "given", ()))]
-        if effect.target is not None:
-            own += self._find_chosen(event, effect)
+        own += self._find_chosen(event, effect) if effect.target is not None else self._find_passed(event, effect)
         inside = [_ask(ConditionKind.HELPER, trail[i][1], one) for i, one in enumerate(asked) if i > above]
         outside = [
             _ask(ConditionKind.CALLER, trail[i][1], one)
@@ -158,12 +157,16 @@ class Ways:
             case Call(arguments=arguments, keywords=keywords):
                 for value in (*arguments, *keywords.values()):
                     tests += _find_tests(value, effect.target or "")
-        others = self._tested.get(event.at, []) if isinstance(event, Write) and effect.holder is Holder.OBJECT else []
-        yield from find_filters(event, self._installer, lambda test: all(test in one for one in others))
+        yield from self._find_passed(event, effect)
         for test in tests:
             found = self._say(test)
             if found is not None:
                 yield found
+
+    def _find_passed(self, event: Event, effect: Effect) -> Iterator[Condition]:
+        """The filters of its list; of an object that may come there in several ways, those of all of them."""
+        others = self._tested.get(event.at, []) if isinstance(event, Write) and effect.holder is Holder.OBJECT else []
+        yield from find_filters(event, self._installer, lambda test: all(test in one for one in others))
 
     def _say_given(self, test: Value) -> Condition:
         """What chose the value: in full where that is short, else as it is written, else that something did."""

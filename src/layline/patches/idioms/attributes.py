@@ -80,7 +80,8 @@ def _find_outside(event: Write, owner: str, installer: Installer) -> Iterator[Ef
         elif f"{owner}.{name}" in installer.machine.stashes:
             original = installer.machine.stashes[f"{owner}.{name}"]
             behaves = _is_behaviour(event.value) or _is_rewritten(event.value)
-            if not behaves or installer.machine.stored.get(original) is event.value:
+            stored = installer.machine.stored.get(original)
+            if not behaves or (stored is not None and stored.value is event.value):
                 continue  # the stash itself: kept, thrown away, or filled again by a second run
             yield installer.build_effect(event, installer.machine.stashes[f"{owner}.{name}"], event.value)
         elif not installer.is_bookkeeping(owner, name, event.value):

@@ -21,6 +21,7 @@ from layline.interpreter.values import (
     Function,
     Items,
     Literal,
+    Outside,
     Value,
     conjoin,
     find_alternatives,
@@ -138,6 +139,7 @@ def find_all_effects(
     reader = Reader(loosen(installer.roots))
     found: dict[tuple[object, ...], list[tuple[Event, Effect]]] = {}
     waiting = list(_with_imports(events, installer.machine))
+    installer.written = frozenset(_find_written(waiting))
     seen: set[int] = set()
     while waiting:
         event = tell_chosen(waiting.pop(0))
@@ -168,6 +170,13 @@ def find_all_effects(
                 if id(log) not in seen:
                     seen.add(id(log))
                     waiting.extend(_call_ours(one) if fate is Fate.OWN else one for one in log.events)
+
+
+def _find_written(events: Iterable[Event]) -> Iterator[str]:
+    for event in events:
+        match event:
+            case Write(owner=Outside(path=path), name=Literal(value=str(name))):
+                yield f"{path}.{name}"
 
 
 def _find_others(event: Event, effect: Effect, installer: Installer) -> Effect:

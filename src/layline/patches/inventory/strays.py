@@ -142,7 +142,9 @@ def _keep_best(items: Iterable[Unregistered], enclose: Callable[[Effect], str | 
 def _is_apart(item: Unregistered, other: Unregistered) -> bool:
     """Whether two put different things in one place, on contrary conditions."""
     one, two = item.effect, other.effect
-    return one.replacement != two.replacement and excludes(one.when, two.when)
+    if one.replacement == two.replacement:
+        return False
+    return excludes(one.when, two.when) or excludes(find_told(one.when), find_told(two.when))
 
 
 def _name_definer(
