@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Callable
 
 from layline.interpreter.inner import walk
 from layline.interpreter.objects import asks_class
@@ -21,6 +22,9 @@ from layline.interpreter.values import (
     truth,
 )
 
+_SOME = Unknown("on some test")
+"""An entry that may not be there, on a test that cannot be told."""
+
 
 def put_under(machine: Machine, value: Value) -> Value:
     """An item that a list is given under a test is there where the test holds."""
@@ -31,15 +35,18 @@ def put_under(machine: Machine, value: Value) -> Value:
 def put_entries(machine: Machine, table: Table, entries: list[tuple[Value, Value]]) -> None:
     """Entries that a table is given, with the test they are there on."""
     machine.journal.note_growth(table)
-    test = _find_test(machine)
+    test = _find_test(machine, table.made)
+    if test is None and any(truth(one) is None for one in machine.conditions() if one not in table.made):
+        test = _SOME
     if test is not None:
         first = len(table.entries)
         table.under.update(dict.fromkeys(range(first, first + len(entries)), test))
     table.entries.extend(entries)
 
 
-def _find_test(machine: Machine) -> Value | None:
-    tests = tuple(test for test in machine.conditions() if truth(test) is None and is_closed(test))
+def _find_test(machine: Machine, known: tuple[Value, ...] = ()) -> Value | None:
+    asked = (test for test in machine.conditions() if test not in known)
+    tests = tuple(test for test in asked if truth(test) is None and is_closed(test))
     if not tests:
         return None
     test = conjoin(tests)
@@ -47,10 +54,19 @@ def _find_test(machine: Machine) -> Value | None:
     return test
 
 
-def list_entries(table: Table, items: list[Value]) -> Items:
-    """What stands for each entry, where that entry is there."""
-    told = [Choice(table.under[i], item, LEFT_OUT) if i in table.under else item for i, item in enumerate(items)]
-    return Items(told, whole=table.whole)
+def list_entries(table: Table, say: Callable[[Value, Value], Value]) -> Items:
+    """What stands for each entry, where that entry is there; a key that is given anew is one entry."""
+    found: dict[Value, tuple[Value, Value | None]] = {}
+    for number, (key, value) in enumerate(table.entries):
+        test, before = table.under.get(number), found.get(key)
+        if before is None or test is None:
+            found[key] = (value, test)
+        else:
+            known = [one for one in (before[1], test) if one not in (None, _SOME)]
+            found[key] = (Choice(test, value, before[0]), Test("or", tuple(known)) if len(known) > 1 else before[1])
+    told = ((say(key, value), test) for key, (value, test) in found.items())
+    items = [item if test in (None, _SOME) else Choice(test, item, LEFT_OUT) for item, test in told]
+    return Items(items, whole=table.whole)
 
 
 def is_closed(test: Value) -> bool:
@@ -109,11 +125,11 @@ def call_list_method(machine: Machine, items: Items, name: str, arguments: list[
 def call_dict_method(machine: Machine, table: Table, name: str, arguments: list[Value]) -> Value | None:
     match name, arguments:
         case "items", []:
-            return list_entries(table, [Items([key, value]) for key, value in table.entries])
+            return list_entries(table, lambda key, value: Items([key, value]))
         case "keys", []:
-            return list_entries(table, [key for key, _ in table.entries])
+            return list_entries(table, lambda key, _: key)
         case "values", []:
-            return list_entries(table, [value for _, value in table.entries])
+            return list_entries(table, lambda _, value: value)
         case (("get" | "pop"), [key, *default]):
             return machine.read_item(table, key, default[0] if default else Literal(None))
         case "setdefault", [key, value]:
@@ -126,5 +142,5 @@ def call_dict_method(machine: Machine, table: Table, name: str, arguments: list[
             table.whole = table.whole and whole
             return Literal(None)
         case "copy", []:
-            return Table(list(table.entries), table.whole, dict(table.under))
+            return Table(list(table.entries), table.whole, dict(table.under), table.made)
     return None

@@ -228,7 +228,7 @@ class Expressions(Machine):
         return items
 
     def _evaluate_table(self, keys: list[ast.expr | None], values: list[ast.expr], scope: Scope) -> Value:
-        table = Table([])
+        table = Table([], made=self.conditions())
         for key, node in zip(keys, values, strict=True):
             value = self.evaluate(node, scope)
             if key is not None:
@@ -288,8 +288,8 @@ class Expressions(Machine):
         match value:
             case Items(values=values, whole=True):
                 return list(values[:MOST_ITEMS])
-            case Table(entries=entries, whole=True) as table:
-                return list_entries(table, [key for key, _ in entries]).values[:MOST_ITEMS]
+            case Table(whole=True) as table:
+                return list_entries(table, lambda key, _: key).values[:MOST_ITEMS]
             case Literal(value=str(text)):
                 return [Literal(character) for character in text[:MOST_ITEMS]]
             case Choice(yes=yes, no=no):

@@ -266,7 +266,8 @@ class Table(Value):
     entries: list[tuple[Value, Value]]
     whole: bool = True
     under: dict[int, Value] = field(default_factory=dict)
-    """Number of an entry → the test it was put there on."""
+    made: tuple[Value, ...] = ()
+    """`under`: number of an entry → the test it was put there on, beyond those it was `made` on."""
 
 
 @dataclass(slots=True, eq=False)
@@ -313,9 +314,7 @@ class Inside(Value):
     module: Module
 
 
-NONE = Literal(None)
-TRUE = Literal(True)
-FALSE = Literal(False)
+NONE, TRUE, FALSE = Literal(None), Literal(True), Literal(False)
 EACH = Unknown("each")
 """The key of an item that stands for every one of something opaque."""
 LEFT_OUT = Unknown("left out by a filter")

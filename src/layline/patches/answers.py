@@ -239,6 +239,7 @@ class ShownPatch(OfCommit):
     patch: Patch
     upstream: list[UpstreamSymbol]
     history: list[PastCommit]
+    inside: Any
 
 
 class Hunk(TypedDict):

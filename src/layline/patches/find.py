@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from layline.core.word import Word
@@ -14,6 +15,10 @@ if TYPE_CHECKING:
     from layline.core.evidence import Location
     from layline.core.patch import Inventory, Patch, Unregistered
     from layline.patches.declared_keys import Schema
+    from layline.patches.inner_keys import InnerKey
+
+_NOTHING: Mapping[str, list[InnerKey]] = MappingProxyType({})
+_MOST_READERS = 3
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,13 +34,24 @@ class Hit:
     rank: int
 
 
-def find_word(inventory: Inventory, schema: Schema, word: str) -> Iterator[Hit]:
-    """Hits of a word or phrase, case ignored; `-`, `_` and spaces count as the same."""
+def find_keys(schema: Schema, word: str) -> list[str]:
+    """The last names of the config keys that a word stands in."""
+    wanted = Word(word)
+    return [key.rpartition(".")[2] for key in schema.keys if wanted.stands_in(key)]
+
+
+def find_word(
+    inventory: Inventory, schema: Schema, word: str, inner: Mapping[str, list[InnerKey]] = _NOTHING
+) -> Iterator[Hit]:
+    """Hits of a word or phrase, case ignored; `-`, `_` and spaces count as the same. `inner`: patch → keys that its
+    replacements read.
+    """
     wanted = Word(word)
     read: set[str] = set()
     for patch in inventory.patches:
         read.update(patch.guard.keys, patch.body_keys)
-        hits = [(rank, *pair) for rank, pair in enumerate(_texts(patch)) if wanted.stands_in(pair[1])]
+        texts = (*_texts(patch), ("read when it runs", " ".join(one.key for one in inner.get(patch.id, ()))))
+        hits = [(rank, *pair) for rank, pair in enumerate(texts) if wanted.stands_in(pair[1])]
         if hits:  # one row for a patch, however often it speaks of the word
             yield Hit(
                 backend=inventory.backend,
@@ -59,7 +75,9 @@ def find_word(inventory: Inventory, schema: Schema, word: str) -> Iterator[Hit]:
     for key, declared in schema.keys.items():
         if wanted.stands_in(key):
             first = declared[0]
-            note = "" if key in read else " (read by no guard)"
+            readers = [(name, one) for name, keys in inner.items() for one in keys if one.key == key.rpartition(".")[2]]
+            inside = "; ".join(f"read by {name} when it runs, {one.location}" for name, one in readers[:_MOST_READERS])
+            note = "" if key in read else f" ({inside or 'read by no guard'})"
             yield Hit(
                 backend=inventory.backend,
                 patch=None,

@@ -11,9 +11,10 @@ from layline.core.listing import Diagnostic, Group, Listing
 from layline.core.report import Answer, Cell, Paragraph, Report, Section, Table
 from layline.errors import Error
 from layline.patches.declared_keys import Schema, read_schema
-from layline.patches.find import Hit, find_near_word, find_word
+from layline.patches.find import Hit, find_keys, find_near_word, find_word
+from layline.patches.inner_keys import read_inner_keys
 from layline.patches.named import as_patch
-from layline.patches.notes import Claim, Verdict, check_notes
+from layline.patches.notes import Claim, Verdict, check_notes, parse_rows
 
 if TYPE_CHECKING:
     from layline.core.patch import Inventory
@@ -28,7 +29,11 @@ def build_found(workspace: Workspace, inventories: list[Inventory], word: str) -
     """Every place that speaks of `word`, best first."""
     tree = workspace.tree
     read = [(inventory, _schema(workspace, tree, inventory.backend)) for inventory in inventories]
-    hits = [hit for inventory, schema in read for hit in find_word(inventory, schema, word)]
+    hits = [
+        hit
+        for inventory, schema in read
+        for hit in find_word(inventory, schema, word, read_inner_keys(inventory.patches, tree, find_keys(schema, word)))
+    ]
     near = [] if hits else [one for inventory, schema in read if (one := find_near_word(inventory, schema, word))]
     hits.sort(key=lambda hit: (hit.rank, hit.backend, hit.patch or "~", str(hit.location)))
     rows: list[tuple[Inline, ...]] = [
@@ -93,7 +98,10 @@ def build_noted(opened: OpenedInventory, inventories: list[Inventory], file: Pat
     """The tables of hand-written notes against the code; the code wins."""
     workspace = opened.workspace
     schemas = {key: _schema(workspace, opened.tree, key) for key in workspace.settings.backends}
-    claims = check_notes(text, [_with_strays(one) for one in inventories], schemas, opened.reading.texts)
+    whole = [_with_strays(one) for one in inventories]
+    flags = {row.flag for row in parse_rows(text)}
+    inner = read_inner_keys((patch for one in whole for patch in one.patches), opened.tree, flags)
+    claims = check_notes(text, whole, schemas, opened.reading.texts, inner)
     counts = Counter(claim.verdict.value for claim in claims)
     data: answers.Notes = {
         "schema": "layline.patches-notes/1",

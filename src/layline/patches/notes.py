@@ -5,9 +5,10 @@ from __future__ import annotations
 import difflib
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from layline.patches.declared_keys import is_shared
@@ -15,6 +16,7 @@ from layline.patches.declared_keys import is_shared
 if TYPE_CHECKING:
     from layline.core.patch import Inventory, Patch
     from layline.patches.declared_keys import Schema
+    from layline.patches.inner_keys import InnerKey
 
 _CODE = re.compile(r"`([^`]+)`")
 _DOTTED = re.compile(r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+\Z")
@@ -95,25 +97,41 @@ def _read_row(number: int, cells: list[str], columns: dict[str, int]) -> Iterato
 
 
 def check_notes(
-    text: str, inventories: Iterable[Inventory], schemas: dict[str, Schema], texts: dict[str, bytes]
+    text: str,
+    inventories: Iterable[Inventory],
+    schemas: dict[str, Schema],
+    texts: dict[str, bytes],
+    inner: Mapping[str, list[InnerKey]] = MappingProxyType({}),
 ) -> list[Claim]:
-    """Every claim of the tables, then what the code has and the notes do not."""
+    """Every claim of the tables, then what the code has and the notes do not. `inner`: patch → keys that its
+    replacements read.
+    """
     read = list(inventories)
     patches = [patch for inventory in read for patch in inventory.patches]
     claims: list[Claim] = []
     rows = list(parse_rows(text))
     for row in rows:
-        claims.append(_check_flag(row, patches, schemas, texts))
+        readers = {name: one for name, keys in inner.items() for one in keys if one.key == row.flag}
+        claims.append(_check_flag(row, patches, readers, schemas, texts))
         claims.extend(_check_default(row, schemas))
-        claims.extend(_check_symbols(row, patches))
+        claims.extend(_check_symbols(row, patches, readers))
     claims.extend(_find_missing({row.flag for row in rows}, patches))
     return claims
 
 
-def _check_flag(row: Row, patches: list[Patch], schemas: dict[str, Schema], texts: dict[str, bytes]) -> Claim:
+def _check_flag(
+    row: Row,
+    patches: list[Patch],
+    readers: Mapping[str, InnerKey],
+    schemas: dict[str, Schema],
+    texts: dict[str, bytes],
+) -> Claim:
     users = [patch.id for patch in patches if row.flag in (*patch.guard.keys, *patch.body_keys)]
     if users:
         return _claim(row, "flag", row.flag, Verdict.CONFIRMED, f"switches {', '.join(users)}")
+    if readers:
+        names, first = ", ".join(readers), next(iter(readers.values()))
+        return _claim(row, "flag", row.flag, Verdict.CONFIRMED, f"read by {names} when it runs", str(first.location))
     pattern = re.compile(rb"\b" + re.escape(row.flag.rpartition(".")[2].encode()) + rb"\b")
     place = next(_find_places(pattern, texts), None)
     if place is not None:
@@ -194,7 +212,7 @@ def _same(left: str, right: str) -> bool:
     return plain(left) == plain(right)
 
 
-def _check_symbols(row: Row, patches: list[Patch]) -> Iterator[Claim]:
+def _check_symbols(row: Row, patches: list[Patch], readers: Mapping[str, InnerKey]) -> Iterator[Claim]:
     targets: dict[str, list[Patch]] = {}
     for patch in patches:
         for effect in patch.effects:
@@ -214,6 +232,15 @@ def _check_symbols(row: Row, patches: list[Patch]) -> Iterator[Claim]:
                 Verdict.CONFIRMED,
                 f"changed by {gated[0].id}, which depends on {row.flag}",
                 str(gated[0].location),
+            )
+        elif reading := [patch for patch in owners if patch.id in readers]:
+            yield _claim(
+                row,
+                "symbol",
+                symbol,
+                Verdict.CONFIRMED,
+                f"changed by {reading[0].id}, which reads {row.flag} when it runs",
+                str(readers[reading[0].id].location),
             )
         elif owners:
             names = ", ".join(sorted({patch.id for patch in owners}))

@@ -6,6 +6,7 @@ import ast
 import sys
 from typing import TYPE_CHECKING
 
+from layline import codec
 from layline.core.effect_ids import is_effect_id
 from layline.core.evidence import Evidence
 from layline.core.patch import TargetKind
@@ -17,10 +18,11 @@ from layline.interpreter.line_tests import find_chain
 from layline.patches.data import encode_patch
 from layline.patches.declared_keys import read_schema
 from layline.patches.guards.show import show_condition
+from layline.patches.inner_keys import find_inner_keys, find_limits
 from layline.patches.inventory.read import find_handler_calls
 from layline.patches.named import Named
 from layline.patches.opened import OpenedInventory
-from layline.patches.port.plan import Keys, build_plan, list_keys
+from layline.patches.port.plan import Keys, build_plan, list_keys, say_read
 from layline.patches.port.slicing import follow_patch
 from layline.patches.report import (
     describe_effect,
@@ -85,6 +87,7 @@ def build_shown(workspace: Workspace, opened: OpenedInventory, named: Named) -> 
         "patch": encode_patch(patch),
         "upstream": _encode_upstream(opened, patch),
         "history": _encode_history(history[1]),
+        "inside": {"keys": codec.encode(keys.inner), "limits": codec.encode(keys.limits)},
     }
     opened.upstreams.save()
     return Answer(
@@ -167,6 +170,10 @@ def _build_places(workspace: Workspace, opened: OpenedInventory, patch: Patch, k
         else:
             known = f"upstream has it at {keys.upstream[key]}" if key in keys.upstream else _UNKNOWN_KEY
             items.append(f"Config key {key}: no YAML of the downstream declares it; {known}")
+    for inner in keys.inner:
+        declared = keys.schema.default(inner.key)
+        default = "" if declared is None else f", default {declared.value} ({declared.location})"
+        items.append(f"Config key {inner.key}{default}: {say_read(inner)}")
     return Section(title="Code location", blocks=(Bullets(tuple(items)),))
 
 
@@ -188,7 +195,12 @@ def read_keys(workspace: Workspace, opened: OpenedInventory, inventory: Inventor
     schema = read_schema(opened.tree, workspace.settings.backend(inventory.backend).configs)
     undeclared = [key for key in list_keys(patch) if schema.default(key) is None]
     places = {key: find_upstream_flag(opened, key) for key in undeclared}
-    return Keys(schema, {key: place for key, place in places.items() if place is not None})
+    replacements = Replacements(opened.tree)
+    known = {key.rpartition(".")[2] for key in schema.keys}.difference(list_keys(patch))
+    read = find_inner_keys(patch, replacements, known)
+    inner = tuple(one for one in read if find_upstream_flag(opened, one.key) is None)
+    there = {key: place for key, place in places.items() if place is not None}
+    return Keys(schema, there, inner, tuple(find_limits(patch, replacements)))
 
 
 def find_upstream_flag(opened: OpenedInventory, key: str) -> str | None:

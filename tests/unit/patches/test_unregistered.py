@@ -712,6 +712,29 @@ def test_what_two_branches_put_in_one_place_is_told_of_both(tmp_path: Path) -> N
     assert told == [("own.boot.g", "fast"), ("own.boot.h", "not (fast)")]
 
 
+def test_a_key_that_a_table_is_given_anew_is_one_entry(tmp_path: Path) -> None:
+    source = (
+        "import up.a as m\nclass A: pass\nclass B: pass\ndef go():\n    table = {'x': A, 'y': A}\n"
+        "    if m.is_old():\n        table.update({'x': B})\n"
+        "    for n, v in table.items():\n        m.R.register(n, v)\n"
+    )
+    found = [item.effect for item in read_files(tmp_path, {"own/boot.py": source}).unregistered]
+    assert [(one.replacement, len(one.replacements_at)) for one in found] == [
+        ("own.boot.B or own.boot.A", 2),
+        ("own.boot.A", 0),
+    ]
+
+
+def test_a_long_test_on_an_entry_is_told_as_it_is_written(tmp_path: Path) -> None:
+    source = (
+        "import up.a as m\ndef go(cfg=None):\n    if cfg is None:\n        cfg = m.the_settings_of_this_very_run_of_ours().parts\n"
+        "    table = {}\n    if cfg is not None and cfg.deep:\n        table['f'] = print\n"
+        "    for n, v in table.items():\n        setattr(m, n, v)\n"
+    )
+    (found,) = read_files(tmp_path, {"own/boot.py": source}).unregistered
+    assert show_condition(found.effect.when) == "cfg is not None and cfg.deep"
+
+
 def test_an_object_of_ours_is_named_among_several(tmp_path: Path) -> None:
     source = "import up.a as m\nclass Ours:\n    def run(self): pass\ndef go(k):\n    f = m.A() if k else Ours()\n    m.f = f\n"
     (found,) = read_files(tmp_path, {"own/boot.py": source}).unregistered

@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
 _UNSEEN = frozenset({TargetKind.UNKNOWN, TargetKind.EXTERNAL})
 _LONGEST = 160
+_SHORT = 80
+"""What is longer is told as it is written."""
 _FILTERED = "only where the filter of its list lets it through"
 
 
@@ -84,9 +86,10 @@ def find_filters(
     reader = Reader(Roots())
     for test in getattr(event, "when", ()):
         if test in installer.machine.filters and is_told(test):
+            told = _tell(simplify(test), reader)
             is_object = asks_class(test) or asks_each(test)
-            written = installer.machine.read_written(test) if is_object else None
-            found = written or _tell(simplify(test), reader)
+            is_plain = not is_object and len(show_condition(told)) <= _SHORT
+            found = told if is_plain else installer.machine.read_written(test) or told
             yield found if len(show_condition(found)) <= _LONGEST else say("the filter of its list holds")
 
 

@@ -32,6 +32,7 @@ from layline.source.sites import CHANGES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from types import UnionType
 
 _NOT_TABLES = ("os.environ", "sys.modules", "builtins.", "sys.", "logging.")
 _OPERATORS = ".".join(("torch", "library", "Library"))
@@ -169,8 +170,8 @@ def _is_entry(value: Value, table: str, key: Value) -> bool:
 def _find_register_call(event: Call, path: str, installer: Installer) -> Iterator[Effect]:
     """A call that hands something of ours to a registry of upstream."""
     given = (*event.arguments, *event.keywords.values())
-    ours = [v for value in given for v in find_alternatives(value) if isinstance(v, Function | Class | Partial)]
-    classes = [value for value in ours if isinstance(value, Class)]
+    ours = [value for value in given if _is_any_of(value, Function | Class | Partial)]
+    classes = [value for value in ours if _is_any_of(value, Class)]
     chosen = classes[-1] if len(classes) > 1 else next(iter(ours), None)  # `register(OurConfig, OurModel)`
     replacement, place = installer.describe(chosen) if chosen is not None else _find_named(given, installer)
     if replacement is None:
@@ -183,6 +184,7 @@ def _find_register_call(event: Call, path: str, installer: Installer) -> Iterato
         target=None,
         replacement=replacement,
         replacement_at=place,
+        replacements_at=installer.find_places(chosen),
         location=event.at,
         mutates=(f"{path}({', '.join(repr(key) for key in keys[:2])})",),
         moment=moment_of(event),
@@ -190,6 +192,10 @@ def _find_register_call(event: Call, path: str, installer: Installer) -> Iterato
         reason="handed to a registry of upstream",
         holder=Holder.REGISTRY,
     )
+
+
+def _is_any_of(value: Value, kinds: type | UnionType) -> bool:
+    return any(isinstance(found, kinds) for found in find_alternatives(value))
 
 
 def _find_named(given: tuple[Value, ...], installer: Installer) -> tuple[str | None, Location | None]:

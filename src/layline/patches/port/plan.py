@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from layline.core.report import Block, Inline
     from layline.interpreter.modules import Modules
     from layline.patches.declared_keys import Schema
+    from layline.patches.inner_keys import InnerKey, Limit
     from layline.patches.port.slicing import Slice
     from layline.source import Index
     from layline.source.resolve import Resolver
@@ -74,6 +75,9 @@ class Keys:
     schema: Schema
     upstream: Mapping[str, str]
     """Key → where upstream itself has it, for keys that the downstream does not declare."""
+    inner: tuple[InnerKey, ...] = ()
+    """Keys that our code reads when it runs, that no guard names and upstream does not have."""
+    limits: tuple[Limit, ...] = ()
 
 
 def list_keys(patch: Patch) -> tuple[str, ...]:
@@ -108,6 +112,7 @@ def build_plan(
             else f"Constraint: {show_guard(patch.guard)}."
         ),
         *(f"Constraint: {need}." for need in patch.guard.other if not is_effect_id(patch.id)),
+        *(f"Limit of our code: {limit.text} ({limit.location}), or it raises." for limit in keys.limits[:_MOST]),
         describe_installing(patch),
         *(f"Look at: {problem}." for problem in found.problems),
     ]
@@ -170,3 +175,11 @@ def _describe_keys(patch: Patch, keys: Keys) -> Iterator[Inline]:
             continue
         default = f", default {declared.value} ({declared.location})" if declared else ""
         yield f"New config key: {key}{default}."
+    for inner in keys.inner:
+        declared = keys.schema.default(inner.key)
+        default = f", default {declared.value} ({declared.location})" if declared else ""
+        yield f"New config key: {inner.key}{default}; {say_read(inner)}."
+
+
+def say_read(inner: InnerKey) -> str:
+    return f"our code reads it at {inner.location}{', without a default of its own' if inner.needed else ''}"
