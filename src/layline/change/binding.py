@@ -72,6 +72,8 @@ class CallSite:
     """A method called on an object that was made beside it: of that class itself, of none below."""
     slot: str = ""
     """The field that holds what is called, where only a run knows what it is."""
+    around: str = ""
+    """The class in which the field is one of `self`."""
 
 
 def find_tested(function: ast.AST) -> frozenset[str]:

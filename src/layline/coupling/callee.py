@@ -11,6 +11,7 @@ from layline.change.binding import CallShape, CallSite, Problem, check_call, che
 from layline.change.compare import Comparer, Comparison
 from layline.core.drift import DriftKind
 from layline.core.why import Reason, Why
+from layline.coupling.model import Touch
 from layline.coupling.place import Place
 from layline.coupling.stars import hands_all_on
 from layline.source import Definition, DefinitionKind, Symbol
@@ -62,6 +63,18 @@ def follow_apply(place: Place, pin: Resolver) -> Place:
         return place
     call = replace(place.call, positional=place.call.positional + 1)
     return replace(place, target=f"{owner}.forward", call=call)
+
+
+def follow_class(place: Place, comparer: Comparer) -> Place:
+    """A member that our code has through a class, by its name there where the base that gave it at the pin is gone and
+    the class has it all the same.
+    """
+    through = place.imported if place.touch is Touch.FIELD else place.base
+    name = f"{through}.{place.target.rpartition('.')[2]}"
+    if not through or name == place.target or comparer.tip.resolve(place.target).exists:
+        return place
+    is_so = comparer.pin.resolve(name).home == place.target and comparer.tip.resolve(name).exists
+    return replace(place, target=name) if is_so else place
 
 
 def find_callee(resolver: Resolver, symbol: Symbol) -> tuple[Definition, bool] | None:
@@ -238,7 +251,7 @@ def _find_outgrown(
             continue
         fate = comparer.compare(taken.home)
         takes = comparer.tip.resolve_in(found.after.module or "", other)
-        if takes.home is not None and taken.home in _find_above(takes.home, comparer.pin, 0):
+        if takes.home is not None and taken.home in find_above(takes.home, comparer.pin):
             continue  # what is asked for now stood below the class that is gone: objects of it are still taken
         if fate.kind is DriftKind.REMOVED and fate.new_home is None:
             why = Why(Reason.OUTGROWN, word, other, text=now.name)
@@ -314,10 +327,10 @@ def reaches(site: CallSite, place: Place, tip: Resolver) -> bool:
     if not around:
         return True
     owner, _, method = str(max(around, key=lambda row: row[ROW_FIRST])[ROW_QUALNAME]).rpartition(".")
-    return method not in place.closed and f"{site.module}.{owner}" in set(_find_above(place.base, tip, 0))
+    return method not in place.closed and f"{site.module}.{owner}" in set(find_above(place.base, tip))
 
 
-def _find_above(name: str, tip: Resolver, depth: int) -> Iterator[str]:
+def find_above(name: str, tip: Resolver, depth: int = 0) -> Iterator[str]:
     """A class and those above it, as far as they can be read."""
     symbol = tip.resolve(name)
     if symbol.definition is None or symbol.module is None or symbol.home is None or depth > _DEEPEST:
@@ -326,4 +339,4 @@ def _find_above(name: str, tip: Resolver, depth: int) -> Iterator[str]:
     for text in symbol.definition.bases:
         base = tip.resolve_in(symbol.module, text.partition("[")[0])
         if base.home is not None:
-            yield from _find_above(base.home, tip, depth + 1)
+            yield from find_above(base.home, tip, depth + 1)

@@ -18,6 +18,7 @@ from layline.coupling.callee import (
     find_callee,
     find_misplaced,
     follow_apply,
+    follow_class,
     is_named_by_decorator,
     is_rebound,
     is_reshaped,
@@ -90,7 +91,7 @@ class Judge:
         """One coupling for each file, target and verdict: the first place, the others counted."""
         groups: dict[tuple[object, ...], list[tuple[Place, Verdict]]] = {}
         broken: set[tuple[str, str]] = set()
-        listed = [follow_apply(place, self._comparer.pin) for place in places]
+        listed = [self._follow(place) for place in places]
         self._written = frozenset((one.location.path, one.target) for one in listed if one.touch is Touch.PATCH)
         self._overrides.ask(listed)
         told = count(listed, "comparing our overrides and calls", len(listed), self._progress, lambda one: one.target)
@@ -122,9 +123,14 @@ class Judge:
                 coupling = self._couple(items)
             yield coupling
 
+    def _follow(self, place: Place) -> Place:
+        with self._comparer.seen.within(self.reads[place.location.path]):
+            return follow_class(follow_apply(place, self._comparer.pin), self._comparer)
+
     def _limit(self, place: Place, verdict: Verdict) -> Verdict:
         """What does not run at the tip's version cannot break there."""
-        fails = verdict.state in {*FAILING, State.TOO_NEW}
+        refuses = verdict.state is State.CANNOT_ACCEPT and verdict.consequence is Consequence.LOOK
+        fails = refuses or verdict.state in {*FAILING, State.TOO_NEW}
         if self._running is None or not (verdict.consequence in _BREAKING or fails):
             return verdict
         then, now = self._running.decide(place.location, place.target.rpartition(".")[2])
@@ -218,18 +224,13 @@ class Judge:
         found = self._comparer.compare(place.target)
         if found.kind.facts.fate is Fate.OPEN:
             return self._judge_unknown(place, found)
-        if not found.after.exists and not self._is_inherited_anew(place):
+        if not found.after.exists:
             return self._judge_gone(place, found)
         if place.touch is Touch.CALL and place.call is not None:
             return self._judge_call(place, found)
         if place.touch is Touch.OVERRIDE and place.override is not None:
             return self._overrides.judge(place, place.override, found)
         return self._judge_present(place, found)
-
-    def _is_inherited_anew(self, place: Place) -> bool:
-        """True of a member read through a class that still has it, though the base that gave it is gone."""
-        through = place.imported if place.touch is Touch.FIELD else ""
-        return bool(through) and self._comparer.tip.resolve(f"{through}.{place.target.rpartition('.')[2]}").exists
 
     def _judge_unknown(self, place: Place, found: Comparison) -> Verdict | None:
         if place.touch not in _IMPORTS and self._find_missing(place) == place.target:

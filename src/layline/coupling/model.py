@@ -93,6 +93,11 @@ class Coupling:
     """Of a name that is gone: a new one that may take its place, told as no more than that."""
 
     @property
+    def is_so_already(self) -> bool:
+        """Whether our override refuses at the pin what upstream passes there."""
+        return any(why.reason is Reason.ALREADY_SO for why in self.why)
+
+    @property
     def detail(self) -> str:
         """The reasons in words, for a person."""
         more = Why(Reason.ALSO if len(self.lines) == 1 else Reason.ALSO_LINES, names=tuple(map(str, self.lines)))

@@ -7,17 +7,18 @@ from collections.abc import Collection, Iterable, Iterator
 from layline.change.binding import CallSite, Problem, check_call
 from layline.change.call_sites import CallSites
 from layline.change.compare import Comparer, Comparison
-from layline.change.slots import TELLING, find_refusing, find_slot_calls
+from layline.change.slots import TELLING, find_refusing, find_slot_calls, put_covering_first
 from layline.core.evidence import Location
 from layline.core.prose import listed
 from layline.core.why import Reason, Why
 from layline.coupling.binding_kind import find_nature_problems, retypes
-from layline.coupling.callee import find_doubtful, find_misfits, find_refused, reaches
+from layline.coupling.callee import find_above, find_doubtful, find_misfits, find_refused, reaches
 from layline.coupling.model import Consequence, State
 from layline.coupling.place import Place
 from layline.coupling.states import Verdict, find_state, sum_up
 from layline.source import Definition, DefinitionKind, ParameterKind
 from layline.source.handed import SPECIFIED
+from layline.source.instances import Instances
 from layline.source.seen import Read
 
 _RUN = "forward"
@@ -35,6 +36,7 @@ class Overrides:
     def __init__(self, comparer: Comparer) -> None:
         self._comparer = comparer
         self._sites = CallSites(comparer.pin), CallSites(comparer.tip)
+        self._instances = Instances(comparer.pin), Instances(comparer.tip)
         self._doubtful: tuple[frozenset[str], frozenset[str]] = (frozenset(), frozenset())
         """Methods that an override of ours may not fit: upstream's own calls at pin and tip decide."""
         self._refused: frozenset[str] = frozenset()
@@ -81,7 +83,8 @@ class Overrides:
             still = _keep_passed(still or today, ours, sites[: _SHOWN[reason]])
             where = Why(reason, places=_locate(sites))
             why = (sum_up(Reason.OVERRIDE_MISFITS, still), where, _tell_already(still, today))
-            return Verdict(state=State.CANNOT_ACCEPT, consequence=Consequence.MAY_BREAK, why=why)
+            # our code lives with it: whatever it breaks, the upgrade does not
+            return Verdict(state=State.CANNOT_ACCEPT, consequence=Consequence.LOOK, why=why)
         if problems:
             return self._refuse(place, ours, found, problems)
         if retypes(found, self._comparer.pin):
@@ -102,6 +105,7 @@ class Overrides:
         reason = Reason.PASSED_AT if passed else Reason.PASSED_SLOT if built else Reason.MAYBE_PASSED
         # of calls that surely reach ours only what is new is a problem; of others nobody knows
         all_ = find_misfits(ours, found.after) if maybe else problems
+        maybe = self._find_maybe(place, ours, found, all_, 1) if maybe else ()
         sites = passed or built or maybe
         all_ = _keep_passed(all_, ours, sites[: _SHOWN[reason]]) if sites else all_
         why = [sum_up(Reason.OVERRIDE_MISFITS, all_), *([Why(reason, places=_locate(sites))] if sites else ())]
@@ -116,6 +120,7 @@ class Overrides:
             why, consequence = [why[0], Why(Reason.RUN_BY_US, places=_locate(then))], Consequence.OK
         elif then:
             why.append(_tell_already(all_, today))
+            consequence = Consequence.LOOK
         return Verdict(state=State.CANNOT_ACCEPT, consequence=consequence, why=tuple(why))
 
     def _find_passing(
@@ -163,7 +168,25 @@ class Overrides:
             refused,
             TELLING if runs or ours.name == _MAKE else 1,
         )
-        return tuple(sites)
+        return tuple(put_covering_first(self._keep_possible(sites, place, found, side) if runs else sites, refused))
+
+    def _keep_possible(self, sites: list[CallSite], place: Place, found: Comparison, side: int) -> list[CallSite]:
+        """Of calls of what an object keeps: those of objects that have this very method, where the class of some is
+        known; else those of which nothing is known.
+        """
+        resolver, wanted = (self._comparer.pin, self._comparer.tip)[side], (found.before, found.after)[side].home
+        held = [(site, self._find_held(site, side)) for site in sites]
+        above = set(find_above(place.base, resolver)) if any(kind for _, kind in held) else set()
+        sure = [site for site, kind in held if kind in above and resolver.resolve(f"{kind}.{_RUN}").home == wanted]
+        return sure or [site for site, kind in held if kind is None or kind in above]
+
+    def _find_held(self, site: CallSite, side: int) -> str | None:
+        """The class of what `self` keeps in the field that is called, where its class tells."""
+        if not site.around:
+            return None
+        home = (self._comparer.pin, self._comparer.tip)[side].resolve_in(site.module, site.around).home
+        held = self._instances[side].find(home).get(site.slot) if home is not None else None
+        return held.kind if held is not None else None
 
     @staticmethod
     def _is_ours_alone(place: Place, ours: Definition) -> bool:

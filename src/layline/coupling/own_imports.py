@@ -11,7 +11,7 @@ from functools import cached_property
 from layline.core.evidence import Location
 from layline.git import Blob
 from layline.source import Import, Module, SymbolKind, Tree, absolute_name, module_name, open_cache
-from layline.source.names import is_package, longest_root, parents
+from layline.source.names import is_package, is_within, longest_root, parents
 from layline.source.parsing import decode_module
 from layline.source.resolve import Resolver
 from layline.source.workers import encode_blobs
@@ -102,29 +102,30 @@ class OwnImports:
         self.names = ours.names
         self.asked: set[str] = set()
         """Modules that were asked about, for whoever keeps the answer."""
-        self._known: dict[str, FailingImport | None] = {}
+        self._known: dict[str, tuple[FailingImport, ...]] = {}
         self._read: dict[str, list[FailingImport | str]] = {}
 
-    def find_failing(self, module: str) -> FailingImport | None:
-        """The first import that fails when a module of ours is loaded, the packages around it first; None where all
-        work. What was asked before changes nothing: each time circles are walked from here.
+    def find_failing(self, module: str) -> tuple[FailingImport, ...]:
+        """The imports that fail when a module of ours is loaded, the packages around it first, in the order in which
+        they would stop it: who mends one meets the next. What was asked before changes nothing: each time circles are
+        walked from here.
         """
         self.asked.add(module)
         if module not in self._known:
             with self._side.index.seen.within(set()):  # who keeps the answer asks again, by `asked`
-                self._known[module] = self._follow(module, set(), 0)
+                self._known[module] = tuple(_drop_implied(self._follow(module, set(), 0)))
         return self._known[module]
 
-    def _follow(self, module: str, met: set[str], depth: int) -> FailingImport | None:
+    def _follow(self, module: str, met: set[str], depth: int) -> Iterator[FailingImport]:
         for name in (*reversed(list(parents(module))), module):
             if name in met or name not in self.paths or depth > _DEEPEST:
                 continue
             met.add(name)
             for step in self._steps(name):
-                found = self._follow(step, met, depth + 1) if isinstance(step, str) else step
-                if found is not None:
-                    return found
-        return None
+                if isinstance(step, str):
+                    yield from self._follow(step, met, depth + 1)
+                else:
+                    yield step
 
     def _steps(self, module: str) -> list[FailingImport | str]:
         """The imports of one module in order: one that fails, or a module of ours that is loaded."""
@@ -147,6 +148,15 @@ class OwnImports:
         holder, _, last = name.rpartition(".")
         entry = self._side.index.entries.get(holder)
         return self._trusted or (entry is not None and not entry.is_package and not last.startswith("_"))
+
+
+def _drop_implied(found: Iterator[FailingImport]) -> Iterator[FailingImport]:
+    """Each missing name once, at the first line that needs it; what stands in a missing module goes with it."""
+    told: list[str] = []
+    for one in found:
+        if not any(is_within(one.name, name) for name in told):
+            told.append(one.name)
+            yield one
 
 
 def _find_names(module: str, package: bool, item: Import) -> Iterator[str]:

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Container, Iterator
+from dataclasses import replace
 
-from layline.core.evidence import Skipped
-from layline.coupling.uses import LOADS, Use, Uses, decode_uses, encode_uses
-from layline.source import Cache, Import, Index, ModuleEntry, is_within
+from layline.core.evidence import Location, Skipped
+from layline.coupling.model import Touch
+from layline.coupling.place import Place
+from layline.coupling.uses import LOADS, FieldRead, Use, Uses, decode_uses, encode_uses
+from layline.source import Cache, Definition, Import, Index, ModuleEntry, is_within
 from layline.source.sight import is_tested
 from layline.source.workers import encode_blobs
 
@@ -77,3 +80,21 @@ def find_visible(imports: tuple[Import, ...], alias: str, scope: str) -> Import 
 def name_imported(item: Import) -> str:
     """What an import statement takes."""
     return item.module if item.name is None else f"{item.module}.{item.name}"
+
+
+def call_method(target: str, location: Location, read: FieldRead, base: str, *, guarded: bool) -> Place:
+    """A method that is called on a value; only one that is made there is surely of no class below."""
+    call = Place(touch=Touch.CALL, target=target, location=location, call=read.call, bound=True, guarded=guarded)
+    return replace(call, of_value=True, base=base)
+
+
+def is_read_of(use: Use, owner: Definition) -> bool:
+    """True for `self.name`, read and not called, in a method of the class itself."""
+    inside = use.scope.startswith(f"{owner.qualname}.") and use.chain.startswith("self.")
+    return inside and use.call is None and not use.assigned
+
+
+def find_script(index: Index, target: str) -> Touch | None:
+    """The touch of a name that stands in a script at the top of upstream's tree."""
+    entry = index.entries.get(target.partition(".")[0])
+    return Touch.SCRIPT if entry is not None and entry.part > 0 and "/" not in entry.path else None

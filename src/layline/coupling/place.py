@@ -38,7 +38,7 @@ class Place:
     instance: bool = False
     """An attribute that methods of the class `imported` set on `self`."""
     base: str = ""
-    """Of an override: upstream's class, the nearest above ours."""
+    """Of an override, and of what our class inherits: upstream's class, the nearest above ours."""
     closed: frozenset[str] = frozenset()
     """Of an override: methods that our class has and that never call upstream's."""
     handed: bool = False

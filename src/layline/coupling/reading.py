@@ -7,9 +7,19 @@ from dataclasses import dataclass, field, replace
 
 from layline.core.evidence import Location
 from layline.core.progress import Progress, count, silent
+from layline.coupling.built import Constructors
 from layline.coupling.handing import Handing
 from layline.coupling.model import Touch
-from layline.coupling.own_uses import find_loaded, find_visible, is_ours, name_imported, names_package
+from layline.coupling.own_uses import (
+    call_method,
+    find_loaded,
+    find_script,
+    find_visible,
+    is_ours,
+    is_read_of,
+    name_imported,
+    names_package,
+)
 from layline.coupling.place import Place
 from layline.coupling.uses import FieldRead, Use, Uses
 from layline.source import Definition, DefinitionKind, Import, Index, ModuleEntry, is_within
@@ -32,11 +42,13 @@ class Finder:
     resolver: Resolver = field(init=False)
     instances: Instances = field(init=False)
     handing: Handing = field(init=False)
+    constructors: Constructors = field(init=False)
 
     def __post_init__(self) -> None:
         self.resolver = Resolver(self.index)
         self.instances = Instances(self.resolver)
         self.handing = Handing(self.index, is_ours)
+        self.constructors = Constructors(self.resolver, self.owns)
 
     def find_places(self, paths: Container[str] | None = None) -> Iterator[Place]:
         """Of all our files, or of these, in the order of their paths."""
@@ -63,7 +75,7 @@ class Finder:
             whole = item.name in {None, "*"}
             target = item.module if whole else f"{item.module}.{item.name}"
             yield Place(
-                touch=self._script(target) or (Touch.MODULE if whole else Touch.IMPORT),
+                touch=find_script(self.index, target) or (Touch.MODULE if whole else Touch.IMPORT),
                 target=target,
                 location=Location(entry.path, item.line),
                 guarded=item.line in guarded,
@@ -103,24 +115,26 @@ class Finder:
             )
 
     def _find_inherited_by_name(self, entry: ModuleEntry) -> Iterator[Place]:
-        """`Ours.make(…)`, where upstream's class is the one that has the method."""
+        """`Ours.make(…)` and `Ours(…)`, where upstream's class is the one that has the method or the constructor."""
         found = self.uses.get(entry.blob)
         for use in found.uses if found else ():
             root, _, name = use.chain.partition(".")
-            if use.call is None or not name or "." in name or root in {"self", "super()"}:
+            if use.call is None or "." in name or root in {"self", "super()"}:
+                continue
+            at = Location(entry.path, use.line)
+            if not name:
+                built = self.constructors.find(f"{entry.name}.{root}", use.call)
+                if built is not None:
+                    call = Place(touch=Touch.CALL, target=built[0], location=at, call=built[1], guarded=use.guarded)
+                    yield replace(call, of_value=True)
                 continue
             owner = self.resolver.resolve(f"{entry.name}.{root}")
-            if owner.definition is None or owner.definition.kind is not DefinitionKind.CLASS or owner.home is None:
+            is_class = owner.definition is not None and owner.definition.kind is DefinitionKind.CLASS
+            if not is_class or owner.home is None or self.owns(owner.home):
                 continue
-            theirs = self.resolver.resolve(f"{owner.home}.{name}") if not self.owns(owner.home) else owner
-            if theirs is not owner and theirs.home and self.owns(theirs.home) and theirs.definition is not None:
-                yield Place(
-                    touch=Touch.CALL,
-                    target=theirs.home,
-                    location=Location(entry.path, use.line),
-                    call=use.call,
-                    guarded=use.guarded,
-                )
+            theirs = self.resolver.resolve(f"{owner.home}.{name}")
+            if theirs.home and self.owns(theirs.home) and theirs.definition is not None:
+                yield Place(touch=Touch.CALL, target=theirs.home, location=at, call=use.call, guarded=use.guarded)
 
     def _find_classes(self, entry: ModuleEntry, definitions: tuple[Definition, ...]) -> Iterator[Place]:
         found = self.uses.get(entry.blob)
@@ -133,7 +147,7 @@ class Finder:
                 yield Place(touch=Touch.SUBCLASS, target=base, location=Location(entry.path, definition.line))
             for base in bases[:1]:
                 yield from self._find_overrides(entry, definition, base)
-                yield from self._find_inherited(entry, definition)
+                yield from self._find_inherited(entry, definition, base)
                 yield from self._find_attributes(entry, definition, base)
                 for use in calls:
                     if use.scope.rpartition(".")[0] == definition.qualname and use.call is not None:
@@ -158,7 +172,7 @@ class Finder:
                 return not self.owns(found.home)
         return False
 
-    def _find_inherited(self, entry: ModuleEntry, owner: Definition) -> Iterator[Place]:
+    def _find_inherited(self, entry: ModuleEntry, owner: Definition, base: str) -> Iterator[Place]:
         """`self.name` in our class, where upstream's class is the one that has the name."""
         found = self.uses.get(entry.blob)
         prefix = f"{owner.qualname}."
@@ -178,12 +192,13 @@ class Finder:
                     call=use.call,
                     bound=True,
                     guarded=use.guarded,
+                    base=base,
                 )
 
     def _find_attributes(self, entry: ModuleEntry, owner: Definition, base: str) -> Iterator[Place]:
         """`self.name` in our class, where only methods of upstream's class set the name."""
         found = self.uses.get(entry.blob)
-        reads = [use for use in found.uses if _is_read_of(use, owner)] if found else []
+        reads = [use for use in found.uses if is_read_of(use, owner)] if found else []
         attributes = self.instances.find(base) if reads else {}
         own = self._own_names(entry.name, owner, 0) if attributes else frozenset()
         for use in reads:
@@ -315,17 +330,19 @@ class Finder:
             target = self._follow_fields(holder, read.attributes.split(".")) if holder else None
             if target is not None:
                 plain = "." not in read.attributes
+                # as our file names the class, where it does: its module may move
+                through = (named if self.resolver.resolve(named).home == holder else holder or "") if plain else ""
                 yield Place(
                     touch=Touch.FIELD,
                     target=target,
                     location=location,
                     guarded=read.guarded,
-                    imported=(holder or "") if plain else "",
+                    imported=through,
                     certain=kind != "claim",
                 )
                 if read.call is not None and plain:
-                    exact = kind == "call" and holder == self.resolver.resolve(named).home
-                    yield _call_method(target, location, read, guarded=read.guarded or not exact)
+                    exact = kind == "call" and through == named
+                    yield call_method(target, location, read, through, guarded=read.guarded or not exact)
 
     def _find_held(self, entry: ModuleEntry, read: FieldRead) -> Iterator[Place]:
         """`self.config.field` in our class: upstream's class says what `config` holds."""
@@ -379,19 +396,3 @@ class Finder:
                 return target
             holder = inner.home
         return target
-
-    def _script(self, target: str) -> Touch | None:
-        entry = self.index.entries.get(target.partition(".")[0])
-        return Touch.SCRIPT if entry is not None and entry.part > 0 and "/" not in entry.path else None
-
-
-def _call_method(target: str, location: Location, read: FieldRead, *, guarded: bool) -> Place:
-    """A method that is called on a value; only one that is made there is surely of no class below."""
-    call = Place(touch=Touch.CALL, target=target, location=location, call=read.call, bound=True, guarded=guarded)
-    return replace(call, of_value=True)
-
-
-def _is_read_of(use: Use, owner: Definition) -> bool:
-    """True for `self.name`, read and not called, in a method of the class itself."""
-    inside = use.scope.startswith(f"{owner.qualname}.") and use.chain.startswith("self.")
-    return inside and use.call is None and not use.assigned

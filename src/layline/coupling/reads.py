@@ -64,7 +64,8 @@ class Reader:
             found += self._find_names(comparison, ours)
             found += self._vanished.find(comparison, ours, {item.attribute for item in found})
             found += self._find_failing(comparison, ours)
-        listed = sorted(found, key=lambda item: (item.line, say(item.why)))
+        # of imports that fail the order in which they would stop us
+        listed = sorted(found, key=lambda item: (item.line, _order(item.why)))
         return tuple({(item.name, item.attribute): item for item in reversed(listed)}.values())[::-1]
 
     def find_outlived(self, ours: Replacement | None, running: Running | None) -> tuple[LostRead, ...]:
@@ -209,8 +210,7 @@ class Reader:
         """Why our code fails before it puts a replacement in place today already; None where it does not."""
         own = self.imports[0].names.get(ours.location.path) if ours is not None else None
         for module in (*((own,) if own is not None else ()), *self._find_own_steps(at)):
-            found = self.imports[0].find_failing(module)
-            if found is not None:
+            for found in self.imports[0].find_failing(module):
                 return Why(Reason.CANNOT_LOAD, module, found.name, places=(found.location,))
         return None
 
@@ -292,14 +292,14 @@ class Reader:
                     yield from self._fail(name, lines[0], comparison, certain=not imported.guarded)
 
     def _fail(self, module: str, line: int, comparison: Comparison, *, certain: bool) -> Iterator[LostRead]:
-        found = self.imports[1].find_failing(module) if module in self.imports[1].paths else None
-        if found is None or self._comparer.pin.resolve(found.name).kind is SymbolKind.ABSENT:
-            return
-        if is_within(comparison.name, found.name) or is_within(found.name, comparison.name):
-            return
-        there = self._comparer.compare(found.name)
-        why = Why(Reason.NEEDS_GONE, found.name, there.new_home or "", places=(found.location,))
-        yield LostRead(line=line, why=why, certain=certain, name=found.name)
+        for found in self.imports[1].find_failing(module) if module in self.imports[1].paths else ():
+            if self._comparer.pin.resolve(found.name).kind is SymbolKind.ABSENT:
+                continue
+            if is_within(comparison.name, found.name) or is_within(found.name, comparison.name):
+                continue
+            there = self._comparer.compare(found.name)
+            why = Why(Reason.NEEDS_GONE, found.name, there.new_home or "", places=(found.location,))
+            yield LostRead(line=line, why=why, certain=certain, name=found.name)
 
     def _find_known(self, imported: Imported, words: tuple[str, ...]) -> str | None:
         """The longest part of a dotted name that the pin binds; None for what is not this upstream's."""
@@ -329,6 +329,10 @@ class _Member:
     """Dotted name of the class that has it."""
     kind: str | None
     """Dotted name of the class it holds, where that can be told."""
+
+
+def _order(why: Why) -> str:
+    return "" if why.reason is Reason.NEEDS_GONE else say(why)
 
 
 def _is_class(symbol: Symbol) -> bool:

@@ -897,7 +897,7 @@ def test_what_upstream_passes_to_our_class_today_already_is_no_news(tmp_path: Pa
     before = {"keel/layer.py": NAMED, "keel/block.py": SLOT}
     found = couple(tmp_path, OUR_LINEAR + PROVIDER, before, {"keel/layer.py": group[0], "keel/block.py": group[1]})
     (row,) = [one for one in found if one.touch.value == "overrides"]
-    assert (row.consequence.value, row.culprit) == ("may break", None)
+    assert (row.consequence.value, row.culprit) == ("look at", None)
     assert row.detail.startswith("our override does not take name=None and group=None; upstream passes it to")
     assert row.detail.endswith("already so at the pin: name")
 
@@ -981,11 +981,27 @@ def test_of_what_never_fitted_all_that_is_passed_is_named_and_what_is_no_news_is
     ]
     found = couple(tmp_path, ours, sides[0], {**sides[1]})
     (row,) = [one for one in found if one.touch.value == "overrides"]
-    assert row.consequence.value == "may break"
+    assert row.consequence.value == "look at"
     assert row.detail.startswith(
-        "our override does not take group=None, name=None and kind=0; upstream may pass it at keel/block.py:4, keel/block.py:6:"
+        "our override does not take group=None, name=None and kind=0; upstream may pass it at keel/block.py:4, keel/block.py:6,"
     )
     assert row.detail.endswith("; already so at the pin: group")
+
+
+def test_calls_that_pass_what_others_do_not_are_told_first(tmp_path: Path) -> None:
+    """Three calls alike were told, and the fourth passed what nobody read of."""
+    init = "class Layer:\n    def __init__(self, config, number, width{}):\n        pass\n"
+    alike = "def build(parts):\n    return build_module(parts.layer, config=1, number=2, width=3, group=4, name=5)\n"
+    other = "def other(spec):\n    return build_module(spec, config=1, number=2, width=3, stage=4)\n"
+    ours = "from keel.layer import Layer\n\nclass Ours(Layer):\n    def __init__(self, config, number, width):\n        pass\n"
+    before = {"keel/layer.py": init.format(", stage=None"), "keel/block.py": other.replace(", stage=4", "")}
+    after = {"keel/layer.py": init.format(", group=None, name=None, stage=None"), "keel/block.py": 3 * alike + other}
+    found = couple(tmp_path, ours, before, {**after})
+    (row,) = [one for one in found if one.touch.value == "overrides"]
+    assert row.detail.startswith(
+        "our override does not take group=None, name=None and stage=None; "
+        "upstream may pass it at keel/block.py:2, keel/block.py:8, keel/block.py:4:"
+    )
 
 
 def test_what_known_calls_do_not_pass_is_not_named(tmp_path: Path) -> None:
@@ -1246,6 +1262,109 @@ def test_an_override_breaks_where_upstream_passes_what_it_does_not_take(tmp_path
     assert row.detail.endswith("upstream passes it at keel/layer.py:9")
 
 
+LAYER = "class Layer:\n    def __init__(self):\n        self.size = 1\n\n    def forward(self, x, mask, heads{}):\n        return x\n"
+STACK = """\
+class Stack:
+    def __init__(self):
+        self.layer = {layer}
+        self.other = Other()
+
+    def run(self, x, mask, pick):
+        step = pick(self)
+        step(x, mask, heads=2, cache=3)
+        self.other(x, mask, heads=2, cache=4)
+        self.layer(x, mask, heads=2, cache=1, kind=1)
+"""
+MADE = "class Other:\n    def forward(self, x, mask, heads, cache=None, kind=None): ...\n"
+OUR_LAYER = (
+    "from keel.layer import Layer\n\nclass Ours(Layer):\n    def forward(self, x, mask, heads):\n        return x\n"
+)
+HELD = [
+    # (what it shows, what the attribute holds, lines that are told)
+    ("the class that ours stands below", "Layer()", ["keel/stack.py:11"]),
+    ("nobody knows", "pick()", ["keel/stack.py:11", "keel/stack.py:9"]),
+    ("another class", "Other()", ["keel/stack.py:9"]),
+]
+
+
+@pytest.mark.parametrize(("layer", "told"), [row[1:] for row in HELD], ids=[row[0] for row in HELD])
+def test_a_call_of_what_is_known_to_be_another_class_does_not_reach_an_override(
+    tmp_path: Path, layer: str, told: list[str]
+) -> None:
+    stack = "from keel.layer import Layer\n" + STACK.format(layer=layer)
+    others = "".join(f"class Other{number}:\n    def forward(self, x): ...\n" for number in range(6))
+    before = {"keel/layer.py": LAYER.format(""), "keel/more.py": others}
+    after = {"keel/layer.py": LAYER.format(", cache=None, kind=None"), "keel/stack.py": f"{stack}\n\n{MADE}"}
+    found = couple(tmp_path, OUR_LAYER, before, {**after})
+    (row,) = [one for one in found if one.touch.value == "overrides" and one.target.endswith("forward")]
+    (where,) = [one for one in row.why if one.places]
+    assert [str(place) for place in where.places] == told
+
+
+MAKER = "class Trainer:\n    def __init__(self, model, {0}):\n        self.model = model\n"
+PASSES_ON = "class Ours(Trainer):\n    def __init__(self, {}**kwargs):\n        {}\n        super().__init__({}**kwargs)\n\n{}\n"
+BUILDS = [
+    # (what it shows, our code, how bad the call is)
+    ("inherited", "class Ours(Trainer):\n    pass\n\nOurs(1, tokenizer=2)\n", ["will break"]),
+    (
+        "behind a mixin without one",
+        "class Mixin:\n    def loss(self): ...\n\nclass Ours(Mixin, Trainer):\n    pass\n\nOurs(1, tokenizer=2)\n",
+        ["will break"],
+    ),
+    ("handed on", PASSES_ON.format("size, *args, ", "pass", "*args, ", "Ours(1, 2, tokenizer=2)"), ["will break"]),
+    ("taken out before", PASSES_ON.format("", "kwargs.pop('tokenizer')", "1, ", "Ours(tokenizer=2)"), []),
+    ("taken by ours", PASSES_ON.format("tokenizer=None, ", "pass", "1, ", "Ours(tokenizer=2)"), []),
+    (
+        "of another base that comes first",
+        "from sail import Sail\n\nclass Ours(Sail, Trainer):\n    pass\n\nOurs(1, tokenizer=2)\n",
+        [],
+    ),
+    ("what stays is passed", "class Ours(Trainer):\n    pass\n\nOurs(1, data=2)\n", []),
+]
+
+
+@pytest.mark.parametrize(("ours", "said"), [row[1:] for row in BUILDS], ids=[row[0] for row in BUILDS])
+def test_a_call_of_our_class_runs_the_constructor_that_it_inherits(tmp_path: Path, ours: str, said: list[str]) -> None:
+    sides = [{"keel/trainer.py": MAKER.format(words)} for words in ("tokenizer=None, data=None", "data=None")]
+    found = couple(tmp_path, f"from keel.trainer import Trainer\n\n{ours}", sides[0], {**sides[1]})
+    calls = [one for one in found if one.touch.value == "calls" and one.target == "keel.trainer.Trainer"]
+    assert [one.consequence.value for one in calls] == said
+
+
+TOKENS = "class Tokens:\n    def add(self, words):\n        return words\n"
+BASE_OF = "class Base(Tokens):\n    def run(self, x):\n        return self.add(x)\n"
+MERGED = "class Base:\n    def run(self, x):\n        return self.add(x)\n\n    def add(self, words{}):\n        return words\n"
+THROUGH = [
+    # (what it shows, our code, what became of `add`, what is said)
+    ("a variable", "def go(base: keel.Base):\n    return base.add(1)\n", "", []),
+    ("a variable, called otherwise", "def go(base: keel.Base):\n    return base.add(1)\n", ", kind", ["may break"]),
+    ("our class", "class Ours(keel.Base):\n    def go(self):\n        return self.add(1)\n", "", []),
+    (
+        "our class, called otherwise",
+        "class Ours(keel.Base):\n    def go(self):\n        return self.add(1)\n",
+        ", kind",
+        ["will break"],
+    ),
+    ("our override", "class Ours(keel.Base):\n    def add(self, words):\n        return 1\n", "", []),
+]
+
+
+@pytest.mark.parametrize(("ours", "more", "said"), [row[1:] for row in THROUGH], ids=[row[0] for row in THROUGH])
+def test_a_member_is_sought_on_the_class_of_the_object(tmp_path: Path, ours: str, more: str, said: list[str]) -> None:
+    """The class that held it at the pin was merged into the one that our code names."""
+    before = {"keel/base.py": f"{TOKENS}\n\n{BASE_OF}", "keel/__init__.py": "from keel.base import Base\n"}
+    after = {
+        "keel/base.py": None,
+        "keel/core.py": MERGED.format(more),
+        "keel/__init__.py": "from keel.core import Base\n",
+    }
+    if "class Ours" in ours:
+        after = {"keel/base.py": MERGED.format(more)}
+    found = couple(tmp_path, f"import keel\n\n\n{ours}", before, after)
+    told = [one for one in found if one.target.endswith("add") and one.consequence.value != "ok"]
+    assert [one.consequence.value for one in told] == said, [one.detail for one in told]
+
+
 TRAINER = "class Trainer:\n    def load(self{0}):\n        return 1\n    def evaluate(self, data):\n        return self.load({1})\n"
 SIBLING = "class Sibling(Trainer):\n    def other(self):\n        return self.load(1)\n"
 MINE = "from keel.trainer import Trainer\n\nclass Mine(Trainer):\n    def load(self):\n        return 2\n"
@@ -1278,7 +1397,7 @@ REACHED = [
         MINE,
         TRAINER.format(", data=None", "data"),
         TRAINER.format(", data=None", "data") + "LATER = 1\n",
-        "may break",
+        "look at",
     ),
     ("nobody passes it", MINE, TRAINER.format(", data=None", ""), TRAINER.format(", data=None", ""), "ok"),
 ]

@@ -66,7 +66,7 @@ def tells_elsewhere(item: Coupling) -> bool:
         return item.touch in TOUCHES
     if item.consequence is Consequence.MAY_BREAK and _find_try(item) is not None:
         return True
-    if item.state in {*FAILING, State.TOO_NEW}:
+    if item.state in {*FAILING, State.TOO_NEW} or item.is_so_already:
         return item.consequence is Consequence.LOOK
     return item.consequence is Consequence.MAY_BREAK and item.touch in {Touch.OVERRIDE, Touch.CALL}
 

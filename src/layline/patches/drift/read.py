@@ -388,7 +388,7 @@ def _find_elsewhere(pair: Pair) -> Iterator[Elsewhere]:
             culprit=item.culprit,
             severity=Severity.BREAKS if already or item.consequence is Consequence.WILL_BREAK else Severity.LOOK,
             fails_already=already,
-            fits_today=item.state is not State.TOO_NEW and not any(why.reason is Reason.ALREADY_SO for why in item.why),
+            fits_today=item.state is not State.TOO_NEW and not item.is_so_already,
             detail=item.detail if item.why else "; ".join(filter(None, (item.state.value, item.detail))),
             new_target=item.new_target,
             tip_evidence=item.tip_evidence,
