@@ -121,6 +121,7 @@ class Reason(Enum):
     CALLS_REFUSING_STILL = "calls {name} at {places}, which at the pin and at the tip {parts:;}"
     IMPORTS_MISSING = "imports {name} at {places}, which the pin does not have"
     IMPORTS_MISSING_STILL = "imports {name} at {places}, which neither the pin nor the tip has"
+    DELETES_READ = "deletes {name}, which the original leaves and {other} reads"
     NEEDS_GONE = "needs {name}, imported at {places}, which is gone{other:? (% now)}"
     # the fit of our replacement as a whole
     MISFITS = "our replacement {parts:20}"

@@ -23,6 +23,7 @@ from layline.coupling.bodies import judge_body
 from layline.coupling.bypass import judge_bypass, judge_source, judge_uncalled
 from layline.coupling.calls import judge_calls, judge_own_calls, judge_own_imports
 from layline.coupling.calls_original import calls_sometimes
+from layline.coupling.deleted import judge_deleted
 from layline.coupling.drift_model import Drift, Sides
 from layline.coupling.effectiveness import find_holders, find_risks
 from layline.coupling.fit import Fitter, called_name, find_problems, makes_instances, may_refuse
@@ -315,6 +316,7 @@ JUDGES: tuple[Callable[[Question], Iterator[Finding]], ...] = (
     judge_bypass,
     judge_uncalled,
     judge_unread,
+    judge_deleted,
     judge_getters,
 )
 SECOND: tuple[Callable[[Question, Severity], Iterator[Finding]], ...] = (

@@ -12,6 +12,7 @@ from layline.change.trace import Tracer
 from layline.core.condition import Condition, ConditionKind, need_name, need_version, negate
 from layline.core.evidence import Location
 from layline.core.patch import Effect, Holder, Inventory, Patch, Style, Unregistered
+from layline.core.why import Reason, say
 from layline.coupling.culprit import find_culprits
 from layline.coupling.decide import RefKnowledge
 from layline.coupling.drift import find_drifts, find_target
@@ -259,6 +260,44 @@ def test_who_made_it_break_is_told_and_not_who_changed_it_first(
     files = [{"keel/run.py": text} for text in (pin, later, tip)]
     row = judge(tmp_path, files[0], {**files[2]}, ours=ours, target="keel.run.Run.go", between=files[1])
     assert (row.severity, row.culprit and row.culprit.subject) == ("breaks", "tip"), row.detail
+
+
+def pack(*, sets: str = "layer.scale = 1 / layer.scale", reads: str = "layer.scale") -> str:
+    return f"class Pack:\n    def load(self, layer):\n        {sets}\n    def apply(self, layer, x):\n        return x * {reads}\n"
+
+
+DELETES = "def ours(self, part):\n    {}\n    print(part)\n\nimport keel.run\nkeel.run.Pack.load = ours\n"
+DELETED = [
+    # (what it shows, ours, upstream, what is told)
+    (
+        "deleted",
+        "del part.scale",
+        pack(),
+        ["deletes part.scale, which the original leaves and keel.run.Pack.apply reads"],
+    ),
+    (
+        "where it is there",
+        "if hasattr(part, 'scale'):\n        delattr(part, 'scale')",
+        pack(),
+        ["deletes part.scale, which the original leaves and keel.run.Pack.apply reads"],
+    ),
+    ("set again", "del part.scale\n    part.scale = 2", pack(), []),
+    ("in a branch", "if part.size:\n        del part.scale", pack(), []),
+    ("the original leaves it as it was", "del part.scale", pack(sets="layer.size = 1"), []),
+    ("read where it is there", "del part.scale", pack(reads="getattr(layer, 'scale', 1)"), []),
+    ("of something else", "del part.scale", pack(reads="x.scale"), []),
+]
+
+
+@pytest.mark.parametrize(("ours", "upstream", "told"), [row[1:] for row in DELETED], ids=[row[0] for row in DELETED])
+def test_what_ours_deletes_and_another_method_reads_does_not_fit_today(
+    tmp_path: Path, ours: str, upstream: str, told: list[str]
+) -> None:
+    files = {"keel/run.py": upstream}
+    row = judge(tmp_path, files, {"keel/run.py": None}, ours=DELETES.format(ours), target="keel.run.Pack.load")
+    parts = [part for one in row.findings if one.why.reason is Reason.MISREADS_TODAY for part in one.why.parts]
+    assert [say(part) for part in parts] == told
+    assert row.today == ("does-not-fit" if told else "fits")
 
 
 def slim(*attributes: str, head: str = "x", body: str = "print(x)") -> str:
