@@ -105,7 +105,8 @@ class Overrides:
         reason = Reason.PASSED_AT if passed else Reason.PASSED_SLOT if built else Reason.MAYBE_PASSED
         # of calls that surely reach ours only what is new is a problem; of others nobody knows
         all_ = find_misfits(ours, found.after) if maybe else problems
-        maybe = self._find_maybe(place, ours, found, all_, 1) if maybe else ()
+        if maybe and ours.name == _MAKE:  # who builds the class passes what it has always refused, too
+            maybe = self._find_maybe(place, ours, found, all_, 1)
         sites = passed or built or maybe
         all_ = _keep_passed(all_, ours, sites[: _SHOWN[reason]]) if sites else all_
         why = [sum_up(Reason.OVERRIDE_MISFITS, all_), *([Why(reason, places=_locate(sites))] if sites else ())]
