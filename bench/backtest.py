@@ -7,7 +7,8 @@ The second form is for pins that stand in other files: a move is a commit that t
 puts another one in, both once or more.
 For each commit that moved the pin: the downstream is looked at just before it, the upstream from the old pin to the
 new one. A file of FOLDER is flagged when a patch effect breaks or a coupling (import, call, override …) will or may
-break; it was edited when the upgrade commit changes it. Moves are numbered from the oldest (1).
+break and did not fail at the old pin in the same way; of an effect that only waits for an import the file of the import
+is flagged. It was edited when the upgrade commit changes it. Moves are numbered from the oldest (1).
 """
 
 from __future__ import annotations
@@ -24,7 +25,10 @@ from typing import Any
 
 from layline.core.drift import DriftKind
 from layline.core.evidence import Severity
+from layline.core.why import Reason
+from layline.coupling.drift_model import Drift
 from layline.coupling.model import Consequence
+from layline.coupling.roots import explain
 from layline.patches.drift.read import find_rows, open_drift
 from layline.workspace.open import open_workspace
 
@@ -130,7 +134,7 @@ def score(chosen: argparse.Namespace, config: Path, commit: str, new: str) -> di
     start = time.perf_counter()
     workspace = open_workspace(config, at=f"{commit}^")
     opening = open_drift(workspace, "up", new)
-    rows = [row for row in find_rows(opening) if row.severity is Severity.BREAKS]
+    rows = [row for row in find_rows(opening) if breaks_anew(row)]
     hits = [
         item
         for item in opening.pair.places.couplings
@@ -147,11 +151,7 @@ def score(chosen: argparse.Namespace, config: Path, commit: str, new: str) -> di
     )
     why: dict[str, list[str]] = {}
     for row in rows:
-        # where only our replacement's signature is wrong, the work is in the replacement
-        at = row.effect.replacement_at if row.effect is not None and row.kind is DriftKind.SIGNATURE_CHANGED else None
-        why.setdefault(at.path if at is not None else row.location.path, []).append(
-            f"patch {row.kind}: {row.target}: {row.detail}"[:200]
-        )
+        why.setdefault(find_file(row), []).append(f"patch {row.kind}: {row.target}: {row.detail}"[:200])
     for item in hits:
         why.setdefault(item.location.path, []).append(f"{item.touch} {item.state}: {item.target}: {item.detail}"[:200])
     flagged = set(why) & universe
@@ -172,6 +172,23 @@ def score(chosen: argparse.Namespace, config: Path, commit: str, new: str) -> di
         "seconds": time.perf_counter() - start,
         "why": {path: reasons for path, reasons in sorted(why.items()) if path in universe},
     }
+
+
+def breaks_anew(row: Drift) -> bool:
+    """Whether an effect breaks by more than what fails at the old pin already."""
+    broken = {one.why.reason for one in row.findings if one.severity is Severity.BREAKS}
+    return row.severity is Severity.BREAKS and bool(broken - {Reason.MISREADS_TODAY})
+
+
+def find_file(row: Drift) -> str:
+    """Where the work is: in the import that an effect waits for, in the replacement whose signature alone is wrong, or
+    in the line that puts it in place.
+    """
+    root = explain(row)
+    if root is not None:
+        return root.location.path
+    at = row.effect.replacement_at if row.effect is not None and row.kind is DriftKind.SIGNATURE_CHANGED else None
+    return at.path if at is not None else row.location.path
 
 
 def is_used(chosen: argparse.Namespace, commit: str, path: str, home: str) -> bool:
