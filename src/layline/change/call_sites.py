@@ -13,7 +13,7 @@ from layline.core.evidence import Location, Skipped
 from layline.source.definitions import ROW_FIRST, ROW_KIND, ROW_LAST, ROW_QUALNAME, DefinitionKind, Module
 from layline.source.excerpts import parse_around
 from layline.source.fingerprint import dotted_text
-from layline.source.instances import Instances
+from layline.source.instances import Attribute, Instances
 from layline.source.resolve import Resolver
 from layline.source.seen import Asked, Read, say_name
 from layline.source.shift import SHARED
@@ -204,7 +204,7 @@ class _Wanted:
                         held = self._find_held(module, node, holder, offset)
                         shared = own.get(last, ())
                         for dotted in (*words.get(last, ()), *shared):
-                            sure = held is not None and self._has_method(held, dotted)
+                            sure = held is not None and held.kind is not None and self._has_method(held.kind, dotted)
                             certain = sure or self._is_call_of(module, node, dotted, klass)
                             if certain or (certain is False and dotted not in shared):
                                 yield (
@@ -214,19 +214,18 @@ class _Wanted:
                                         location=Location(path, node.lineno + offset),
                                         shape=read_call(node),
                                         certain=certain,
-                                        exact=made and bool(certain),
+                                        exact=(made or (sure and held is not None and held.made)) and bool(certain),
                                         on_self=(dotted_text(node.func) or "").rpartition(".")[0] == "self",
                                     ),
                                 )
 
-    def _find_held(self, module: str, call: ast.Call, holder: Module | None, offset: int) -> str | None:
-        """The class of what the methods of a class keep under a name: `self.router.route(…)`."""
+    def _find_held(self, module: str, call: ast.Call, holder: Module | None, offset: int) -> Attribute | None:
+        """What the methods of a class keep under a name: `self.router.route(…)`."""
         match call.func:
             case ast.Attribute(value=ast.Attribute(value=ast.Name(id="self"), attr=name)):
                 around = find_class(holder, call.lineno + offset)
                 home = self._resolver.resolve_in(module, around).home if around is not None else None
-                held = self._instances.find(home).get(name) if home is not None else None
-                return held.kind if held is not None else None
+                return self._instances.find(home).get(name) if home is not None else None
         return None
 
     def _has_method(self, owner: str, dotted: str) -> bool:

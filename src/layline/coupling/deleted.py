@@ -27,7 +27,7 @@ def judge_deleted(question: Question) -> Iterator[Finding]:
         return
     pairs = list(zip(_find_parameters(ours.node), _find_parameters(original), strict=False))
     parts = [
-        Why(Reason.DELETES_READ, f"{mine}.{word}", f"{owner.home}.{reader}")
+        Why(Reason.DELETES_READ, f"{mine}.{word}", f"{before.definition.owner}.{reader}")
         for mine, theirs in pairs
         for word in _find_deleted(ours.node, mine)
         if _sets(original, theirs, word)

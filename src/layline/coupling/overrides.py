@@ -134,14 +134,18 @@ class Overrides:
         self, place: Place, ours: Definition, found: Comparison, problems: list[Problem], side: int
     ) -> Iterator[CallSite]:
         """Upstream calls of the method by its name at one ref that ours does not accept."""
-        arguments, name = {problem.argument for problem in problems}, _name_at(found, side)
-        resolver, doubtful = (self._comparer.pin, self._comparer.tip)[side], self._doubtful[side]
-        for site in self._sites[side].find(name, doubtful) if name in doubtful else ():
+        arguments = {problem.argument for problem in problems}
+        resolver = (self._comparer.pin, self._comparer.tip)[side]
+        for site in self._find_named(found, side):
             if site.exact or site.module.startswith("tests.") or not reaches(site, place, resolver):
                 continue
             failing = {one.argument for one in check_call(site.shape, ours.parameters or (), bound=True)}
             if failing & arguments or any(one.startswith("#") for one in failing):
                 yield site
+
+    def _find_named(self, found: Comparison, side: int) -> list[CallSite]:
+        name, doubtful = _name_at(found, side), self._doubtful[side]
+        return self._sites[side].find(name, doubtful) if name in doubtful else []
 
     def _find_maybe(
         self, place: Place, ours: Definition, found: Comparison, problems: list[Problem], side: int
@@ -160,7 +164,9 @@ class Overrides:
             reaching = [one for one in calls if not check_call(one.shape, theirs.parameters or (), bound=True)]
             reaching = [one for one in reaching if not place.built or one.slot in place.fields]
         else:
+            made = {one.location for one in self._find_named(found, side) if one.exact}
             reaching = [one for one in calls if one.slot == ours.name and reaches(one, place, at)]
+            reaching = [one for one in reaching if one.location not in made]
         refused = {problem.argument for problem in problems}
         sites = find_refusing(
             reaching,

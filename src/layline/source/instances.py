@@ -29,6 +29,8 @@ class Attribute:
     evidence: Evidence
     kind: str | None = None
     """Dotted name of the class it holds, where an annotation or a constructor tells; None where they disagree."""
+    made: bool = False
+    """Each line that sets it makes an object of that class: it is of none below."""
 
 
 class Instances:
@@ -81,15 +83,22 @@ class Instances:
             return {}
         found: dict[str, Attribute] = {}
         several: set[str] = set()
-        for name, line, held in self._resolver.index.ask_node(symbol.module, symbol.definition, "sets", _list_set):
+        given: set[str] = set()
+        told = self._resolver.index.ask_node(symbol.module, symbol.definition, "sets and makes", _list_set)
+        for name, line, held, made in told:
             kind = self._class_named(symbol.module, held)
+            if not made:
+                given.add(name)
             evidence = self._resolver.index.evidence(symbol.module, (line, line))
             known = found[name].kind if name in found else None
             if known is not None and kind is not None and known != kind:
                 several.add(name)
             if name not in found or (known is None and kind is not None):
                 found[name] = Attribute(owner=home, evidence=evidence, kind=kind)
-        return {name: replace(one, kind=None) if name in several else one for name, one in found.items()}
+        return {
+            name: replace(one, kind=None if name in several else one.kind, made=name not in {*several, *given})
+            for name, one in found.items()
+        }
 
     def _class_named(self, module: str, text: str | None) -> str | None:
         if not text or not all(part.isidentifier() for part in text.split(".")):
@@ -112,8 +121,8 @@ class Instances:
         )
 
 
-def _list_set(node: ast.stmt | None) -> list[tuple[str, int, str | None]]:
-    """What the methods of a class set on its objects."""
+def _list_set(node: ast.stmt | None) -> list[tuple[str, int, str | None, bool]]:
+    """What the methods of a class set on its objects, and whether they make it there."""
     body = node.body if isinstance(node, ast.ClassDef) else []
     methods = (one for one in body if isinstance(one, ast.FunctionDef | ast.AsyncFunctionDef) and one.args.args)
     return [found for method in methods for found in _find_set(method)]
@@ -121,7 +130,7 @@ def _list_set(node: ast.stmt | None) -> list[tuple[str, int, str | None]]:
 
 def gives(node: ast.stmt | None, name: str) -> bool:
     """Whether a class, as it is written, gives its objects an attribute: methods set it, or its body binds it."""
-    return any(word == name for word, _, _ in _list_set(node)) or any(
+    return any(word == name for word, *_ in _list_set(node)) or any(
         name in _bound_by(one) for one in (node.body if isinstance(node, ast.ClassDef) else ())
     )
 
@@ -136,8 +145,8 @@ def _bound_by(statement: ast.stmt) -> Iterator[str]:
             yield from (name for one in (*body, *orelse) for name in _bound_by(one))
 
 
-def _find_set(method: ast.FunctionDef | ast.AsyncFunctionDef) -> Iterator[tuple[str, int, str | None]]:
-    """Names set on `self`, with line and the text of the class they hold."""
+def _find_set(method: ast.FunctionDef | ast.AsyncFunctionDef) -> Iterator[tuple[str, int, str | None, bool]]:
+    """Names set on `self`, with line, the text of the class they hold, and whether they are made there."""
     me = method.args.args[0].arg
     annotated = {item.arg: _bare(item.annotation) for item in (*method.args.args, *method.args.kwonlyargs)}
     for node in walk(method):
@@ -146,21 +155,21 @@ def _find_set(method: ast.FunctionDef | ast.AsyncFunctionDef) -> Iterator[tuple[
                 for target in targets:
                     for one in target.elts if isinstance(target, ast.Tuple | ast.List) else (target,):
                         if (name := _set_on(one, me)) is not None:
-                            yield name, node.lineno, _held(value, annotated)
+                            yield name, node.lineno, _held(value, annotated), isinstance(value, ast.Call)
             case ast.AnnAssign(target=target, annotation=annotation) if (name := _set_on(target, me)) is not None:
-                yield name, node.lineno, _bare(annotation)
+                yield name, node.lineno, _bare(annotation), False
             case ast.AugAssign(target=target) | ast.NamedExpr(target=target) if (
                 name := _set_on(target, me)
             ) is not None:
-                yield name, node.lineno, None
+                yield name, node.lineno, None, False
             case ast.Call(
                 func=ast.Attribute(value=ast.Name(id=owner), attr=call), args=[ast.Constant(value=str(name)), *_]
             ):
                 if owner == me and call in {"register_buffer", "register_parameter", "add_module", "register_module"}:
-                    yield name, node.lineno, None
+                    yield name, node.lineno, None, False
             case ast.Call(func=ast.Name(id="setattr"), args=[ast.Name(id=owner), ast.Constant(value=str(name)), *_]):
                 if owner == me:
-                    yield name, node.lineno, None
+                    yield name, node.lineno, None, False
 
 
 def _set_on(target: ast.expr, me: str) -> str | None:

@@ -262,8 +262,10 @@ def _judge_override(
     theirs = symbol.definition.parameters if symbol.definition is not None else None
     beside = overrides[place.location.path, ours.owner]
     for site in calls.get(place.target, ()):
-        if not site.certain or not is_packaged(site.location.path) or check_call(site.shape, theirs or (), bound=True):
-            continue  # a test calls its own object; what does not fit upstream's own method means another one
+        if not site.certain or site.exact or not is_packaged(site.location.path):
+            continue  # an object that is made beside the call is of no class below; a test calls its own
+        if check_call(site.shape, theirs or (), bound=True):
+            continue  # what does not fit upstream's own method means another one
         if _find_caller(site, there) in beside:
             continue  # our class has its own method in the place of the caller
         problems = [one.message for one in check_call(site.shape, ours.parameters, bound=True) if one.certain]

@@ -1367,6 +1367,7 @@ def test_a_member_is_sought_on_the_class_of_the_object(tmp_path: Path, ours: str
 
 TRAINER = "class Trainer:\n    def load(self{0}):\n        return 1\n    def evaluate(self, data):\n        return self.load({1})\n"
 SIBLING = "class Sibling(Trainer):\n    def other(self):\n        return self.load(1)\n"
+BOX = "class Box:\n    def __init__(self):\n        self.trainer = Trainer()\n    def go(self):\n        return self.trainer.load({})\n"
 MINE = "from keel.trainer import Trainer\n\nclass Mine(Trainer):\n    def load(self):\n        return 2\n"
 REACHED = [
     # (what it shows, our class, pin, tip, how bad the override of `load` is)
@@ -1390,6 +1391,13 @@ REACHED = [
         MINE,
         TRAINER.format("", "") + SIBLING,
         TRAINER.format(", data=None", "") + SIBLING,
+        "ok",
+    ),
+    (
+        "only an object that upstream makes itself is called so",
+        MINE,
+        TRAINER.format("", "") + BOX.format(""),
+        TRAINER.format(", data=None", "") + BOX.format("data=1"),
         "ok",
     ),
     (

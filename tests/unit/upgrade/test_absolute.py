@@ -162,6 +162,17 @@ def test_an_override_that_is_wrong_today_is_a_warning_and_an_import_an_error(tmp
     assert there.listing.meta[1:] == ("5 rows: a line that uses several names has one for each.",)
 
 
+def test_an_object_that_upstream_makes_itself_is_none_of_ours(tmp_path: Path) -> None:
+    base = "class Base:\n    def load(self, data=None):\n        return data\n"
+    made = "from keel.base import Base\n\nclass Box:\n    def __init__(self):\n        self.base = Base()\n{}"
+    calls = "    def go(self):\n        self.base.load(data=1)\n\ndef go():\n    one = Base()\n    one.load(data=1)\n"
+    ours: Files = {
+        "own/mine.py": "from keel.base import Base\n\n\nclass Mine(Base):\n    def load(self):\n        return 1\n"
+    }
+    project = make_project(tmp_path, [("all", {"keel/base.py": base, "keel/box.py": made.format(calls)})], ours)
+    assert [str(one) for one in upgrade_check(project.open(), "keel", pin="main").findings] == []
+
+
 def test_what_the_pin_has_was_not_removed_before_it(tmp_path: Path) -> None:
     """A class lets a method go to its base before the pin, and the base loses it after: the class alone tells the
     first.
