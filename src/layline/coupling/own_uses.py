@@ -98,3 +98,20 @@ def find_script(index: Index, target: str) -> Touch | None:
     """The touch of a name that stands in a script at the top of upstream's tree."""
     entry = index.entries.get(target.partition(".")[0])
     return Touch.SCRIPT if entry is not None and entry.part > 0 and "/" not in entry.path else None
+
+
+def find_opened(uses: Uses | None, owner: Definition) -> frozenset[str]:
+    """Methods of the classes above that a class calls: by `super()`, or by the name of one of its bases."""
+    inside = [use for use in (uses.uses if uses else ()) if use.scope.startswith(f"{owner.qualname}.")]
+    above = {"super()", *(text.partition("[")[0] for text in owner.bases)}
+    pairs = (use.chain.rpartition(".") for use in inside if use.call is not None or use.chain.startswith("super()."))
+    return frozenset(name for spelled, _, name in pairs if spelled in above)
+
+
+def find_called(uses: Uses | None, owner: Definition) -> frozenset[str]:
+    """Methods that a class of ours calls on its own objects."""
+    return frozenset(
+        use.chain.removeprefix("self.")
+        for use in (uses.uses if uses else ())
+        if use.call is not None and use.chain.startswith("self.") and use.scope.startswith(f"{owner.qualname}.")
+    )

@@ -12,7 +12,9 @@ from layline.coupling.handing import Handing
 from layline.coupling.model import Touch
 from layline.coupling.own_uses import (
     call_method,
+    find_called,
     find_loaded,
+    find_opened,
     find_script,
     find_visible,
     is_ours,
@@ -21,7 +23,7 @@ from layline.coupling.own_uses import (
     names_package,
 )
 from layline.coupling.place import Place
-from layline.coupling.uses import FieldRead, Use, Uses
+from layline.coupling.uses import FieldRead, Uses
 from layline.source import Definition, DefinitionKind, Import, Index, ModuleEntry, is_within
 from layline.source.instances import Instances
 from layline.source.resolve import Resolver
@@ -237,7 +239,8 @@ class Finder:
 
     def _find_overrides(self, entry: ModuleEntry, owner: Definition, base: str) -> Iterator[Place]:
         module = self.index.module(entry.name)
-        closed, called = self._find_closed(entry, owner), self._find_called(entry, owner)
+        own = self.uses.get(entry.blob)
+        closed, called = self._find_closed(entry.name, owner, 0), find_called(own, owner)
         for name in module.members(owner.qualname) if module else ():
             ours = module.best(f"{owner.qualname}.{name}") if module else None
             if ours is None or ours.kind is not DefinitionKind.FUNCTION:
@@ -258,35 +261,22 @@ class Finder:
                     fields=self.handing.find_fields(owner.name),
                 )
 
-    def _find_closed(self, entry: ModuleEntry, owner: Definition) -> frozenset[str]:
-        """Methods of a class of ours behind which upstream's of the same name never run."""
-        found, module = self.uses.get(entry.blob), self.index.module(entry.name)
-        opened = {
-            use.chain.removeprefix("super().")
-            for use in (found.uses if found else ())
-            if use.chain.startswith("super().") and use.scope.startswith(f"{owner.qualname}.")
-        }
-        opened |= {
-            use.chain.rpartition(".")[2]
-            for use in (found.uses if found else ())
-            if use.call is not None and self._calls_base(entry.name, owner, use)
-        }
-        return frozenset(module.members(owner.qualname) if module else ()) - opened
-
-    def _calls_base(self, module: str, owner: Definition, use: Use) -> bool:
-        """Whether a class calls a method of one of its bases by name: `Base.method(self)`."""
-        spelled = use.chain.rpartition(".")[0]
-        inside = use.scope.startswith(f"{owner.qualname}.")
-        return inside and spelled in {text.partition("[")[0] for text in owner.bases}
-
-    def _find_called(self, entry: ModuleEntry, owner: Definition) -> frozenset[str]:
-        """Methods that a class of ours calls on its own objects."""
-        found = self.uses.get(entry.blob)
-        return frozenset(
-            use.chain.removeprefix("self.")
-            for use in (found.uses if found else ())
-            if use.call is not None and use.chain.startswith("self.") and use.scope.startswith(f"{owner.qualname}.")
-        )
+    def _find_closed(self, module: str, owner: Definition, depth: int) -> frozenset[str]:
+        """Methods of a class of ours, and of those of ours above it, behind which upstream's of the same name never
+        run.
+        """
+        entry, holder = self.index.entries.get(module), self.index.module(module)
+        found = self.uses.get(entry.blob) if entry is not None else None
+        names = frozenset(holder.members(owner.qualname)) if holder is not None else frozenset()
+        closed = names - find_opened(found, owner) if found is not None or not depth else frozenset()
+        for text in owner.bases if depth < 6 else ():
+            base = self.resolver.resolve_in(module, text.partition("[")[0])
+            if base.definition is None or base.module is None or base.home is None or self.owns(base.home):
+                break  # what stands behind upstream's class comes after it
+            closed |= self._find_closed(base.module, base.definition, depth + 1)
+            if any(self._upstream_bases(base.module, base.definition, depth + 1)):
+                break
+        return closed
 
     def _upstream_bases(self, module: str, definition: Definition, depth: int) -> Iterator[str]:
         """Upstream classes among the ancestors, nearest first; our own classes in between are followed."""

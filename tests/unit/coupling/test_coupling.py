@@ -1380,6 +1380,25 @@ REACHED = [
         "ok",
     ),
     (
+        "the only caller is a method that a class of ours between replaces",
+        MINE.replace("Mine(Trainer)", "Mine(Middle)").replace(
+            "\nclass", "\nclass Middle(Trainer):\n    def evaluate(self, data):\n        return self.load()\n\nclass"
+        ),
+        TRAINER.format("", ""),
+        TRAINER.format(", data=None", "data"),
+        "ok",
+    ),
+    (
+        "a class of ours between goes on to upstream's caller",
+        MINE.replace("Mine(Trainer)", "Mine(Middle)").replace(
+            "\nclass",
+            "\nclass Middle(Trainer):\n    def evaluate(self, data):\n        return super().evaluate(data)\n\nclass",
+        ),
+        TRAINER.format("", ""),
+        TRAINER.format(", data=None", "data"),
+        "will break",
+    ),
+    (
         "ours goes on to upstream's caller",
         f"{MINE}    def evaluate(self, data):\n        return super().evaluate(data)\n",
         TRAINER.format("", ""),
