@@ -268,6 +268,9 @@ ARGUMENTS: list[tuple[str, str, str, bool]] = [
     ("given", "quiet is not None", "go(1, quiet=x)", True),
     ("two tests", "not slow and quiet is None", "go(1)", False),
     ("one of two tests", "not slow or quiet is None", "go(1)", True),
+    ("a beginning that denies", "slow.startswith('b')", "go(1, 'abc')", False),
+    ("a beginning that allows", "slow.startswith('a')", "go(1, 'abc')", True),
+    ("a beginning of what only a run knows", "slow.startswith('b')", "go(1, x.slow)", True),
     ("a test of something else", "not slow.x", "go(1)", True),
 ]
 
@@ -299,6 +302,26 @@ def test_a_call_reaches_a_line_if_its_object_was_made_for_it(tmp_path: Path, cal
         "            import up.a as m\n            m.f = print\n"
     )
     files = {"own/boot.py": boot, "own/x.py": f"from own.boot import Mine\ndef main(x):\n    {call}\n"}
+    assert bool(read_one(tmp_path, files).called_from) == reaches
+
+
+LEFT = [
+    # (what it shows, the call, whether it reaches the line)
+    ("the default denies", "Mine(size=2).go()", False),
+    ("given", "Mine(size=2, kind='b').go()", True),
+    ("set by who made it", "it = Mine(size=2)\n    it.kind = x\n    it.go()", True),
+    ("more is handed on than is shown", "Mine(**x).go()", True),
+    ("a class below has its own default", "Other(size=2).go()", True),
+]
+
+
+@pytest.mark.parametrize(("call", "reaches"), [row[1:] for row in LEFT], ids=[row[0] for row in LEFT])
+def test_what_an_object_is_made_without_has_its_default(tmp_path: Path, call: str, reaches: bool) -> None:
+    boot = (
+        "class Mine:\n    kind: str = 'a'\n    size: int = 1\n    def go(self):\n        if self.kind == 'b':\n"
+        "            import up.a as m\n            m.f = print\n\nclass Other(Mine):\n    kind: str = 'b'\n"
+    )
+    files = {"own/boot.py": boot, "own/x.py": f"from own.boot import Mine, Other\ndef main(x):\n    {call}\n"}
     assert bool(read_one(tmp_path, files).called_from) == reaches
 
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from layline.core.condition import ALWAYS, Condition, ConditionKind
 from layline.interpreter.line_tests import LineTest, find_before, find_body, find_line_tests
+from layline.source.loads import called_name
 from layline.source.walking import walk
 
 if TYPE_CHECKING:
@@ -31,6 +32,8 @@ _PLAIN = (ast.Name, ast.Constant, ast.Compare, ast.BoolOp, ast.UnaryOp, *_LISTS)
 _OWN = "self."
 _SETS = frozenset({"__init__", "__new__", "__post_init__"})
 _BOUND = frozenset({"self", "cls"})
+_TEXT = frozenset({"startswith", "endswith"})
+"""Methods of a text that are answered here."""
 
 
 def keep_reaching(callers: Callers, line: Line) -> Callers:
@@ -96,7 +99,9 @@ def _find_asked(function: Function, line: int) -> Iterator[LineTest]:
     for test in find_line_tests(find_body(function), line):
         nodes = [node for part in _find_parts(test) for node in (walk(part.node) if part.node is not None else [None])]
         names = _find_names(test)
-        is_plain = all(isinstance(node, _PLAIN) or next(_name(node), None) in names for node in nodes)
+        is_plain = all(
+            isinstance(node, _PLAIN) or _is_about_text(node) or next(_name(node), None) in names for node in nodes
+        )
         known = all(name in parameters or name.startswith(_OWN) for name in names - {"self"})
         if names and known and bound.isdisjoint(names) and is_plain:
             yield test
@@ -115,6 +120,15 @@ def _name(node: ast.AST | None) -> Iterator[str]:
             yield name
         case ast.Attribute(value=ast.Name(id="self"), attr=name):
             yield f"{_OWN}{name}"
+
+
+def _is_about_text(node: ast.AST | None) -> bool:
+    match node:
+        case ast.Call(func=ast.Attribute(attr=how), args=[ast.Constant(value=str())], keywords=[]):
+            return how in _TEXT
+        case ast.Attribute(attr=how):
+            return how in _TEXT
+    return False
 
 
 def _find_parts(test: LineTest) -> Iterator[LineTest]:
@@ -169,11 +183,31 @@ def _find_held(site: Site, owner: ast.AST | None) -> Iterator[tuple[str, ast.exp
     body = owner.body if isinstance(owner, ast.ClassDef) else []
     if any(isinstance(item, ast.FunctionDef) and item.name in _SETS for item in body):
         return
-    fields = {item.target.id for item in body if isinstance(item, ast.AnnAssign) and isinstance(item.target, ast.Name)}
+    fields = {
+        item.target.id: item.value
+        for item in body
+        if isinstance(item, ast.AnnAssign) and isinstance(item.target, ast.Name)
+    }
     receiver = site.use.node.value if site.use is not None and isinstance(site.use.node, ast.Attribute) else None
     made = list(_find_made(receiver, site))
     if len(made) == 1 and isinstance(made[0], ast.Call):
+        yield from ((f"{_OWN}{name}", value) for name, value in _find_left(made[0], fields, owner, site))
         yield from ((f"{_OWN}{one.arg}", one.value) for one in made[0].keywords if one.arg in fields)
+
+
+def _find_left(
+    made: ast.Call, fields: Mapping[str, ast.expr | None], owner: ast.AST | None, site: Site
+) -> Iterator[tuple[str, ast.expr]]:
+    """The defaults of fields that an object of this very class is made without, and that its maker does not set."""
+    is_whole = not made.args and all(one.arg for one in made.keywords)
+    if not is_whole or called_name(made) != getattr(owner, "name", None) or site.use is None:
+        return
+    stored = {
+        node.attr
+        for node in (walk(site.use.place.node) if site.use.place.node is not None else ())
+        if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store)
+    }
+    yield from ((name, value) for name, value in fields.items() if value is not None and name not in stored)
 
 
 def _find_made(receiver: ast.expr | None, site: Site) -> Iterator[ast.expr]:
@@ -217,6 +251,11 @@ def _decide(node: ast.expr, values: Mapping[str, ast.expr | None]) -> bool | Non
         case ast.Name() | ast.Constant():
             found = _constant(node, values)
             return bool(found.value) if found is not None else None
+        case ast.Call(func=ast.Attribute(value=text, attr=how), args=[ast.Constant(value=str(part))], keywords=[]):
+            known = _constant(text, values)
+            if known is None or not isinstance(known.value, str):
+                return None
+            return known.value.startswith(part) if how == "startswith" else known.value.endswith(part)
         case ast.Compare(left=left, ops=[ast.In() | ast.NotIn() as operator], comparators=[right]):
             return _decide_member(left, right, values, is_in=isinstance(operator, ast.In))
         case ast.Compare(left=left, ops=[operator], comparators=[right]):
