@@ -71,7 +71,8 @@ class CallSite:
     exact: bool = False
     """A method called on an object that was made beside it: of that class itself, of none below."""
     slot: str = ""
-    """The field that holds what is called, where only a run knows what it is."""
+    """The field that holds what is called, where only a run knows what it is; or the object whose method is called,
+    where it is made beside."""
     around: str = ""
     """The class in which the field is one of `self`."""
 

@@ -205,6 +205,7 @@ class _Wanted:
                         shared = own.get(last, ())
                         for dotted in (*words.get(last, ()), *shared):
                             sure = held is not None and held.kind is not None and self._has_method(held.kind, dotted)
+                            kept = sure and held is not None and held.made
                             certain = sure or self._is_call_of(module, node, dotted, klass)
                             if certain or (certain is False and dotted not in shared):
                                 yield (
@@ -214,7 +215,8 @@ class _Wanted:
                                         location=Location(path, node.lineno + offset),
                                         shape=read_call(node),
                                         certain=certain,
-                                        exact=(made or (sure and held is not None and held.made)) and bool(certain),
+                                        exact=(made or kept) and bool(certain),
+                                        slot=(dotted_text(node.func) or "").split(".")[1] if kept else "",
                                         on_self=(dotted_text(node.func) or "").rpartition(".")[0] == "self",
                                     ),
                                 )

@@ -312,6 +312,11 @@ def _refuses(place: Place, pin: Definition, now: Definition, *, bound: bool) -> 
     return bool(check_call(place.call, parameters, bound=given) or shifted)
 
 
+def is_anothers(site: CallSite, place: Place) -> bool:
+    """True of a method of an object that upstream makes itself, unless we put ours where it keeps it."""
+    return site.exact and site.slot not in place.fields
+
+
 def reaches(site: CallSite, place: Place, tip: Resolver) -> bool:
     """Whether an upstream call may run our override: one on `self` stands in a method of a class above ours that our
     own class does not close off.

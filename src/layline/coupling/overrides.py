@@ -12,7 +12,7 @@ from layline.core.evidence import Location
 from layline.core.prose import listed
 from layline.core.why import Reason, Why
 from layline.coupling.binding_kind import find_nature_problems, retypes
-from layline.coupling.callee import find_above, find_doubtful, find_misfits, find_refused, reaches
+from layline.coupling.callee import find_above, find_doubtful, find_misfits, find_refused, is_anothers, reaches
 from layline.coupling.model import Consequence, State
 from layline.coupling.place import Place
 from layline.coupling.states import Verdict, find_state, sum_up
@@ -137,7 +137,7 @@ class Overrides:
         arguments = {problem.argument for problem in problems}
         resolver = (self._comparer.pin, self._comparer.tip)[side]
         for site in self._find_named(found, side):
-            if site.exact or site.module.startswith("tests.") or not reaches(site, place, resolver):
+            if is_anothers(site, place) or site.module.startswith("tests.") or not reaches(site, place, resolver):
                 continue
             failing = {one.argument for one in check_call(site.shape, ours.parameters or (), bound=True)}
             if failing & arguments or any(one.startswith("#") for one in failing):
@@ -164,7 +164,7 @@ class Overrides:
             reaching = [one for one in calls if not check_call(one.shape, theirs.parameters or (), bound=True)]
             reaching = [one for one in reaching if not place.built or one.slot in place.fields]
         else:
-            made = {one.location for one in self._find_named(found, side) if one.exact}
+            made = {one.location for one in self._find_named(found, side) if is_anothers(one, place)}
             reaching = [one for one in calls if one.slot == ours.name and reaches(one, place, at)]
             reaching = [one for one in reaching if one.location not in made]
         refused = {problem.argument for problem in problems}

@@ -15,7 +15,7 @@ from layline.change.binding import CallSite, check_call
 from layline.change.call_sites import find_call_sites
 from layline.core.evidence import Evidence, Location, Skipped
 from layline.core.ours import is_packaged
-from layline.coupling.callee import find_callee
+from layline.coupling.callee import find_callee, is_anothers
 from layline.coupling.model import Touch
 from layline.coupling.place import Place
 from layline.coupling.states import find_place
@@ -262,7 +262,7 @@ def _judge_override(
     theirs = symbol.definition.parameters if symbol.definition is not None else None
     beside = overrides[place.location.path, ours.owner]
     for site in calls.get(place.target, ()):
-        if not site.certain or site.exact or not is_packaged(site.location.path):
+        if not site.certain or is_anothers(site, place) or not is_packaged(site.location.path):
             continue  # an object that is made beside the call is of no class below; a test calls its own
         if check_call(site.shape, theirs or (), bound=True):
             continue  # what does not fit upstream's own method means another one

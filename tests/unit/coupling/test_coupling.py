@@ -1420,6 +1420,13 @@ REACHED = [
         "ok",
     ),
     (
+        "an object that upstream makes is called so, and ours is kept in its place",
+        f"{MINE}\nclass Keep:\n    def __init__(self):\n        self.trainer = Mine()\n",
+        TRAINER.format("", "") + BOX.format(""),
+        TRAINER.format(", data=None", "") + BOX.format("data=1"),
+        "will break",
+    ),
+    (
         "it did not fit at the pin either",
         MINE,
         TRAINER.format(", data=None", "data"),
