@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from layline.core.patterns import Classes
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Collection, Iterable, Iterator, Sequence, Set
 
     from layline.core.revision import Commit
     from layline.history.changes import Diff, FileChange
@@ -159,27 +159,36 @@ def name_origins(
     log: Iterable[Commit],
     touched: Mapping[str, tuple[str, ...]],
     read: Callable[[str], Diff],
+    pin: Iterable[str],
 ) -> Iterator[PackageChange]:
     """The same packages; new ones with where the commit that brought them (the log's last) took their files from.
 
-    `read` gives what one commit changed, copies told. A name that moved away may leave a forwarding file behind, so
-    that pin and tip show a new folder and no rename.
+    `read` gives what one commit changed, copies told; `pin`: the paths of the pin, where an origin has to be. A name
+    that moved away may leave a forwarding file behind, so that pin and tip show a new folder and no rename.
     """
-    oldest = _find_first(list(log)[::-1], touched)
+    oldest, older = _find_first(list(log)[::-1], touched), _folders(pin)
     for one in packages:
         by = oldest.get(one.path) if one.kind == "added" else None
-        origins = _find_sources(f"{one.path}/", read(by.hash)) if by is not None else ()
+        origins = _find_sources(f"{one.path}/", read(by.hash), older) if by is not None else ()
         yield replace(one, by=by, origins=origins) if origins else one
 
 
-def _find_sources(inside: str, diff: Diff) -> tuple[str, ...]:
-    """Folders that gave more than half of the files a commit put below `inside`; the most first."""
+def _find_sources(inside: str, diff: Diff, older: Set[str]) -> tuple[str, ...]:
+    """Older folders that gave more than half of the files a commit put below `inside`; the most first."""
     files = [
         one
         for one in diff.files
         if one.path.startswith(inside) and one.path.endswith(".py") and not one.path.endswith("/__init__.py")
     ]
-    taken = [one.old_path for one in files if one.old_path is not None and not one.old_path.startswith(inside)]
+    shrunk = {one.path for one in diff.files if one.deletions > one.insertions}
+    taken = [
+        one.old_path
+        for one in files
+        if one.old_path is not None
+        and not one.old_path.startswith(inside)
+        and _folder(one.old_path) in older
+        and (one.status == "R" or one.old_path in shrunk)  # a copy that leaves its model whole is new
+    ]
     gave = Counter(_folder(path) for path in taken)
     return tuple(folder for folder, _ in gave.most_common()) if 2 * len(taken) > len(files) else ()
 

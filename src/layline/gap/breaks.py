@@ -51,6 +51,8 @@ class Standing(StrEnum):
     FAILS = "fail already"
     """At the pin as at the tip."""
     LOOK = "need a look"
+    UNDECIDED = "are undecided"
+    """Not readable from the source, or absent at the pin where it may not matter."""
     FITS = "fit"
 
 
@@ -62,6 +64,7 @@ def find_standings(gap: Gap) -> dict[str, Standing]:
     look |= {str(row.location) for row in patches if row.severity is Severity.LOOK}
     fails = {str(one.location) for one in gap.couplings if one.state in FAILING and one.consequence in unsure}
     broken, stops = set(find_places(gap)), {str(row.location) for row in find_silent(gap)}
+    undecided = {str(one.location) for one in gap.couplings if one.state is State.UNDECIDED}
     places = {str(one.location) for one in gap.couplings} | {str(row.location) for row in patches} | broken | stops
     return {
         place: Standing.BREAKS
@@ -72,6 +75,8 @@ def find_standings(gap: Gap) -> dict[str, Standing]:
         if place in fails
         else Standing.LOOK
         if place in look
+        else Standing.UNDECIDED
+        if place in undecided
         else Standing.FITS
         for place in sorted(places)
     }

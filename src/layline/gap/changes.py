@@ -49,6 +49,8 @@ class UpstreamChange:
     """Code files of the tip that it added."""
     is_lost: bool = False
     """What it brought is not at the tip: it was taken back, or became something else."""
+    is_known: bool = False
+    """The pin has what it added already, from a branch of its own."""
 
 
 @dataclass(frozen=True, slots=True)

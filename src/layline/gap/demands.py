@@ -6,6 +6,7 @@ from collections import Counter, defaultdict
 from typing import TYPE_CHECKING
 
 from layline.gap.dependencies import Kind
+from layline.gap.dependencies.bounds import are_apart
 from layline.gap.model import Demand
 from layline.gap.platform import IN_CI
 
@@ -54,12 +55,17 @@ def find_demands(
 
 
 def _tell_needs(row: Difference) -> Iterator[tuple[str, str]]:
-    """Commit and `Python >=3.11` or `grain==0.2.18`; nothing where upstream needs less than before, or asked for it only
-    on the way.
+    """Commit and `Python >=3.11` or `grain==0.2.18`; nothing where upstream needs less than before. What it asked for
+    only on the way counts where nothing that the pin takes fits any more.
     """
+    if row.now is None or row.by is None:
+        return
     name = "Python " if row.kind is Kind.PYTHON else row.name
-    if row.now is not None and row.by is not None:
-        asked = {*row.now.spec.split(","), ""}
-        for bound, commit in row.bounds or ((row.now.spec, row.by),):
-            if asked >= set(bound.split(",")):
-                yield commit.hash, f"{name}{bound}"
+    asked, was = {*row.now.spec.split(","), ""}, row.was.spec if row.was is not None else ""
+    bounds = row.bounds or ((row.now.spec, row.by),)
+    first = next((commit for bound, commit in bounds if are_apart(was, bound)), None)
+    for bound, commit in bounds:
+        if asked >= set(bound.split(",")):
+            yield commit.hash, f"{name}{bound}"
+        elif commit == first:
+            yield commit.hash, f"{name}{bound}, which the pin's {was} does not allow"

@@ -3,10 +3,19 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from layline.core.evidence import Skipped
+from layline.core.why import Reason
+from layline.coupling.model import Consequence, Touch
+
+if TYPE_CHECKING:
+    from layline.core.why import Why
+    from layline.coupling.model import Coupling
+
+_NONE: Mapping[str, frozenset[str]] = {}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -14,16 +23,45 @@ class Effort:
     """A lower bound: what has to be read again, line by line."""
 
     lines: int
-    """Lines of the statements that break, and lines that use what a broken import binds."""
+    """Lines that break, and lines that use an imported name which is gone."""
     files: int
 
 
-def measure_effort(read: Callable[[str], str | Skipped], places: Iterable[str]) -> Effort:
-    """Count the lines behind places (`file:line`); a file that does not parse counts its places only."""
-    wanted: dict[str, set[int]] = {}
+def find_lost(couplings: Iterable[Coupling]) -> dict[str, frozenset[str]]:
+    """Places with the names that have to leave them: imported names that the tip has nowhere under the same name, and
+    keywords that a call no longer takes.
+    """
+    found: dict[str, set[str]] = {}
+    for one in couplings:
+        if one.consequence is Consequence.WILL_BREAK:
+            found.setdefault(str(one.location), set()).update(_name_lost(one))
+    return {place: frozenset(names) for place, names in found.items()}
+
+
+def _name_lost(one: Coupling) -> Iterator[str]:
+    name = one.target.rpartition(".")[2]
+    if one.touch is Touch.IMPORT and (one.new_target or "").rpartition(".")[2] != name:
+        yield name
+    yield from _find_refused(one.why)
+
+
+def _find_refused(reasons: Iterable[Why]) -> Iterator[str]:
+    for why in reasons:
+        if why.reason is Reason.REFUSES_KEYWORD:
+            yield why.name
+        yield from _find_refused(why.parts)
+
+
+def measure_effort(
+    read: Callable[[str], str | Skipped], places: Iterable[str], lost: Mapping[str, frozenset[str]] = _NONE
+) -> Effort:
+    """Count the lines behind places (`file:line`); a file that does not parse counts its places only. `lost`: places
+    with the names that have to leave them.
+    """
+    wanted: dict[str, dict[int, frozenset[str]]] = {}
     for place in places:
         path, _, line = place.rpartition(":")
-        wanted.setdefault(path, set()).add(int(line) if line.isdigit() else 1)
+        wanted.setdefault(path, {})[int(line) if line.isdigit() else 1] = lost.get(place, frozenset())
     total = 0
     for path, lines in wanted.items():
         text = read(path)
@@ -31,45 +69,26 @@ def measure_effort(read: Callable[[str], str | Skipped], places: Iterable[str]) 
     return Effort(lines=total, files=len(wanted))
 
 
-def find_lines(text: str, places: set[int]) -> set[int]:
-    """Lines of the innermost statements at these lines, and of every use of a name that one of them imports."""
+def find_lines(text: str, places: Mapping[int, frozenset[str]]) -> set[int]:
+    """These lines, and every use of a lost name that one of them imports; of a call, the lines of its lost keywords."""
     try:
         tree = ast.parse(text)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return set(places)
-    found = set(places)
+    keywords: dict[int, set[int]] = {}
     bound: set[str] = set()
-    for statement in _find_statements(tree, places):
-        found |= set(range(statement.lineno, _last_line(statement) + 1))
-        if isinstance(statement, ast.Import | ast.ImportFrom):
-            bound |= set(_bind(statement, places))
-    found |= {node.lineno for node in ast.walk(tree) if isinstance(node, ast.Name) and node.id in bound}
-    return found
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Call) and (names := places.get(node.lineno)):
+            keywords.setdefault(node.lineno, set()).update(one.lineno for one in node.keywords if one.arg in names)
+        elif isinstance(node, ast.Import | ast.ImportFrom):
+            bound |= set(_bind(node, places))
+    uses = {node.lineno for node in ast.walk(tree) if isinstance(node, ast.Name) and node.id in bound}
+    return uses.union(*(keywords.get(line) or {line} for line in places))
 
 
-def _find_statements(tree: ast.Module, places: set[int]) -> Iterator[ast.stmt]:
-    """The innermost statement that holds each line."""
-    for line in places:
-        inside = [
-            node
-            for node in ast.walk(tree)
-            if isinstance(node, ast.stmt) and node.lineno <= line <= (node.end_lineno or node.lineno)
-        ]
-        if inside:
-            yield max(inside, key=lambda node: (node.lineno, -(node.end_lineno or node.lineno)))
-
-
-def _last_line(statement: ast.stmt) -> int:
-    """Of a class or function only its head: its body is other statements' work."""
-    body = getattr(statement, "body", None)
-    if isinstance(body, list) and body and isinstance(body[0], ast.stmt):
-        return max(statement.lineno, body[0].lineno - 1)
-    return statement.end_lineno or statement.lineno
-
-
-def _bind(statement: ast.Import | ast.ImportFrom, places: set[int]) -> Iterator[str]:
-    """The names that the broken part of an import binds: of several lines, those that break."""
-    several = (statement.end_lineno or statement.lineno) > statement.lineno
+def _bind(statement: ast.Import | ast.ImportFrom, places: Mapping[int, frozenset[str]]) -> Iterator[str]:
+    """What lost names are called in the file that imports them at one of these lines."""
     for alias in statement.names:
-        if not several or alias.lineno in places or statement.lineno in places:
+        lost = places.get(alias.lineno, frozenset()) | places.get(statement.lineno, frozenset())
+        if alias.name.rpartition(".")[2] in lost:
             yield (alias.asname or alias.name).partition(".")[0]

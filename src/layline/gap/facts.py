@@ -81,6 +81,7 @@ def _find_causes(gap: Gap) -> Iterator[Fact[Any]]:
         here = Evidence(repo=gap.downstream, commit=gap.downstream_commit.hash)
         yield Fact(name="places", value={kind.value: counted[kind] for kind in Standing}, evidence=(here,))
         yield Fact(name="places_to_fix", value=sorted(find_fixes(gap.couplings, gap.patches or ())), evidence=(here,))
+        yield Fact(name="places_outside", value=list(gap.outside), evidence=(here,))
         yield Fact(name="places_to_rewrite", value=sorted(find_rewritten(gap)), evidence=(here,))
     if gap.effort is not None:
         own = Evidence(repo=gap.downstream, commit=gap.downstream_commit.hash)

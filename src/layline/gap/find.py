@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING
 from layline import codec
 from layline.core.patterns import Classes
 from layline.core.word import Word
+from layline.gap.already import mark_known
 from layline.gap.areas import area_classes
 from layline.gap.changes import UpstreamChange, build_changes, mark_lost
 from layline.gap.churn import CODE, DEFAULT_CHURN_CLASSES
 from layline.gap.novelty import is_novelty
-from layline.history.commits import read_log
+from layline.history.commits import read_commit, read_log
 from layline.history.touched import read_touched_files
 from layline.source.tree import Tree
 from layline.workspace.kept import Results, result_key
@@ -52,8 +53,8 @@ class Match:
 
     @property
     def is_new(self) -> bool:
-        """Its title says that it brings something."""
-        return self.in_title and is_novelty(self.change)
+        """Its title says that it brings something, and the pin does not have it."""
+        return self.in_title and not self.change.is_known and is_novelty(self.change)
 
 
 def read_searched(upstream: Repository, backend: Backend, ends: Endpoints) -> Searched:
@@ -71,7 +72,8 @@ def _read(upstream: Repository, backend: Backend, ends: Endpoints) -> Searched:
     touched = read_touched_files(upstream, ends.pin, ends.tip)
     log = read_log(upstream, ends.pin, ends.tip)
     sides = (frozenset(Tree(upstream, commit).entries) for commit in (ends.pin, ends.tip))
-    found = mark_lost(build_changes(log, touched, area_classes(backend.areas), frozenset()), touched, *sides)
+    lost = mark_lost(build_changes(log, touched, area_classes(backend.areas), frozenset()), touched, *sides)
+    found = mark_known(lost, touched, read_commit(upstream, ends.pin), upstream.read_file)
     classes = Classes(DEFAULT_CHURN_CLASSES, rest=CODE)
     changes = []
     for change in found.kept:

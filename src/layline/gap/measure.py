@@ -14,6 +14,7 @@ from layline.core.policy import recommend
 from layline.core.progress import Progress, silent
 from layline.coupling.own_code import find_version
 from layline.coupling.pair import Pair
+from layline.gap.already import mark_known
 from layline.gap.areas import area_classes, find_package_changes, measure_areas, name_deletions, name_origins
 from layline.gap.causes import find_causes
 from layline.gap.changes import Changes, build_changes, mark_lost
@@ -22,7 +23,7 @@ from layline.gap.demands import find_demands
 from layline.gap.dependencies import Rank, compare_declarations, find_conflicts, read_declarations
 from layline.gap.dependencies.reading import rank_of
 from layline.gap.done import find_done
-from layline.gap.effort import measure_effort
+from layline.gap.effort import find_lost, measure_effort
 from layline.gap.impact import Impact, list_named, read_impact
 from layline.gap.model import Dependencies, Gap, LastMove
 from layline.gap.needs import mark_imported, name_needs
@@ -35,7 +36,7 @@ from layline.gap.overview import (
     read_side,
     slug_of,
 )
-from layline.gap.own_files import find_mentions, list_yaml
+from layline.gap.own_files import find_mentions, find_outside, list_yaml
 from layline.gap.plan import build_plan
 from layline.gap.platform import compare_platforms
 from layline.gap.switched_off import name_switches, open_reader
@@ -134,7 +135,8 @@ def measure_between(
         recommendation=_recommend(workspace, history, (patches or (), impact), dependencies),
         plan=build_plan(history.sides[0].commit, history.log, history.releases, causes),
         causes=tuple(cause for cause in causes if cause.places),
-        effort=measure_effort(workspace.tree.read_text, fixes) if impact.surface is not None else None,
+        effort=measure_effort(workspace.tree.read_text, fixes, find_lost(impact.couplings)) if impact.surface else None,
+        outside=find_outside(workspace.tree.entries, sorted(find_broken_places(impact.couplings, patches or ()))),
         patches=patches,
         tests=impact.tests,
         follows=impact.follows,
@@ -191,7 +193,7 @@ def _find_packages(pin: Tree, tip: Tree, history: History) -> Iterator[PackageCh
     changed = find_package_changes(pin.entries, tip.entries, history.diff)
     read = cache(lambda commit: read_diff(tip.repository, f"{commit}^", commit, copies=True))
     gone = name_deletions(changed, history.log, history.touched)
-    return name_origins(gone, history.log, history.touched, read)
+    return name_origins(gone, history.log, history.touched, read, pin.entries)
 
 
 def _find_deletions(packages: tuple[PackageChange, ...], mentions: Mentions) -> dict[str, list[str]]:
@@ -208,7 +210,8 @@ def _find_changes(history: History, backend: Backend, ours: set[str], sides: tup
     """What upstream did between the two, what touches files we use told from the rest."""
     found = build_changes(history.log, history.touched, area_classes(backend.areas), ours)
     then, now = (frozenset(side.entries) for side in sides)
-    return mark_lost(found, history.touched, then, now)
+    marked = mark_lost(found, history.touched, then, now)
+    return mark_known(marked, history.touched, history.sides[0].commit, sides[1].repository.read_file)
 
 
 def _read_dependencies(
@@ -282,9 +285,10 @@ def _find_causes(
 ) -> Iterator[Cause]:
     """Upstream changes that break places of ours or ask something else of us, with the lines behind them."""
     (patches, impact), read = ours, cache(workspace.tree.read_text)
+    lost = find_lost(impact.couplings)
     demands = find_demands(_find_deletions(*named), dependencies, impact.stale_keys, impact.follows)
     for cause in find_causes(history.log, impact.couplings, patches, demands):
-        yield replace(cause, lines=measure_effort(read, (*cause.places, *cause.again)).lines)
+        yield replace(cause, lines=measure_effort(read, (*cause.places, *cause.again), lost).lines)
 
 
 def _read_last_move(workspace: Workspace, key: str) -> LastMove | None:

@@ -196,6 +196,8 @@ class Gap:
     """Upstream changes that break places of ours, the weightiest first; each place has one."""
     effort: Effort | None = None
     """The size of the work; None where our code was not compared."""
+    outside: tuple[str, ...] = ()
+    """Places that break in files that no package of ours holds."""
     patches: tuple[Drift, ...] | None = None
     """None: the patch explorer was not asked."""
     tests: tuple[Location, ...] = ()

@@ -159,7 +159,7 @@ def find_new_classes(gap: Gap) -> Iterator[tuple[str, list[str]]]:
 
 def find_novelties(gap: Gap) -> Iterator[tuple[str, tuple[UpstreamChange, ...]]]:
     """Yields areas with the changes whose titles say that they bring something new, those with most new files first."""
-    new = [change for change in gap.changes.kept if not change.is_lost and is_novelty(change)]
+    new = [one for one in gap.changes.kept if not one.is_lost and not one.is_known and is_novelty(one)]
     amounts = Counter(change.area for change in new)
     for area, _ in sorted(amounts.items(), key=lambda pair: (-pair[1], pair[0])):
         inside = (change for change in new if change.area == area)

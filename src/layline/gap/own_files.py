@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import yaml
 
 from layline.core.evidence import Location
-from layline.core.ours import is_own, is_test
+from layline.core.ours import is_own, is_packaged, is_test
 from layline.source import Tree, is_within, open_cache, parse_tree
 from layline.source.facts import ANALYSER, read_facts
 from layline.yaml_text import NotYaml, compose_yaml
@@ -105,3 +105,13 @@ def find_texts(tree: Tree, wanted: Collection[str]) -> Iterator[tuple[str, tuple
 def list_lost_files(source: str, pin: Iterable[str], tip: Collection[str]) -> dict[str, str]:
     """Files of upstream that only the pin has, as our code names them below the submodule."""
     return {f"{source.rstrip('/')}/{path}": path for path in pin if path not in tip} if source else {}
+
+
+def find_outside(paths: Collection[str], places: Iterable[str]) -> tuple[str, ...]:
+    """Places in files that no package of ours holds, which are installed with none: examples, scripts. None where the
+    tree has no package. Beside packages below `src` no other folder is one.
+    """
+    inits = [path for path in paths if path.endswith("/__init__.py") and is_packaged(path)]
+    below = [path for path in inits if path.startswith("src/") and path.count("/") == 2]
+    folders = tuple(path.removesuffix("__init__.py") for path in below or inits if below or path.count("/") == 1)
+    return tuple(place for place in places if folders and not place.startswith(folders))

@@ -74,7 +74,8 @@ def build_folded_integration(gap: Gap) -> list[Section]:
     """Every row with its evidence."""
     if gap.surface is None:
         return []
-    found = [_rows(gap), _files(gap), _fitting(gap), _definitions(gap)]
+    places = _standing(gap, Standing.FITS), _standing(gap, Standing.UNDECIDED)
+    found = [_rows(gap), _files(gap), *places, _definitions(gap)]
     if find_doubtful_rows(gap):
         found.append(_doubtful(gap, MOST_FOLDED))
     if len(gap.stale_keys) > MOST_COUPLINGS:
@@ -161,11 +162,11 @@ def _follows(gap: Gap) -> list[Section]:
     return [Section(title=title, blocks=(table,))]
 
 
-def _fitting(gap: Gap) -> Section:
-    """Places that need nothing, by file."""
+def _standing(gap: Gap, kind: Standing) -> Section:
+    """Places of one kind, by file."""
     files: dict[str, list[str]] = {}
     for place, standing in find_standings(gap).items():
-        if standing is Standing.FITS:
+        if standing is kind:
             files.setdefault(place.rpartition(":")[0], []).append(place)
     rows = []
     for path, places in sorted(files.items())[:MOST_FOLDED]:
@@ -180,9 +181,9 @@ def _fitting(gap: Gap) -> Section:
         more_where="the evidence file",
     )
     total = sum(map(len, files.values()))
-    return Section(
-        title=f"{count(total, 'place')} that {'fits' if total == 1 else 'fit'}", blocks=(table,) if rows else ()
-    )
+    one = {Standing.FITS: "fits", Standing.UNDECIDED: "is undecided"}.get(kind, kind.value)
+    title = f"{count(total, 'place')} that {one if total == 1 else kind.value}"
+    return Section(title=title, blocks=(table,) if rows else ())
 
 
 def _silent(gap: Gap) -> list[Section]:
@@ -284,7 +285,8 @@ def _files(gap: Gap) -> Section:
         counted.setdefault(place.rpartition(":")[0], Counter())[standing] += 1
     fine = {path for path, kinds in counted.items() if not kinds.keys() - {Standing.FITS}}
     hurt = sorted(counted.keys() - fine, key=lambda path: (*(-counted[path][kind] for kind in Standing), path))
-    kinds = [kind for kind in Standing if kind is not Standing.FAILS or any(one[kind] for one in counted.values())]
+    seldom = {Standing.FAILS, Standing.UNDECIDED}
+    kinds = [kind for kind in Standing if kind not in seldom or any(one[kind] for one in counted.values())]
     rows: tuple[tuple[Inline, ...], ...] = tuple(
         (Cell(path, code=True), *(str(counted[path][kind]) for kind in kinds)) for path in hurt
     )
@@ -295,8 +297,9 @@ def _files(gap: Gap) -> Section:
         numeric=frozenset(range(1, 1 + len(kinds))),
         caption=f"Every place of {count(len(fine), 'further file')} fits: {rest}." if rest else "",
     )
-    errors = sum(1 for path in hurt if counted[path][Standing.BREAKS])
-    title = f"Files of ours: {errors} with errors, {len(hurt) - errors} with warnings only"
+    errors = {path for path in hurt if counted[path][Standing.BREAKS]}
+    warned = {path for path in hurt if counted[path].keys() & {Standing.STOPS, Standing.FAILS, Standing.LOOK}}
+    title = f"Files of ours: {len(errors)} with errors, {len(warned - errors)} with warnings only"
     return Section(title=title, blocks=(table,) if rows else ())
 
 

@@ -114,7 +114,7 @@ def cost_sentence(gap: Gap, *, whole: bool = True) -> Inline:
 
 
 def _tell_lines(effort: Effort, whole: bool) -> str:
-    which = ": these places, and the lines that use what they import" if whole else ""
+    which = ": these places, and the lines that use an imported name which is gone" if whole else ""
     return f"At least {count(effort.lines, 'line')} {verb(effort.lines, 'changes')}{which}."
 
 
@@ -216,4 +216,4 @@ def way_sentence(gap: Gap) -> Inline:
             f", {where}, breaks {places}. Without these fixes the pin cannot move past it: {left} stay out of reach.",
         )
     here = f"{step.commit[:12]} ({step.date}, {count(step.behind, 'commit')} after the pin)"
-    return f"The pin can move to {here} before anything breaks; the next commit (", cell, f") breaks {places}."
+    return f"The pin can move to {here} before our code breaks; the next commit (", cell, f") breaks {places}."

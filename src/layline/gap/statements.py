@@ -55,12 +55,23 @@ def breaks_phrase(gap: Gap) -> Inline:
     if not places:
         return f"none of our code breaks at the tip{tell_failing(gap)}"
     some = f"{len(places)} of the {total} places" if total > 1 else "the only place"
-    broken = f"{some} where our code uses it {verb(len(places), 'breaks')} at the tip"
+    broken = f"{some} where our code uses it {verb(len(places), 'breaks')} at the tip{_tell_outside(gap, len(places))}"
     first = gap.causes[0] if gap.causes else None
     if first is None or len(first.places) < 2 or 3 * len(first.places) < len(places):
         return broken
     cell = change_cell(gap, first.commit, first.number)
     return f"{broken}, {len(first.places)} of them by one change (", cell, ")"
+
+
+def _tell_outside(gap: Gap, total: int) -> str:
+    """` (1 in our package and 11 in examples)`: what is not installed weighs less; empty where all is."""
+    if not gap.outside:
+        return ""
+    folders = Counter(place.partition("/")[0] if "/" in place else "the top folder" for place in gap.outside)
+    inside = total - len(gap.outside)
+    told = [f"{inside or 'none'} in our package", *(f"{number} in {name}" for name, number in folders.most_common(3))]
+    rest = sum(number for _, number in folders.most_common()[3:])
+    return f" ({listed([*told, *([f'{rest} elsewhere'] if rest else [])])})"
 
 
 def place_sentence(gap: Gap, *, whole: bool = True) -> str:
@@ -256,6 +267,7 @@ def _tell_rest(standings: Counter[Standing], rewritten: int) -> str:
         Standing.STOPS: "stops applying",
         Standing.FAILS: "fails already",
         Standing.LOOK: "needs a look",
+        Standing.UNDECIDED: "is undecided",
         Standing.FITS: "fits",
     }
     told = [

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from layline.core.revision import Commit
+from layline.gap.already import mark_known
 from layline.gap.areas import area_classes, find_package_changes, measure_areas
 from layline.gap.changes import build_changes, find_reverted, mark_lost
 from layline.gap.churn import measure_churn
@@ -140,6 +141,26 @@ def test_what_a_change_brought_may_be_gone_at_the_tip(title: str, new: list[str]
     pin = frozenset({"up/core.py"})
     changes = mark_lost(build_changes([one], touched, area_classes({}), set()), touched, pin, {*pin, *tip})
     assert [change.is_lost for change in changes.kept] == [lost]
+
+
+@pytest.mark.parametrize(
+    ("at_pin", "day", "known"),
+    [
+        ("a\nnew\nb\nmore of the pin\n  new\n", "2026-01-01", True),
+        ("a\nnew\nb\n", "2026-01-01", False),
+        ("a\nb\n", "2026-01-01", False),
+        ("a\nnew\nb\nnew\n", "2026-01-03", False),
+    ],
+)
+def test_the_pin_may_have_what_a_change_adds(at_pin: str, day: str, known: bool) -> None:
+    """Every added line as often as the change leaves it there."""
+    pin = Commit(hash="b" * 40, committed="2026-01-02T00:00:00Z", authored="", author="A", subject="v1 branch (#9)")
+    one = Commit(hash="a" * 40, committed=f"{day}T00:00:00Z", authored="", author="A", subject="Add new (#7)")
+    texts = {f"{one.hash}^": "a\nb\n", one.hash: "a\nnew\nb\nnew\n", pin.hash: at_pin}
+    touched = {one.hash: ("up/core.py", "docs/a.md")}
+    changes = build_changes([one], touched, area_classes({}), set())
+    found = mark_known(changes, touched, pin, lambda commit, path: texts[commit].encode())
+    assert [change.is_known for change in found.kept] == [known]
 
 
 def test_a_folder_that_became_a_module_is_not_deleted() -> None:

@@ -19,14 +19,15 @@ from layline.gap.areas import find_package_changes, name_deletions, name_origins
 from layline.gap.causes import find_causes
 from layline.gap.cells import plain_text
 from layline.gap.changes import UpstreamChange
+from layline.gap.demands import find_demands
 from layline.gap.dependencies import Difference, compare_declarations, read_declarations
 from layline.gap.dependencies.model import Declaration, Kind, Rank
 from layline.gap.dependencies.workflows import find_commented, find_workflow_declarations
 from layline.gap.effort import find_lines, measure_effort
-from layline.gap.model import Demand, Gap, PlanStep
+from layline.gap.model import Demand, Dependencies, Gap, PlanStep
 from layline.gap.need_statements import dependency_items
 from layline.gap.needs import mark_imported, name_needs
-from layline.gap.own_files import find_lost_imports, find_mentions, list_yaml
+from layline.gap.own_files import find_lost_imports, find_mentions, find_outside, list_yaml
 from layline.gap.plan import build_plan, say_asks, say_breaks
 from layline.gap.platform import compare_platforms, find_platform_changes
 from layline.gap.reach import find_beyond
@@ -233,23 +234,52 @@ def test_steps_of_a_bound_in_words(steps: tuple[str, ...], said: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "places", "lines"),
+    ("was", "steps", "asked"),
     [
-        ("from up import f\n\n\nx = 1\nf(1)\ny = f\n", {1}, {1, 5, 6}),
-        ("import up.core as c\nc.f()\n", {1}, {1, 2}),
-        ("from up import (\n    f,\n    g,\n)\nf()\ng()\n", {2}, {1, 2, 3, 4, 5}),
-        ("class A(\n    B,\n):\n    x = 1\n    y = 2\n", {1}, {1, 2, 3}),
-        ("import up\nup.f(\n    1,\n    2,\n)\n", {2}, {2, 3, 4, 5}),
-        ("def (:\n", {1}, {1}),
+        (">=0.34,<1.0", ("==1.0.0.rc1", ">=1.0.0,<2.0", ">=1.5.0"), {1: "fast==1.0.0.rc1", 3: "fast>=1.5.0"}),
+        (">=0.34,<1.0", (">=0.40", ">=1.0.0,<2.0", ">=1.5.0"), {2: "fast>=1.0.0,<2.0", 3: "fast>=1.5.0"}),
+        (">=0.34,<2.0", ("==1.0", ">=1.5.0"), {2: "fast>=1.5.0"}),
+        ("==1.0", ("==1.1", ">=1.5.0"), {1: "fast==1.1", 2: "fast>=1.5.0"}),
     ],
 )
-def test_lines_that_use_what_breaks(text: str, places: set[int], lines: set[int]) -> None:
-    assert find_lines(text, places) == lines
+def test_a_need_on_the_way_counts_where_the_range_of_the_pin_ends(
+    was: str, steps: tuple[str, ...], asked: dict[int, str]
+) -> None:
+    then, now = (
+        Declaration(rank=Rank.METADATA, kind=Kind.REQUIREMENT, name="fast", spec=spec, scope="", place=Location("p", 1))
+        for spec in (was, f"{steps[-1]}")
+    )
+    bounds = tuple((bound, commit(number)) for number, bound in enumerate(steps, 1))
+    row = Difference(
+        rank=Rank.METADATA, kind=now.kind, name="fast", was=then, now=now, changes=(), by=bounds[-1][1], bounds=bounds
+    )
+    dependencies = cast("Dependencies", SimpleNamespace(differences=(row,), platform=()))
+    found = find_demands({}, dependencies, ())
+    told = {int(one, 16): asks.needs[0].partition(", which")[0] for one, asks in found.items()}
+    assert told == asked
+
+
+@pytest.mark.parametrize(
+    ("text", "places", "lines"),
+    [
+        ("from up import f, g\n\n\nx = 1\nf(1)\ny = f\ng()\n", {1: {"f"}}, {1, 5, 6}),
+        ("from up import f\nf(1)\n", {1: set()}, {1}),
+        ("import up.core as c\nc.f()\n", {1: {"core"}}, {1, 2}),
+        ("from up import (\n    f,\n    g,\n)\nf()\ng()\n", {2: {"f"}}, {2, 5}),
+        ("from up import (\n    f,\n    g,\n)\nf()\ng()\n", {1: {"f"}}, {1, 5}),
+        ("class A(\n    B,\n):\n    x = 1\n    y = 2\n", {1: set()}, {1}),
+        ("import up\nup.f(\n    1,\n    old=2,\n    new=3,\n)\n", {2: {"old"}}, {4}),
+        ("import up\nup.f(\n    1,\n    **rest,\n)\n", {2: {"old"}}, {2}),
+        ("def (:\n", {1: set()}, {1}),
+    ],
+)
+def test_lines_that_use_what_breaks(text: str, places: dict[int, set[str]], lines: set[int]) -> None:
+    assert find_lines(text, {line: frozenset(names) for line, names in places.items()}) == lines
 
 
 def test_work_is_counted_over_files() -> None:
     texts = {"a.py": "from up import f\nf()\n", "b.sh": "up\n"}
-    effort = measure_effort(texts.__getitem__, ["a.py:1", "b.sh:1"])
+    effort = measure_effort(texts.__getitem__, ["a.py:1", "b.sh:1"], {"a.py:1": frozenset({"f"})})
     assert (effort.lines, effort.files) == (3, 2)
 
 
@@ -416,17 +446,47 @@ def test_folders_called_like_the_backend_are_found_beyond_the_configured_one() -
     )
 
 
+@pytest.mark.parametrize(
+    ("inits", "outside"),
+    [
+        (["src/harbor", "compare"], ["compare/b.py:2", "examples/c.py:3"]),
+        (["src", "src/harbor"], ["compare/b.py:2", "examples/c.py:3"]),
+        (["compare", "examples"], ["src/harbor/a.py:1", "examples/c.py:3"]),
+        ([], []),
+    ],
+)
+def test_places_outside_our_package_are_told(inits: list[str], outside: list[str]) -> None:
+    places = ["src/harbor/a.py:1", "compare/b.py:2", "examples/c.py:3"]
+    assert list(find_outside([f"{folder}/__init__.py" for folder in inits], places)) == outside
+
+
 def test_packages_are_told_with_the_commits_that_deleted_them_or_made_them_of_older_code(tmp_path: Path) -> None:
-    """`hybrid` is `mamba` under another name, of which forwarding files stay; `new` is new."""
+    """`hybrid` is `mamba` under another name, of which forwarding files stay; `copy` leaves its model whole, `later` is
+    made of a folder that is newer than the pin itself, and `new` is new.
+    """
     history = History.start(tmp_path / "up")
     old = {
         f"up/mamba/mamba_{name}.py": "".join(f"{name}_{n} = {n}\n" for n in range(20)) for name in ("model", "block")
     }
-    pin = history.commit("pin", {**old, "up/gone/a.py": "a = 1\n", "up/gone/b.py": "b = 1\n"})
+    pin = history.commit(
+        "pin",
+        {
+            **old,
+            "up/gone/a.py": "a = 1\n",
+            "up/gone/b.py": "b = 1\n",
+            "up/whole/a.py": "".join(f"whole_{n} = {n}\n" for n in range(20)),
+        },
+    )
     files = {path.replace("mamba", "hybrid"): text + "more = 1\n" for path, text in old.items()}
     files |= dict.fromkeys(old, "from up.hybrid import *\n")
     commits = [history.commit("Rename (#1)", {**files, "up/hybrid/__init__.py": ""})]
     commits.append(history.commit("Add (#2)", {"up/new/a.py": "x = 1\n", "up/gone/a.py": None}))
+    whole = "".join(f"whole_{n} = {n}\n" for n in range(20))
+    copied = {"up/whole/a.py": f"{whole}x = 2\n", "up/copy/a.py": f"{whole}y = 2\n"}
+    commits.append(history.commit("Copy (#4)", {**copied}))
+    first = "".join(f"first_{n} = {n}\n" for n in range(20))
+    commits.append(history.commit("First (#5)", {"up/first/a.py": first}))
+    commits.append(history.commit("Later (#6)", {"up/first/a.py": "x = 1\n", "up/later/a.py": first}))
     commits.append(history.commit("Delete (#3)", {"up/hybrid/new.py": "z = 1\n", "up/gone/b.py": None}))
     upstream = open_repository(history.path)
     before, after = (Tree(upstream, one).entries for one in (pin, commits[-1]))
@@ -437,11 +497,15 @@ def test_packages_are_told_with_the_commits_that_deleted_them_or_made_them_of_ol
         log,
         touched,
         lambda one: read_diff(upstream, f"{one}^", one, copies=True),
+        before,
     )
     told = {one.path: (one.kind, one.origins, one.by.pull_request if one.by else None) for one in found}
     assert told == {
         "up/hybrid": ("added", ("up/mamba",), 1),
         "up/new": ("added", (), None),
+        "up/copy": ("added", (), None),
+        "up/first": ("added", (), None),
+        "up/later": ("added", (), None),
         "up/gone": ("removed", (), 3),
     }
 

@@ -82,6 +82,20 @@ def _compare_bounds(old: SpecifierSet, new: SpecifierSet) -> Iterator[Change]:
         yield Change.EXCLUSIONS
 
 
+def are_apart(one: str, other: str) -> bool:
+    """No version fits both; False where that cannot be said."""
+    old, new = _parse(one), _parse(other)
+    if old is None or new is None:
+        return False
+    for bounds, more in ((old, new), (new, old)):
+        if (exact := _exact(bounds)) is not None:
+            return not more.contains(exact, prereleases=True)
+        floor, cap = _floor(bounds), _cap(more)
+        if floor is not None and cap is not None and (floor > cap or not more.contains(floor, prereleases=True)):
+            return True
+    return False
+
+
 def _compare_floors(old: Version | None, new: Version | None) -> Iterator[Change]:
     if old is None and new is not None:
         yield Change.FLOORED
