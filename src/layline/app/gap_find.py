@@ -10,7 +10,7 @@ from layline.core.prose import count, verb
 from layline.core.report import Answer, Cell, Paragraph, Report, Section, Table
 from layline.errors import Error
 from layline.gap.endpoints import find_endpoints
-from layline.gap.find import Match, Searched, find_matches, read_searched
+from layline.gap.find import Match, Searched, find_in_code, find_matches, is_name, read_searched
 
 if TYPE_CHECKING:
     from layline.gap import answers
@@ -18,13 +18,16 @@ if TYPE_CHECKING:
 
 
 def gap_find(workspace: Workspace, key: str, word: str, *, to: str | None = None) -> Answer:
-    """Changes between pin and tip whose title or files name `word`, what brings something new first."""
+    """Changes between pin and tip whose title or files name `word`, what brings something new first; of a name also those
+    whose code gains or loses it.
+    """
     if len(word.strip()) < 2:
         raise Error("Give at least two letters to look for.")
     backend, upstream = workspace.settings.backend(key), workspace.open_backend(key)
     ends = find_endpoints(workspace, upstream, key, to=to)
     searched = read_searched(upstream, backend, ends)
-    matches = find_matches(searched.changes, word)
+    code = find_in_code(upstream, ends, word) if is_name(word) else {}
+    matches = find_matches(searched.changes, word, code)
     data: answers.GapFound = {
         "schema": "layline.gap-find/1",
         "backend": key,
@@ -70,7 +73,10 @@ def _tell(matches: list[Match], searched: int, word: str, label: str) -> str:
         return f"None of {count(searched, 'change')} of {label} since the pin matches {word!r}"
     named, new = sum(match.in_title for match in matches), sum(match.is_new for match in matches)
     titles = f"{named or 'none'} in the title{f' ({new} of them new)' if new else ''}"
-    rest = f", {len(matches) - named} only in the path of a file" if named < len(matches) else ""
+    filed = sum(bool(match.paths) and not match.in_title for match in matches)
+    coded = len(matches) - named - filed
+    rest = f", {filed} only in the path of a file" if filed else ""
+    rest += f", {coded} only in code that gains or loses it" if coded else ""
     return f"{len(matches)} of {count(searched, 'change')} of {label} since the pin {verb(len(matches), 'matches')} {word!r}: {titles}{rest}"
 
 
@@ -84,8 +90,11 @@ def _name(match: Match) -> str:
 
 
 def _tell_kind(match: Match) -> str:
-    if not match.in_title:
+    if not match.in_title and match.paths:
         return "file"
+    if not match.in_title:
+        files = match.code.removes or match.code.adds
+        return f"{'removes' if match.code.removes else 'adds'} it in {files[0]}{f' and {len(files) - 1} more' if files[1:] else ''}"
     return "new" if match.is_new else match.change.kind or "change"
 
 
@@ -102,4 +111,6 @@ def _encode(match: Match) -> answers.GapMatch:
         "in_title": match.in_title,
         "new_files": change.brings,
         "paths": list(match.paths),
+        "adds_in": list(match.code.adds),
+        "removes_in": list(match.code.removes),
     }

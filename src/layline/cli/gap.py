@@ -103,7 +103,8 @@ def gap_find(
 ) -> int:
     """Find what upstream did about WORD since the pin.
 
-    Titles of its changes and paths of the files they touched are searched; what brings something new comes first.
+    Titles of its changes and paths of the files they touched are searched; of a name as code spells it (save_every)
+    also the code that gains or loses it. What brings something new comes first.
     """
     from layline.app.gap_find import gap_find as find
     from layline.workspace.open import fetch_backend, open_workspace

@@ -15,6 +15,7 @@ _IRREGULAR = {
     "installs": "install",
     "needs": "need",
     "sets": "set",
+    "stays": "stay",
     "stops": "stop",
     "imports": "import",
     "uses": "use",

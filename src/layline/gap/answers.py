@@ -64,7 +64,9 @@ class AllGaps(OfCommit):
 
 
 class GapMatch(TypedDict):
-    """One pull request, or one commit that names none; `paths` are those that name the word."""
+    """One pull request, or one commit that names none; `paths` are those that name the word, `adds_in` and `removes_in`
+    the files of code that gain or lose it.
+    """
 
     number: int | None
     title: str
@@ -76,6 +78,8 @@ class GapMatch(TypedDict):
     in_title: bool
     new_files: int
     paths: list[str]
+    adds_in: list[str]
+    removes_in: list[str]
 
 
 class LeftOut(TypedDict):

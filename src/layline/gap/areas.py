@@ -181,13 +181,14 @@ def _find_sources(inside: str, diff: Diff, older: Set[str]) -> tuple[str, ...]:
         if one.path.startswith(inside) and one.path.endswith(".py") and not one.path.endswith("/__init__.py")
     ]
     shrunk = {one.path for one in diff.files if one.deletions > one.insertions}
+    shrunk |= {one.old_path for one in diff.files if one.status == "R" and one.old_path is not None}
     taken = [
         one.old_path
         for one in files
         if one.old_path is not None
         and not one.old_path.startswith(inside)
         and _folder(one.old_path) in older
-        and (one.status == "R" or one.old_path in shrunk)  # a copy that leaves its model whole is new
+        and one.old_path in shrunk  # a copy that leaves its model whole is new
     ]
     gave = Counter(_folder(path) for path in taken)
     return tuple(folder for folder, _ in gave.most_common()) if 2 * len(taken) > len(files) else ()

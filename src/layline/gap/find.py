@@ -1,8 +1,9 @@
-"""What upstream did about a word since the pin: changes whose title or files name it."""
+"""What upstream did about a word since the pin: changes whose title or files name it, or whose code gains or loses it."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import re
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -43,6 +44,18 @@ class Searched:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class InCode:
+    """What a change does to a name: files of code that have it since, and that have it no more."""
+
+    adds: tuple[str, ...] = ()
+    removes: tuple[str, ...] = ()
+
+
+NOWHERE = InCode()
+_NO_CODE: Mapping[str, InCode] = {}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Match:
     """One change that names the word."""
 
@@ -50,6 +63,7 @@ class Match:
     in_title: bool
     paths: tuple[str, ...]
     """Files it touched whose path names the word."""
+    code: InCode = NOWHERE
 
     @property
     def is_new(self) -> bool:
@@ -82,15 +96,49 @@ def _read(upstream: Repository, backend: Backend, ends: Endpoints) -> Searched:
     return Searched(changes=tuple(changes), reverted=found.reverted, housekeeping=found.housekeeping)
 
 
-def find_matches(changes: Iterable[Touching], word: str) -> list[Match]:
-    """Those that name the word, as `patches find` reads it: what brings something first, then titles, then files."""
+def find_matches(changes: Iterable[Touching], word: str, code: Mapping[str, InCode] = _NO_CODE) -> list[Match]:
+    """Those that name the word, as `patches find` reads it: what brings something first, then titles, then files, then
+    code. `code`: commits with what they do to the name.
+    """
     wanted = Word(word)
     found = []
     for one in changes:
         paths = tuple(path for path in one.paths if wanted.stands_in(path))
         in_title = wanted.stands_in(one.change.title)
-        if not one.change.is_lost and (in_title or paths):
-            found.append(Match(change=one.change, in_title=in_title, paths=paths))
+        done = [code[commit] for commit in one.change.commits if commit in code]
+        inside = InCode(
+            adds=tuple(sorted({path for each in done for path in each.adds})),
+            removes=tuple(sorted({path for each in done for path in each.removes})),
+        )
+        if not one.change.is_lost and (in_title or paths or done):
+            found.append(Match(change=one.change, in_title=in_title, paths=paths, code=inside))
     found.sort(key=lambda match: match.change.date, reverse=True)
-    found.sort(key=lambda match: (not match.is_new, not match.in_title, -match.change.brings))
+    found.sort(key=lambda match: (not match.is_new, not match.in_title, not match.paths, -match.change.brings))
+    return found
+
+
+def is_name(word: str) -> bool:
+    """Spelled as only code spells it: with an underscore or a capital inside."""
+    return word.isidentifier() and len(word) > 2 and ("_" in word.strip("_") or not word[1:].islower())
+
+
+def find_in_code(upstream: Repository, ends: Endpoints, name: str) -> dict[str, InCode]:
+    """Commits between pin and tip that bring a name into a file of code, or take its last use away."""
+    out = upstream.git(
+        "log", "-z", "--no-renames", "--name-only", "--format=%x01%H", f"-S{name}", f"{ends.pin}..{ends.tip}"
+    )
+    word, classes = re.compile(rb"\b%s\b" % re.escape(name.encode())), Classes(DEFAULT_CHURN_CLASSES, rest=CODE)
+
+    def has(commit: str, path: str) -> bool:
+        return word.search(upstream.read_file(commit, path) or b"") is not None
+
+    found: dict[str, InCode] = {}
+    for block in out.decode("utf-8", "surrogateescape").split("\x01")[1:]:
+        commit, _, rest = block.partition("\0")
+        paths = [path for path in rest.lstrip("\n").split("\0") if path and classes.of(path) == CODE]
+        sides = [(path, has(f"{commit}^", path), has(commit, path)) for path in paths]
+        adds = tuple(path for path, before, after in sides if after and not before)
+        removes = tuple(path for path, before, after in sides if before and not after)
+        if adds or removes:
+            found[commit] = InCode(adds=adds, removes=removes)
     return found

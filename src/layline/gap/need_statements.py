@@ -191,10 +191,16 @@ def difference_item(gap: Gap, row: Difference) -> Inline:
 
 
 def _find_platforms(gap: Gap) -> list[PlatformChange]:
-    """Without rows of a CI matrix and images that only repeat which wheels are installed."""
+    """Without rows of a CI matrix and images that only repeat which wheels are installed, and without what one line of
+    one file has more or less while others install the same platform.
+    """
     wheels = any(change.what.endswith(IN_CI) for change in gap.dependencies.platform)
     repeat = ("CI gpu-arch", "container images")
-    return [one for one in gap.dependencies.platform if not (wheels and one.what.startswith(repeat))]
+    return [
+        one
+        for one in gap.dependencies.platform
+        if not (wheels and one.what.startswith(repeat)) and (one.is_matrix or not one.is_single)
+    ]
 
 
 def count_needs(gap: Gap) -> int:

@@ -55,6 +55,11 @@ class PlatformChange:
         return bool(self.pin) and not self.tip
 
     @property
+    def is_single(self) -> bool:
+        """One file has a value more or less, and the others stay."""
+        return self.keeps and self.files == 1 and not (self.pin and self.tip)
+
+    @property
     def is_matrix(self) -> bool:
         """Some values of a CI matrix changed, others stay: what is tested is told whole."""
         return self.keeps and self.what.startswith(_MATRICES)
@@ -85,7 +90,8 @@ class PlatformChange:
             left = f"the tip has {'it' if set(self.commented) <= set(self.pin) else idle} only in a comment"
             return f"{self.what}: none{since}", f"{day}. The pin had {was}; {left} (", f"{more})."
         if self.is_lost:
-            return f"{self.what}: {was} {verb(len(self.pin), 'is')} gone{since}", f"{day} (", end
+            stays = f", {listed(list(self.now), most=4)} {verb(len(self.now), 'stays')}" if self.keeps else ""
+            return f"{self.what}: {was} {verb(len(self.pin), 'is')} gone{since}", f"{day}{stays} (", end
         one = len(self.pin) == len(self.tip) == 1
         said = (
             (f"{was} → {now}" if one else f"gone {was}; new {now}" if self.keeps else f"from {was} to {now}")

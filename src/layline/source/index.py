@@ -19,7 +19,7 @@ from layline.git import Blob
 from layline.source.cache import Cache, cache_directory
 from layline.source.definitions import Definition, Module
 from layline.source.memos import Answers
-from layline.source.names import is_package, is_within, longest_root, module_name, parents
+from layline.source.names import is_package, is_within, longest_root, module_name, parents, script_name
 from layline.source.parsing import ANALYSER, decode_module, parse_tree
 from layline.source.seen import Asked, Noting, Seen, SeenEntries, SeenNames, say_name
 from layline.source.tree import Tree
@@ -328,6 +328,8 @@ def find_entries(number: int, part: Part) -> Iterator[ModuleEntry]:
     for under in part.under or ("",):
         for path in part.tree.paths(under, ".py"):
             name = module_name(path, part.source_roots)
+            if name is None and not part.packages:  # a script of ours: nobody imports it, and it uses what it imports
+                name = script_name(path, part.source_roots)
             found = part.tree.find(path)
             if name is not None and found is not None:
                 yield ModuleEntry(name=name, path=path, blob=found.oid, part=number, is_package=is_package(path))

@@ -23,6 +23,12 @@ def module_name(path: str, source_roots: Sequence[str] = (".",)) -> str | None:
     return ".".join(parts)
 
 
+def script_name(path: str, source_roots: Sequence[str] = (".",)) -> str | None:
+    """What a file is called in an index that nothing can import: no import statement spells a hyphen."""
+    parts = path.removesuffix(".py").split("/")[_depth(path, source_roots) :]
+    return ".".join(part.replace(".", "-") for part in parts) if path.endswith(".py") else None
+
+
 def is_package(path: str) -> bool:
     return path.endswith("/__init__.py") or path == "__init__.py"
 

@@ -29,6 +29,7 @@ from layline.patches.drift.read import OpenedDrift, Opening, find_rows, open_dri
 from layline.source import Definition, DefinitionKind, Module, Tree, parse_module
 from layline.source.resolve import Resolver
 from layline.upgrade.absolute import Judged, OwnGround, Standing, find_judged
+from layline.upgrade.off_files import OffFiles
 from layline.upgrade.patched import find_judged_effects
 from layline.upgrade.values import Break
 from layline.workspace.kept import find_inputs, find_kept
@@ -96,7 +97,7 @@ def _read_ground(finder: Finder, opened: OpenedDrift) -> OwnGround:
     )
     return OwnGround(
         may_not_run=partial(_may_not_run, opened.sides.running),
-        is_off=partial(_is_off, opened.sides.running),
+        is_off=partial(_is_off, OffFiles(opened.sides.running) if opened.sides.running is not None else None),
         alternatives=frozenset(
             (entry.path, item.line) for entry, module in modules for item in module.imports if item.group
         ),
@@ -119,8 +120,11 @@ def _may_not_run(running: Running | None, location: Location, name: str) -> bool
     return now.holds is False or (now.holds is None and running.guards.is_chosen(location))
 
 
-def _is_off(running: Running | None, location: Location, name: str) -> bool:
-    return running is not None and running.decide(location, name)[1].holds is False
+def _is_off(files: OffFiles | None, location: Location, name: str) -> bool:
+    """Whether our code does not run a line at this version, or does not load its file."""
+    if files is None:
+        return False
+    return files.running.decide(location, name)[1].holds is False or files.holds(location.path)
 
 
 def _has_upstream_base(finder: Finder, module: str, definition: Definition) -> bool:

@@ -166,6 +166,11 @@ FOUND = [
         "4 of 17 changes of Keel since the pin match 'tide': none in the title, 4 only in the path of a file",
         [58, 104, 97, 83],
     ),
+    (
+        "report_memory",
+        "1 of 17 changes of Keel since the pin matches 'report_memory': none in the title, 1 only in code that gains or loses it",
+        [74],
+    ),
     ("zzz", "None of 17 changes of Keel since the pin matches 'zzz'", []),
 ]
 

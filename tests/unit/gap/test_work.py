@@ -311,6 +311,24 @@ def test_platforms_come_first_and_what_left_ci_is_told() -> None:
     ]
 
 
+def test_one_line_less_of_wheels_that_stay_is_no_key_difference() -> None:
+    wheels, docker = "download.pytorch.org/whl", "docker/Dockerfile"
+    pin = (
+        declared(f"{wheels} test/xpu", "test/xpu", Kind.CHANNEL, 3, path=docker),
+        declared(f"{wheels} xpu", "xpu", Kind.CHANNEL, 4, path=docker),
+        declared(f"{wheels} rocm", "rocm6", Kind.CHANNEL, 5, path=docker),
+    )
+    platform = find_platform_changes(pin, pin[1:2])
+    assert [change.sentence() for change in platform] == [
+        "ROCm wheels: rocm6 is gone (docker/Dockerfile:5 at the pin).",
+        "XPU wheels: test/xpu is gone, xpu stays (docker/Dockerfile:3 at the pin).",
+    ]
+    side = SimpleNamespace(commit=commit(1))
+    dependencies = SimpleNamespace(unread=((), ()), differences=(), platform=platform)
+    gap = cast("Gap", SimpleNamespace(upstream="up", pin=side, tip=side, dependencies=dependencies))
+    assert [plain_text(item)[:11] for item in dependency_items(gap)] == ["ROCm wheels"]
+
+
 JOB = "jobs:\n  gpu:\n    if: {}\n    runs-on: x\n"
 
 

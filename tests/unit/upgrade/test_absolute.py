@@ -129,6 +129,33 @@ def test_a_call_of_what_our_patch_puts_there_is_ours(tmp_path: Path) -> None:
     assert not judge_at(project.open(), "keel", project.upstream.commits[0]).misfits
 
 
+@pytest.mark.parametrize(
+    ("users", "misfits"),
+    [
+        ({"own/a.py": "    from own.newer import f\n", "own/deep/b.py": "    from ..newer import f\n"}, []),
+        ({"own/a.py": "    from own import newer\n"}, []),
+        ({"own/a.py": "    from own.newer import f\nfrom own.newer import f\n"}, ["keel.run.fly"]),
+        ({"own/a.py": "    from own.newer import f\n", "own/b.py": "    pass\nNAME = 'own.newer'\n"}, ["keel.run.fly"]),
+        ({"own/a.py": "    pass\n"}, ["keel.run.fly"]),
+    ],
+)
+def test_a_file_that_is_loaded_only_at_another_version_is_not_counted(
+    tmp_path: Path, users: dict[str, str], misfits: list[str]
+) -> None:
+    head = "import keel\nfrom packaging import version\nif version.parse(keel.__version__) >= version.parse('3.0'):\n"
+    ours: Files = {path: head + text for path, text in users.items()}
+    ours |= {"own/newer.py": "from keel.run import fly\n", "own/__init__.py": "", "own/deep/__init__.py": ""}
+    project = make_project(tmp_path, [("all", UPSTREAM)], ours)
+    assert [one.target for one in judge_at(project.open(), "keel", project.upstream.commits[0]).misfits] == misfits
+
+
+def test_files_that_no_import_can_name_are_read(tmp_path: Path) -> None:
+    paths = ["image-gen/run.py", "own/new-one.py", "own/v1.5/use.py"]
+    project = make_project(tmp_path, [("all", UPSTREAM)], dict.fromkeys(paths, "from keel.run import fly\n"))
+    misfits = judge_at(project.open(), "keel", project.upstream.commits[0]).misfits
+    assert sorted(one.location.path for one in misfits) == paths
+
+
 def test_what_does_not_fit_the_pin_either_is_marked(tmp_path: Path) -> None:
     ours: Files = {"own/old.py": "from keel.run import fly\n", "own/new.py": "from keel.text import speak\n"}
     project = make_project(tmp_path, [("all", UPSTREAM), ("Hush (#2)", {"keel/text.py": "x = 1\n"})], ours)

@@ -1,0 +1,58 @@
+"""Files of ours that no version test lets load at one upstream commit: whoever imports them asks for another version."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from layline.core.evidence import Location, Skipped
+from layline.core.ours import is_packaged, is_test
+from layline.source import parse_module
+from layline.source.names import absolute_name
+
+if TYPE_CHECKING:
+    from layline.coupling.version_guards import Running
+    from layline.source.definitions import Import
+
+
+@dataclass(slots=True)
+class OffFiles:
+    """Asks who imports a file; a file that nobody imports, or that somebody only names, may be run by itself."""
+
+    running: Running
+    _known: dict[str, bool] = field(default_factory=dict)
+
+    def holds(self, path: str) -> bool:
+        """Whether every import of the file stands where our code does not go at this version."""
+        if path not in self._known:
+            self._known[path] = is_packaged(path) and not path.endswith("__init__.py") and self._is_off(path)
+        return self._known[path]
+
+    def _is_off(self, path: str) -> bool:
+        modules = self.running.guards.modules
+        name = modules.names_by_path.get(path, "")
+        last = name.rpartition(".")[2]
+        if not last:
+            return False
+        texts = ((one, modules.tree.read_text(one)) for one in modules.tree.paths(suffix=".py") if one != path)
+        named = [(one, text) for one, text in texts if isinstance(text, str) and last in text and not is_test(one)]
+        lines = [(one, list(self._find_imports(one, text, name))) for one, text in named]
+        return bool(lines) and all(
+            found and all(self.running.decide(Location(one, line))[1].holds is False for line in found)
+            for one, found in lines
+        )
+
+    def _find_imports(self, path: str, text: str, name: str) -> Iterator[int]:
+        """Lines of a file that import a module, or something of it."""
+        module = self.running.guards.modules.names_by_path.get(path, "")
+        parsed = parse_module(path, text.encode("utf-8", "surrogatepass"))
+        for item in () if isinstance(parsed, Skipped) else parsed.imports:
+            if name in _name_imported(item, module, is_package=path.endswith("__init__.py")) and not item.type_checking:
+                yield item.line
+
+
+def _name_imported(item: Import, module: str, *, is_package: bool) -> tuple[str, ...]:
+    """The module that an import is from, and what it takes of it."""
+    source = absolute_name(module, package=is_package, level=item.level, name=item.module)
+    return (source, f"{source}.{item.name}") if source is not None else ()
