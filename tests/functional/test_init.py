@@ -183,6 +183,13 @@ BARE: dict[str, str | bytes | None] = {"pyproject.toml": '[project]\nname = "dec
         ({"uv.lock": '[[package]]\nname = "keel"\nversion = "1.0"\n'}, Pin(revision="v1.0")),
         ({"requirements.txt": "keel==1.0\n"}, Pin(file="requirements.txt", requirement="keel", tag="v{version}")),
         ({"examples/requirements.txt": "keel==0.5\n"}, Pin(revision="v1.0")),
+        (
+            {
+                "examples/requirements.txt": "keel==0.5\n",
+                "pyproject.toml": '[project]\nname = "deck"\ndependencies = ["keel"]\n',
+            },
+            Pin(revision="v1.0", guessed=True),
+        ),
         ({"pyproject.toml": '[project]\nname = "deck"\n'}, Pin(revision="v1.0", guessed=True)),
         (
             {

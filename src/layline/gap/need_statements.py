@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from layline.core.evidence import Location
+from layline.core.ours import is_own
 from layline.core.prose import count, listed
 from layline.gap.cells import change_cell, join_text, listed_text, place_cell, plain_text
 from layline.gap.dependencies import Kind, Rank
@@ -191,15 +192,17 @@ def difference_item(gap: Gap, row: Difference) -> Inline:
 
 
 def _find_platforms(gap: Gap) -> list[PlatformChange]:
-    """Without rows of a CI matrix and images that only repeat which wheels are installed, and without what one line of
-    one file has more or less while others install the same platform.
+    """Without rows of a CI matrix and images that only repeat which wheels are installed, without what one line of one
+    file has more or less while others install the same platform, and without what only examples ask for.
     """
     wheels = any(change.what.endswith(IN_CI) for change in gap.dependencies.platform)
     repeat = ("CI gpu-arch", "container images")
     return [
         one
         for one in gap.dependencies.platform
-        if not (wheels and one.what.startswith(repeat)) and (one.is_matrix or not one.is_single)
+        if not (wheels and one.what.startswith(repeat))
+        and (one.is_matrix or not one.is_single)
+        and any(is_own(place.path) for place in (one.at_pin, one.at_tip) if place is not None)
     ]
 
 

@@ -65,12 +65,12 @@ def weigh(step: PlanStep) -> tuple[int, bool, int]:
 
 
 def say_breaks(step: PlanStep) -> str:
-    """`breaks 4 places, 3 of them again (7 lines)`; empty where nothing breaks."""
+    """`breaks 4 places, 3 of them again (7 lines)`, without lines where each place is one; empty where nothing breaks."""
     if not step.places and not step.again:
         return ""
     told = f"breaks {count(step.places + step.again, 'place')}"
     again = (f", {step.again} of them again" if step.places else " again") if step.again else ""
-    lines = f" ({count(step.lines, 'line')})" if step.lines else ""
+    lines = f" ({count(step.lines, 'line')})" if step.lines > step.places + step.again else ""
     return f"{told}{again}{lines}"
 
 

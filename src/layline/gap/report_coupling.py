@@ -100,7 +100,7 @@ def _broken(gap: Gap) -> Section:
         return Section(title=title, blocks=(Paragraph("None."),))
     rows = group_broken(gap)
     base = common_folder([place for row in rows for place in row.places])
-    below = f"Places are below {base}. " if base else ""
+    below = f"{_tell_base(base)} " if base else ""
     table = Table(
         columns=("upstream name", "what became of it", "since", "our places"),
         rows=tuple(_broken_row(gap, row, base) for row in rows),
@@ -238,11 +238,13 @@ def _where(most: int, total: int) -> str:
 
 
 def _tell_rows(rows: int, places: int) -> str:
-    return f"{rows} rows: a line that uses several names has one for each." if rows > places else ""
+    if rows <= places:
+        return ""
+    return f"{rows} rows for {count(places, 'place')}: a line that uses several names has one row for each."
 
 
 def _tell_base(base: str) -> str:
-    return f"Places are below {base}." if base else ""
+    return f"Paths are relative to {base}." if base else ""
 
 
 def _row(gap: Gap, one: Coupling | Drift, base: str, *, whole: bool) -> tuple[Inline, ...]:

@@ -199,13 +199,12 @@ def outside_sentence(gap: Gap) -> str | None:
     if not outside or not folders:
         return None
     counted = Counter("/".join(path.split("/")[:-1][:3]) or path for path in outside)
-    shown = [
-        f"{number} in {folder}" for folder, number in sorted(counted.items(), key=lambda pair: (-pair[1], pair[0]))
-    ]
+    folders_of = sorted(counted.items(), key=lambda pair: (-pair[1], pair[0]))
+    shown = [f"{number} in {folder}" for folder, number in folders_of[:4]]
+    rest = sum(number for _, number in folders_of[4:])
+    shown += [f"{rest} in {count(len(folders_of) - 4, 'other folder')}"] if rest else []
     files = count(len(outside), "further file")
-    return (
-        f"{files[:1].upper()}{files[1:]} of ours {verb(len(outside), 'touches')} {gap.label}: {listed(shown, most=4)}."
-    )
+    return f"{files[:1].upper()}{files[1:]} of ours {verb(len(outside), 'touches')} {gap.label}: {listed(shown)}."
 
 
 def plan_sentence(gap: Gap, shown: str = "") -> str:
@@ -342,10 +341,10 @@ def footprint_sentence(gap: Gap, most: int) -> str:
     """How many files of ours stand in the folders of this backend."""
     foot = gap.footprint
     empty, where = foot.tracked - foot.non_empty, listed(list(foot.folders), most=most)
-    python = f", {foot.python} of them Python" if foot.python != foot.tracked else ""
+    python = f" ({foot.python} Python)" if foot.python != foot.tracked else ""
     files = count(foot.tracked, "file" if python else "Python file")
     held = f"{where} {'holds' if len(foot.folders) == 1 else 'hold'} {files}{python}"
-    return f"{held}, {empty} of them empty." if empty else f"{held}."
+    return f"{held}; {empty} of the {foot.tracked} {verb(empty, 'is')} empty." if empty else f"{held}."
 
 
 def count_surface(gap: Gap, rows: str) -> Counter[SurfaceChange]:

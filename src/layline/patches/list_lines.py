@@ -12,7 +12,7 @@ from layline.core.patch import AS_IT_WAS, Holder, Style, TargetKind
 from layline.core.prose import count, verb
 from layline.patches.guards.show import show_short
 from layline.patches.report import describe_change, describe_closing, find_shared_targets, is_on_object
-from layline.patches.wanted import DEAD, NEVER_ACTIVE, find_warnings, is_dead, say_rewriters
+from layline.patches.wanted import DEAD, NEVER_ACTIVE, RULED_OUT, find_warnings, is_dead, say_rewriters
 
 if TYPE_CHECKING:
     from layline.core.patch import Effect, Inventory, Patch
@@ -22,7 +22,6 @@ _LONGEST = 160
 _MOST = 5
 """Other packages that the head line names, those with most patches first."""
 _NEXT = "`layline patches show ID` tells one of them in full and how to save it (`patches port`); `-o FILE` saves this list."
-_RULED_OUT = "the tests before this line rule it out"
 _UPSTREAM, _OTHER, _SETTING, _UNNAMED = "upstream", "other", "setting", "unnamed"
 
 
@@ -181,7 +180,7 @@ def _condition(effect: Effect, patch: Patch | None) -> str:
 def _warn(effect: Effect, patch: Patch | None) -> Diagnostic:
     if DEAD in find_warnings(effect, patch):
         return _warn_dead(effect, patch)
-    reason = patch.active_reason if patch is not None and not patch.active else _RULED_OUT
+    reason = patch.active_reason if patch is not None and not patch.active else RULED_OUT
     return Diagnostic(
         location=effect.location,
         severity=Severity.LOOK,

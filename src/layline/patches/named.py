@@ -7,10 +7,11 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
-from layline.core.condition import ALWAYS, ConditionKind, combine
+from layline.core.condition import ALWAYS, NEVER, ConditionKind, combine, find_told
 from layline.core.patch import Effect, Guard, Inventory, Patch, TargetKind, Unregistered
 from layline.errors import Error
 from layline.patches.guards.show import show_condition
+from layline.patches.wanted import RULED_OUT
 
 _PLACE = re.compile(r"(?P<path>.+\.\w+):(?P<line>\d+)\Z")
 _MOST = 6
@@ -164,6 +165,9 @@ def as_patch(items: list[Unregistered]) -> Patch:
     asked = tuple(item.effect.when for item in items if item.effect.when and show_condition(item.effect.when))
     callers = tuple(dict.fromkeys(place for item in items for place in item.called_from))
     line = first.effect.location.line
+    when = combine(ConditionKind.ANY, asked) if asked else ALWAYS
+    is_off = find_told(when) == NEVER
+    runs = f"it applies when {scope} runs" if scope else "it applies when the module is imported"
     return Patch(
         id=first.effect.id,
         backend=None,
@@ -172,8 +176,9 @@ def as_patch(items: list[Unregistered]) -> Patch:
         location=first.effect.location,
         handler=scope,
         handler_lines=(line, line),
-        active_reason=f"it applies when {scope} runs" if scope else "it applies when the module is imported",
-        guard=Guard(when=combine(ConditionKind.ANY, asked) if asked else ALWAYS),
+        active=not is_off,
+        active_reason=RULED_OUT if is_off else runs,
+        guard=Guard(when=when),
         effects=tuple(item.effect for item in items),
         implementation=tuple(
             dict.fromkeys(item.effect.replacement_at.path for item in items if item.effect.replacement_at)

@@ -7,6 +7,7 @@ import sys
 from typing import TYPE_CHECKING
 
 from layline import codec
+from layline.core.condition import NEVER, find_told
 from layline.core.effect_ids import is_effect_id
 from layline.core.evidence import Evidence
 from layline.core.patch import TargetKind
@@ -112,7 +113,7 @@ def _build_summary(inventory: Inventory, patch: Patch) -> Section:
     told: list[Inline] = [] if is_effect_id(patch.id) else [patch.description or "It has no description."]
     items: list[Inline] = [
         *told,
-        f"Applies when: {describe_enabling(patch)}.",
+        *([f"Applies when: {describe_enabling(patch)}."] if find_told(patch.guard.when) != NEVER else []),
         f"{'Active' if patch.active else 'Never active'}: {patch.active_reason}.",
     ]
     items += list(say_needs(patch))

@@ -186,7 +186,9 @@ def _find_beside(folder: Path, foreign: list[str]) -> Iterator[tuple[str, Path]]
 
 
 def _find_version(tree: Tree, declared: Declarations, package: str) -> Version | None:
-    """What the project itself needs; examples and tests count only where nothing else names a version."""
+    """What the project itself needs; examples and tests count only where nothing else names the package: who asks for
+    any version of it does not mean theirs.
+    """
     wanted = canonical_name(package)
     needs = [item for item in declared.items if item.kind is Kind.REQUIREMENT and item.name == wanted]
     own = [item for item in needs if is_own(item.place.path)]
@@ -198,7 +200,8 @@ def _find_version(tree: Tree, declared: Declarations, package: str) -> Version |
             said=f"{demand.location} asks for {demand.text}",
             choice="" if "==" in demand.text else _LOWEST_ALLOWED,
         )
-    return found or _read_version(needs, declared, wanted) or _read_address(declared, package)
+    aside = _read_version(needs, declared, wanted) if not own else None
+    return found or aside or _read_address(declared, package)
 
 
 def _follow(tree: Tree, version: Version | None, package: str) -> Version | None:

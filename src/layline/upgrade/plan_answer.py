@@ -89,15 +89,21 @@ def say_counts(plan: Plan) -> Iterator[str]:
         yield f"After the mechanical edits {told}; the last step lists {'it' if revealed == 1 else 'them'}."
     rest = places - plan.in_drift - plan.repeated
     if plan.in_drift != places:
-        again = f"{plan.repeated} {'repeats' if plan.repeated == 1 else 'repeat'} a name that drift counts once for each file"
-        other = f"{rest} only upgrades look at"
-        told = " and ".join(part for part, number in ((again, plan.repeated), (other, rest)) if number)
-        yield f"`patches drift` counts {plan.in_drift} of these {places}; {told}."
+        repeat = "repeats" if plan.repeated == 1 else "repeat"
+        again = f"{plan.repeated} {repeat} a name that `patches drift` counts once for each file"
+        other = f"{rest} {verb(rest, 'is')} found only where {plan.to[:8]} is judged by itself, as `upgrade check` does"
+        told = "; ".join(part for part, number in ((again, plan.repeated), (other, rest)) if number)
+        yield f"`patches drift` counts {plan.in_drift} of these {count(places, 'place')}: {told}."
     if plan.compared or plan.either:
         older = _say_either(plan)
         both = places - plan.compared - (plan.before - plan.either)
         older += f", {both} of which {verb(both, 'breaks')} on the way in another way" if older and both > 0 else ""
-        without = f"it leaves out {plan.compared} seen only when both commits are compared" if plan.compared else ""
+        shows = "shows" if plan.compared == 1 else "show"
+        without = (
+            f"{plan.compared} of this plan {shows} only when pin and {plan.to[:8]} are compared"
+            if plan.compared
+            else ""
+        )
         told = "; ".join(part for part in (older, without) if part)
         yield f"`upgrade check --pin {plan.to[:8]}` counts {count(plan.before, 'place')}: {told}."
 

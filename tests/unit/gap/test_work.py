@@ -317,10 +317,12 @@ def test_one_line_less_of_wheels_that_stay_is_no_key_difference() -> None:
         declared(f"{wheels} test/xpu", "test/xpu", Kind.CHANNEL, 3, path=docker),
         declared(f"{wheels} xpu", "xpu", Kind.CHANNEL, 4, path=docker),
         declared(f"{wheels} rocm", "rocm6", Kind.CHANNEL, 5, path=docker),
+        declared(f"{wheels} cu", "cu126", Kind.CHANNEL, 6, path="examples/requirements.txt"),
     )
     platform = find_platform_changes(pin, pin[1:2])
     assert [change.sentence() for change in platform] == [
         "ROCm wheels: rocm6 is gone (docker/Dockerfile:5 at the pin).",
+        "CUDA wheels in CI: cu126 is gone (examples/requirements.txt:6 at the pin).",
         "XPU wheels: test/xpu is gone, xpu stays (docker/Dockerfile:3 at the pin).",
     ]
     side = SimpleNamespace(commit=commit(1))

@@ -6,11 +6,12 @@ from dataclasses import replace
 
 import pytest
 
+from layline.core.condition import NEVER
 from layline.core.effect_ids import name_effects
 from layline.core.evidence import Location
 from layline.core.patch import Effect, Inventory, Patch, Style, Unregistered
 from layline.errors import Error
-from layline.patches.named import find_named, split_scope
+from layline.patches.named import as_patch, find_named, split_scope
 
 
 def _effect(target: str, path: str, line: int) -> Effect:
@@ -60,6 +61,13 @@ ROPE = INVENTORY.unregistered[0].effect.id
 def test_a_patch_is_found_by(word: str, targets: list[str], handler: str) -> None:
     found = find_named([INVENTORY], word).patch
     assert ([effect.target for effect in found.effects], found.handler) == (targets, handler)
+
+
+def test_what_tests_before_it_rule_out_is_never_active() -> None:
+    stray = Unregistered(effect=_effect("up.layers.Loss", "own/loss.py", 3), within="own.loss.install")
+    ruled_out = replace(stray, effect=replace(stray.effect, when=NEVER))
+    told = [(one.active, one.active_reason) for one in (as_patch([stray]), as_patch([ruled_out]))]
+    assert told == [(True, "it applies when install runs"), (False, "the tests before this line rule it out")]
 
 
 def test_a_name_of_several_patches_lists_their_ids() -> None:

@@ -456,10 +456,10 @@ def test_the_counts_of_drift_plan_and_check_are_reconciled(plan: Plan, project: 
     assert safe.startswith("`--safe` plans the way")
     assert beside == "Beside these places, 2 settings of ours (requirements, configuration keys) must follow upstream."
     assert counted.partition(" counts ")[0] == "`patches drift`"
-    assert "1 repeats a name that drift counts once for each file" in counted
+    assert "1 repeats a name that `patches drift` counts once for each file" in counted
     assert (
         checked.partition(" counts ")[2]
-        == f"{plan.before} places: it leaves out 1 seen only when both commits are compared."
+        == f"{plan.before} places: 1 of this plan shows only when pin and {plan.to[:8]} are compared."
     )
     *_, older = say_counts(replace(plan, compared=0, before=places + 2, either=2))
     assert older.endswith(f" counts {places + 2} places: 2 of them do not fit today's pin either.")

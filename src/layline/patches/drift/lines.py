@@ -135,7 +135,7 @@ def say_others(places: Places) -> list[str]:
 def say_broken(places: Places) -> str:
     match places.total:
         case 0:
-            return "no patch of ours on it can be judged"
+            return "no patch of ours is known to change it"
         case 1:
             return "the one patched place breaks" if places.broken else "the one patched place does not break"
     return f"{places.broken or 'none'} of {places.total} patched places {verb(places.broken, 'breaks')}"
