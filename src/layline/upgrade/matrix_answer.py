@@ -50,10 +50,12 @@ def ask_matrix(
 def build_matrix_answer(workspace: Workspace, key: str, matrix: Matrix) -> Answer:
     title = _say(matrix, workspace.label(key))
     upstream, pin = pin_of(workspace, key)
+    safe = _find_safe(upstream, pin, matrix)
+    said = (_say_safe(safe), *_say_others(matrix), _say_legend(matrix))
     return Answer(
-        report=_build_report(matrix, title),
-        data=_encode(matrix, key, _find_safe(upstream, pin, matrix)),
-        listing=Listing(title=title, meta=(*_say_others(matrix), _say_legend(matrix)), groups=_group(matrix)),
+        report=_build_report(matrix, title, said),
+        data=_encode(matrix, key, safe),
+        listing=Listing(title=title, meta=said, groups=_group(matrix)),
     )
 
 
@@ -117,6 +119,12 @@ def _find_safe(upstream: Repository, pin: str, matrix: Matrix) -> answers.SafeRe
         if not lost:
             return {"commit": ref.commit, "ref": ref.name, "date": ref.date, "commits_ahead": ahead}
     return None
+
+
+def _say_safe(safe: answers.SafeRef | None) -> str:
+    """In the word of `upgrade plan`, which looks at more commits."""
+    found = f"The newest safe pin among them is {safe['ref']}" if safe is not None else "None of them is a safe pin"
+    return f"{found}; `upgrade plan --safe` looks at every commit between pin and tip."
 
 
 def _say(matrix: Matrix, label: str) -> str:
@@ -186,7 +194,7 @@ def _say_older(ref: Ref, date: str = "") -> str:
     return f"breaks at {ref.name}{date}, which does not contain the pin"
 
 
-def _build_report(matrix: Matrix, title: str) -> Report:
+def _build_report(matrix: Matrix, title: str, said: tuple[str, ...]) -> Report:
     columns = tuple(ref.name for ref in matrix.refs)
     series = tuple(
         (row.target, tuple((name, _HEAT[cell]) for name, cell in zip(columns, row.cells, strict=True)))
@@ -195,8 +203,7 @@ def _build_report(matrix: Matrix, title: str) -> Report:
     rows = tuple((row.target, "".join(cell.letter for cell in row.cells), _since(row)) for row in matrix.rows)
     table = Table(columns=("target", "fits", "breaks since"), rows=rows)
     chart = Chart(kind="heat", title="0 ok, 1 look, 2 absent, 3 breaks", series=series)
-    said = (Paragraph(text) for text in (*_say_others(matrix), _say_legend(matrix)))
-    blocks = (*said, table, *((chart,) if 0 < len(series) <= MOST_DRAWN else ()))
+    blocks = (*map(Paragraph, said), table, *((chart,) if 0 < len(series) <= MOST_DRAWN else ()))
     return Report(title=title, sections=(Section(title="Patches and refs", blocks=blocks),))
 
 

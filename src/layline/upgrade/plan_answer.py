@@ -98,12 +98,9 @@ def say_counts(plan: Plan) -> Iterator[str]:
         older = _say_either(plan)
         both = places - plan.compared - (plan.before - plan.either)
         older += f", {both} of which {verb(both, 'breaks')} on the way in another way" if older and both > 0 else ""
-        shows = "shows" if plan.compared == 1 else "show"
-        without = (
-            f"{plan.compared} of this plan {shows} only when pin and {plan.to[:8]} are compared"
-            if plan.compared
-            else ""
-        )
+        stand = "it stands in an example, or shows" if plan.compared == 1 else "they stand in examples, or show"
+        apart = f"{stand} only when pin and {plan.to[:8]} are compared"
+        without = f"it leaves out {plan.compared} of this plan ({apart})" if plan.compared else ""
         told = "; ".join(part for part in (older, without) if part)
         yield f"`upgrade check --pin {plan.to[:8]}` counts {count(plan.before, 'place')}: {told}."
 

@@ -459,7 +459,8 @@ def test_the_counts_of_drift_plan_and_check_are_reconciled(plan: Plan, project: 
     assert "1 repeats a name that `patches drift` counts once for each file" in counted
     assert (
         checked.partition(" counts ")[2]
-        == f"{plan.before} places: 1 of this plan shows only when pin and {plan.to[:8]} are compared."
+        == f"{plan.before} places: it leaves out 1 of this plan (it stands in an example, or shows only when pin and "
+        f"{plan.to[:8]} are compared)."
     )
     *_, older = say_counts(replace(plan, compared=0, before=places + 2, either=2))
     assert older.endswith(f" counts {places + 2} places: 2 of them do not fit today's pin either.")
