@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from layline.change.options.flags import find_files_with
 from layline.core.ours import is_packaged, is_test
 from layline.gap.dependencies import Rank
-from layline.gap.switched_off import MOST, Read
+from layline.gap.switched_off import MOST, Declared, Read
 
 if TYPE_CHECKING:
     from layline.core.revision import Commit
@@ -23,7 +23,7 @@ def name_needs(
     rows: Iterable[Difference], log: Iterable[Commit], touched: Mapping[str, tuple[str, ...]], read: Read
 ) -> Iterator[Difference]:
     """The same rows; what a run needs with the newest commit before which the file said something else: of a new need
-    that there is none, whatever version it asked for first.
+    that there is none, whatever version it asked for first. A state that could not be read says nothing.
     """
     commits = list(log)
     for row in rows:
@@ -31,7 +31,9 @@ def name_needs(
             yield row
             continue
         inside = [one for one in commits if row.file in touched.get(one.hash, ())][:MOST]
-        by = next((one for one in inside if not _is_told(row, read(f"{one.hash}^", row.file))), None)
+        by = next((one for one in inside if _is_other(row, read(f"{one.hash}^", row.file))), None)
+        if by is not None and _is_hidden(row, read(by.hash, row.file)):
+            by = None  # what it did to the need, or a later one that cannot be read either, is not known
         yield replace(row, by=by, bounds=tuple(_date_bounds(row, by, inside, read)))
 
 
@@ -70,6 +72,17 @@ def _find_bounds(row: Difference, items: Iterable[Declaration]) -> list[str] | N
 
 def _split(item: Declaration) -> list[str]:
     return [part.strip() for part in item.spec.split(",") if part.strip()]
+
+
+def _is_other(row: Difference, items: Declared) -> bool:
+    """Whether a file is known to say something else of the need of a row than the tip."""
+    return not _is_hidden(row, items) and not _is_told(row, items)
+
+
+def _is_hidden(row: Difference, items: Declared) -> bool:
+    """Whether what could not be read of a file may hold the need of a row."""
+    sides = [one for one in (row.was, row.now) if one is not None]
+    return any(one.may_hold(item) for one in items.unread for item in sides)
 
 
 def _is_told(row: Difference, items: Iterable[Declaration]) -> bool:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 MOST = 100
 """Changes of one file that are looked at."""
 
-Read = Callable[[str, str], list["Declaration"]]
+Read = Callable[[str, str], "Declared"]
 
 
 def name_switches(
@@ -49,25 +49,34 @@ def find_switch(change: PlatformChange, path: str, commits: list[Commit], read: 
     return None
 
 
+class Declared(list["Declaration"]):
+    """What one file declares at a commit, and what of it could not be read."""
+
+    def __init__(self, items: Iterable[Declaration] = (), unread: Iterable[Unread] = ()) -> None:
+        super().__init__(items)
+        self.unread = tuple(unread)
+
+
 def open_reader(upstream: Repository) -> Read:
     """Reads what one file declares at a commit; nothing where it is not there. The same text says the same again,
     unless it leaves what a run needs to other files.
     """
-    known: dict[tuple[str, str], list[Declaration]] = {}
+    known: dict[tuple[str, str], Declared] = {}
 
     @cache
-    def read(ref: str, path: str) -> list[Declaration]:
+    def read(ref: str, path: str) -> Declared:
         rank, commit = rank_of(path), upstream.resolve(ref)
         entry = upstream.read_entry(commit, path) if rank is not None else None
         if rank is None or entry is None:
-            return []
+            return Declared()
         if (path, entry.oid) in known:
             return known[path, entry.oid]
         found = list(find_declarations(Tree(upstream, commit), rank, path))
         items = [one for one in found if isinstance(one, Declaration) and not one.is_running]
+        told = Declared(items, (one for one in found if isinstance(one, Unread)))
         if all(one.place.path == path for one in items) and not any(map(_is_elsewhere, found)):
-            known[path, entry.oid] = items
-        return items
+            known[path, entry.oid] = told
+        return told
 
     return read
 

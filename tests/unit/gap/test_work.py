@@ -209,6 +209,30 @@ def test_every_step_of_a_bound_has_its_change(
 
 
 @pytest.mark.parametrize(
+    ("needs", "number"),
+    [
+        (["['fast>=1']", "['fast>=2']", "find()", "['fast>=2']"], 1),
+        (["['fast>=1']", "find()", "['fast>=2']"], None),
+        (["['fast>=1']", "find()", "['fast>=1']", "['fast>=2']"], 3),
+    ],
+)
+def test_a_state_that_cannot_be_read_dates_no_need(tmp_path: Path, needs: list[str], number: int | None) -> None:
+    history = History.start(tmp_path / "up")
+    commits = [
+        history.commit(
+            f"Change (#{at})",
+            {"setup.py": f"from setuptools import setup\nsetup(name='up', install_requires={text})\n"},
+        )
+        for at, text in enumerate(needs)
+    ]
+    upstream = open_repository(history.path)
+    log = [read_commit(upstream, one) for one in reversed(commits[1:])]
+    rows = compare_declarations(*(read_declarations(Tree(upstream, one)) for one in (commits[0], commits[-1])))
+    found = list(name_needs(rows, log, dict.fromkeys(commits, ("setup.py",)), open_reader(upstream)))
+    assert [(row.name, row.by.pull_request if row.by else None) for row in found] == [("fast", number)]
+
+
+@pytest.mark.parametrize(
     ("steps", "said"),
     [
         ((">=1", "<9"), "fast>=1 (#1) with <9 (#2)"),
