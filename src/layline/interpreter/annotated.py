@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import lru_cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from layline.interpreter.modules import Scope
 from layline.interpreter.objects import class_of
@@ -22,12 +22,15 @@ from layline.interpreter.values import (
     find_order,
 )
 from layline.source.parsing import PARSING
+from layline.source.walking import find_nested
 
 if TYPE_CHECKING:
     from layline.interpreter.state import Machine
 
+Read: TypeAlias = "Callable[[ast.expr, Scope, Machine], Iterator[Value]]"
 _DEEPEST = 5
 _ONE_OF = frozenset({"Optional", "Union", "Annotated", "Final", "ClassVar"})
+_LISTS = frozenset({"list", "List", "tuple", "Tuple", "set", "Set", "Sequence", "Iterable", "Iterator", "Collection"})
 _SAYS_NOTHING = frozenset({"Any", "object", "None", "Callable", "TypeVar"})
 
 
@@ -36,16 +39,51 @@ def find_said(value: Value, machine: Machine, depth: int = 0) -> list[Value]:
     if depth > _DEEPEST:
         return []
     match value:
-        case Argument(says=says) if says is not None:
-            return list(dict.fromkeys(_read(says.node, says.scope, machine)))
-        case Member(owner=owner, name=name):
-            owners = [owner.of] if isinstance(owner, Instance) else find_said(owner, machine, depth + 1)
-            kinds = (kind for one in owners if isinstance(one, Class) for kind in _find_filled(one, name, machine))
-            return list(dict.fromkeys(kinds))
+        case Argument() | Member():
+            return list(dict.fromkeys(_find_written(value, machine, depth, _read)))
+        case Element(owner=Argument() | Member() as owner):
+            return list(dict.fromkeys(_find_written(owner, machine, depth, _read_item)))
+        case Called(callee=Outside(path=path)) if class_of(value) is None:
+            return list(dict.fromkeys(_read_returned(path, machine)))
         case Copied(of=original):
             return find_said(original, machine, depth + 1)
     made = class_of(value)
     return [] if made is None else [made]
+
+
+def _find_written(value: Argument | Member, machine: Machine, depth: int, read: Read) -> Iterator[Value]:
+    """What is written of a parameter or an attribute, as `read` reads it."""
+    match value:
+        case Argument(says=says) if says is not None:
+            yield from read(says.node, says.scope, machine)
+        case Member(owner=owner, name=name):
+            owners = [owner.of] if isinstance(owner, Instance) else find_said(owner, machine, depth + 1)
+            for one in owners:
+                yield from _find_filled(one, name, machine, read) if isinstance(one, Class) else ()
+
+
+def _read_item(node: ast.expr, scope: Scope, machine: Machine) -> Iterator[Value]:
+    """What each item of `list[C]` is said to be."""
+    match node:
+        case ast.Constant(value=str(text)) if (parsed := _parse(text)) is not None:
+            yield from _read_item(parsed, scope, machine)
+        case ast.Subscript(value=ast.Name(id=name) | ast.Attribute(attr=name), slice=inner) if name in _LISTS:
+            yield from _read(inner, scope, machine)
+        case ast.BinOp(left=left, op=ast.BitOr(), right=right):
+            yield from _read_item(left, scope, machine)
+            yield from _read_item(right, scope, machine)
+        case ast.Subscript(value=ast.Name(id=name) | ast.Attribute(attr=name), slice=inner) if name in _ONE_OF:
+            yield from _read_item(inner, scope, machine)
+
+
+def _read_returned(path: str, machine: Machine) -> Iterator[Value]:
+    """What a function of ours is said to return, where it was too long to be read."""
+    home, _, name = path.rpartition(".")
+    module = machine.modules.find(home) if machine.modules.path_of(home) is not None else None
+    found = find_nested(module.body, [name]) if module is not None else None
+    if module is not None and isinstance(found, ast.FunctionDef) and found.returns is not None:
+        machine.read_module(module)
+        yield from _read(found.returns, module.scope, machine)
 
 
 def find_foreign_root(value: Value, machine: Machine) -> Outside | None:
@@ -111,32 +149,32 @@ def _look_up(node: ast.expr, scope: Scope, machine: Machine) -> Value | None:
     return None
 
 
-def _find_filled(owner: Class, name: str, machine: Machine) -> Iterator[Value]:
+def _find_filled(owner: Class, name: str, machine: Machine, read: Read) -> Iterator[Value]:
     """What a class or one above says of an attribute: `x: C` in its body, `self.x = C(…)` or `= parameter`."""
     for kind in find_order(owner):
         if not isinstance(kind, Class):
             continue
-        found = [one for item in kind.node.body for one in _find_in(item, name, kind, machine)]
+        said = (one for item in kind.node.body for one in _find_in(item, name))
+        scope = kind.scope.parent or kind.scope
+        found = [one for node in said for one in read(node, scope, machine)]
         if found:
             yield from found
             return
 
 
-def _find_in(item: ast.stmt, name: str, owner: Class, machine: Machine) -> Iterator[Value]:
-    scope = owner.scope.parent or owner.scope
+def _find_in(item: ast.stmt, name: str) -> Iterator[ast.expr]:
     match item:
         case ast.AnnAssign(target=ast.Name(id=known), annotation=annotation) if known == name:
-            yield from _read(annotation, scope, machine)
+            yield annotation
         case ast.FunctionDef(name=known, returns=ast.expr() as returns, decorator_list=[ast.Name(id="property"), *_]):
             if known == name:
-                yield from _read(returns, scope, machine)
+                yield returns
         case ast.FunctionDef(args=ast.arguments(args=[first, *rest])):
             said = {arg.arg: arg.annotation for arg in (*rest, *item.args.kwonlyargs) if arg.annotation is not None}
             for node in _find_fillings(item, first.arg).get(name, ()):
-                if isinstance(node, ast.AnnAssign):
-                    yield from _read(node.annotation, scope, machine)
-                else:
-                    yield from _read_filling(node.value, said, scope, machine)
+                filling = node.annotation if isinstance(node, ast.AnnAssign) else _read_filling(node.value, said)
+                if filling is not None:
+                    yield filling
 
 
 @lru_cache(maxsize=4096)
@@ -152,9 +190,10 @@ def _find_fillings(function: ast.FunctionDef, own: str) -> dict[str, list[ast.As
     return found
 
 
-def _read_filling(value: ast.expr, said: dict[str, ast.expr], scope: Scope, machine: Machine) -> Iterator[Value]:
+def _read_filling(value: ast.expr, said: dict[str, ast.expr]) -> ast.expr | None:
     match value:
-        case ast.Name(id=name) if name in said:
-            yield from _read(said[name], scope, machine)
+        case ast.Name(id=name):
+            return said.get(name)
         case ast.Call(func=ast.Name() | ast.Attribute() as callee):
-            yield from _read(callee, scope, machine)
+            return callee
+    return None

@@ -382,6 +382,9 @@ def call_method(
         return _regex(machine, [callee.owner.arguments[0], *arguments], keywords, node)  # a compiled pattern
     if callee.name == "__get__" and isinstance(callee.owner, Function) and arguments:
         return bind(callee.owner, arguments[0])
+    if callee.name == "__setattr__" and len(arguments) == 2 and not _is_super(callee.owner):
+        machine.write(callee.owner, arguments[0], arguments[1], node)
+        return Literal(None)
     if callee.name == "copy" and not arguments and not keywords:
         return copy_value(callee.owner)
     if callee.name == "get" and 1 <= len(arguments) <= 2:
@@ -389,3 +392,7 @@ def call_method(
     if callee.name in {"lower", "upper", "strip", "casefold"} and not arguments:
         return callee.owner  # for a test, the text itself
     return None
+
+
+def _is_super(value: Value) -> bool:
+    return isinstance(value, Called) and value.callee == Outside("builtins.super")

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from layline.interpreter.calls import IMPORT_HOOKS
 from layline.interpreter.text_targets import is_everywhere, speaks, speaks_of_path
-from layline.source.sites import CHANGES, LOADERS, sets_attribute
+from layline.source.sites import CHANGES, LOADERS, read_setattr
 from layline.source.walking import remember, walk
 
 if TYPE_CHECKING:
@@ -55,6 +55,8 @@ def look_at(node: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda) -> Look:
     parameters = _find_parameters(node)
     parts = list(walk(node))
     parameters |= _find_derived(parts, parameters)
+    # in a loop over classes `cls` is each of them; only a parameter of this name is the class a method belongs to
+    own = {"self", "cls"} & {"self", *(part.arg for part in parts if isinstance(part, ast.arg))}
     statements, calls, found, is_helper, inner = 0, set(), False, False, set(parameters)
     for part in parts:
         if isinstance(part, ast.stmt):
@@ -64,7 +66,7 @@ def look_at(node: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda) -> Look:
         elif isinstance(part, ast.Call):
             calls.add(_called(part))
         if part.__class__ in _MAY_WRITE:
-            found = found or _is_write(part)
+            found = found or _is_write(part, own)
             is_helper = is_helper or _hands_over(part, parameters, inner)
     gives = "patch" in calls and any(isinstance(part, ast.Return) and _holds_patch(part) for part in parts)
     return Look(found, statements <= _SHORT or _makes_function(node), frozenset(calls), is_helper, gives)
@@ -94,7 +96,7 @@ def _find_derived(parts: list[ast.AST], parameters: set[str]) -> set[str]:
     """Locals that stand for something a parameter names: `owner = of`, `cls = getattr(module, name)`."""
     if not parameters:
         return set()
-    found: set[str] = set()
+    found: set[str] = set(_find_listed(parts, parameters))
     for part in parts:
         if part.__class__ is not ast.Assign or not isinstance(part.targets[0], ast.Name | ast.Tuple):
             continue
@@ -105,6 +107,29 @@ def _find_derived(parts: list[ast.AST], parameters: set[str]) -> set[str]:
     return found - parameters
 
 
+def _find_listed(parts: list[ast.AST], parameters: set[str]) -> Iterator[str]:
+    """What a loop calls an item that is a parameter: `for cls in subclasses(base) | {base}`, there or under a name."""
+    held = {
+        part.targets[0].id
+        for part in parts
+        if isinstance(part, ast.Assign) and isinstance(part.targets[0], ast.Name) and _lists(part.value, parameters)
+    }
+    for part in parts:
+        match part:
+            case ast.For(target=ast.Name(id=name), iter=source):
+                if _lists(source, parameters) or (isinstance(source, ast.Name) and source.id in held):
+                    yield name
+
+
+def _lists(node: ast.expr, names: set[str]) -> bool:
+    match node:
+        case ast.BinOp(left=left, right=right):
+            return _lists(left, names) or _lists(right, names)
+        case ast.Set(elts=items) | ast.List(elts=items) | ast.Tuple(elts=items):
+            return any(isinstance(item, ast.Name) and item.id in names for item in items)
+    return False
+
+
 def _called(node: ast.Call) -> str:
     match node.func:
         case ast.Name(id=name) | ast.Attribute(attr=name):
@@ -112,24 +137,24 @@ def _called(node: ast.Call) -> str:
     return ""
 
 
-def _is_write(node: ast.AST) -> bool:
+def _is_write(node: ast.AST, own: set[str]) -> bool:
     match node:
         case ast.Assign(targets=targets, value=value):
-            return any(_is_foreign(t) or (_is_held(t) and _may_be_code(value)) for t in targets)
+            return any(_is_foreign(t, own) or (_is_held(t) and _may_be_code(value)) for t in targets)
         case ast.Delete(targets=targets):
-            return any(_is_foreign(target) for target in targets)
+            return any(_is_foreign(target, own) for target in targets)
         case ast.AugAssign(target=target) | ast.AnnAssign(target=target):
-            return _is_foreign(target)
-        case ast.Call(args=[first, *_]) if sets_attribute(node):
-            return _root(first) not in {"self", "cls"} or isinstance(first, ast.Attribute | ast.Subscript)
+            return _is_foreign(target, own)
+        case ast.Call() if put := read_setattr(node):
+            return _root(put[0]) not in own or isinstance(put[0], ast.Attribute | ast.Subscript)
         case ast.Call(func=ast.Attribute(value=ast.Name(id=name) | ast.Attribute(attr=name) as owner, attr=method)) if (
             method in CHANGES and (TABLE_NAME.match(name) or name == "environ")
         ):
-            return _root(owner) not in {"self", "cls"}
+            return _root(owner) not in own
         case ast.Call(func=ast.Attribute(attr="register"), args=args, keywords=keywords):
             return len(args) + len(keywords) > 1
         case ast.Call(func=ast.Attribute(value=owner, attr=name), args=[_, *_]) if name.startswith("register_"):
-            return _root(owner) not in {"self", "cls"}
+            return _root(owner) not in own
         case ast.Call():
             name = _called(node)
             return name in _WRITERS or name.startswith("register_patch") or speaks_of_path(node)
@@ -200,19 +225,19 @@ def _is_given(value: ast.expr, given: set[str]) -> bool:
     return _root(value) in given
 
 
-def _is_foreign(target: ast.expr) -> bool:
+def _is_foreign(target: ast.expr, own: set[str]) -> bool:
     """`x.y = …` or `X[...] = …` where x is neither `self` nor a lower-case local table."""
     match target:
         case ast.Attribute(value=ast.Attribute(), attr=name) if name in _BEHAVES:
             return True  # `self.model.forward = …` changes the model
         case ast.Attribute(value=owner) | ast.Subscript(value=ast.Attribute() as owner):
-            return _root(owner) not in {"self", "cls"}
+            return _root(owner) not in own
         case ast.Subscript(value=ast.Call(func=ast.Name(id="vars"), args=[owner])):
-            return _root(owner) not in {"self", "cls"}
+            return _root(owner) not in own
         case ast.Subscript(value=ast.Name(id=name)):
             return name.upper() == name or name[:1].isupper() or name == "environ"
         case ast.Tuple(elts=elts):
-            return any(_is_foreign(item) for item in elts)
+            return any(_is_foreign(item, own) for item in elts)
     return False
 
 

@@ -68,6 +68,8 @@ def fold_operation(operator: ast.operator, left: Value, right: Value) -> Value:
             return Items([*a, Element(right, EACH)], whole=False)
         case ast.BitOr(), Items(values=a, whole=wa), Items(values=b, whole=wb):
             return Items([*a, *b], whole=wa and wb)
+        case (ast.BitOr(), Items(values=a), Called() as other) | (ast.BitOr(), Called() as other, Items(values=a)):
+            return Items([*a, Element(other, EACH)], whole=False)
         case ast.Mod(), Literal(value=str(a)), _:
             return _fold_percent(a, right)
         case ((ast.Add() | ast.Sub() | ast.Mult()), Literal(value=int(x)), Literal(value=int(y))):

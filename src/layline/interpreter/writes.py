@@ -206,7 +206,10 @@ class Writes(Machine):
         for base in order[after:]:
             if isinstance(base, Class) and (found := base.scope.names.get(name)) is not None:
                 found = self.settle(found)
-                return bind(found, current) if isinstance(found, Function) else found
+                if not isinstance(found, Function):
+                    return found
+                bound = bind(found, current)
+                return self.call_function(bound, [], {}, found.node) if found.kind == "property" else bound
             if isinstance(base, Outside) and not base.path.startswith(_SAY_NOTHING):
                 return Outside(f"{base.path}.{name}")
         return None

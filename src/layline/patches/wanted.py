@@ -116,7 +116,14 @@ def is_state(effect: Effect) -> bool:
         return False
     given = effect.replacement or DELETED
     is_name = "." in given and all(map(str.isidentifier, given.split(".")))
-    return not (is_name or given == DELETED or given.startswith("module ") or _is_entry(effect))
+    is_code = is_name or given == DELETED or given.startswith("module ") or _is_class_name(effect.target)
+    return not (is_code or _is_entry(effect))
+
+
+def _is_class_name(target: str) -> bool:
+    """`torch.nn.Linear`: what is put there is a class, whichever; `m.SIZE` is a value."""
+    name = target.rpartition(".")[2]
+    return name[:1].isupper() and not name.isupper()
 
 
 def _is_entry(effect: Effect) -> bool:

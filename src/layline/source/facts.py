@@ -18,7 +18,7 @@ from layline.core.progress import Progress, count, silent
 from layline.source.handed import BUILT, SPECIFIED, find_handed, find_own_specs
 from layline.source.loads import WALKS, LoadLine, Walk, called_name, find_loads, find_walks, loads_module
 from layline.source.parsing import parse_tree
-from layline.source.sites import CHANGES, Site, SiteFinder, encode_sites, read_chain, sets_attribute
+from layline.source.sites import CHANGES, Site, SiteFinder, encode_sites, read_chain, read_setattr
 from layline.source.texts import find_rows, find_texts, read_text
 from layline.source.walking import walk
 from layline.source.workers import encode_blobs
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from layline.source.cache import Cache
     from layline.source.tree import Tree
 
-ANALYSER = f"facts-9-py{sys.version_info[0]}.{sys.version_info[1]}"
+ANALYSER = f"facts-10-py{sys.version_info[0]}.{sys.version_info[1]}"
 """Part of the cache key: raise the number whenever the rows change."""
 _BY_NAME = frozenset({"getattr", "hasattr", "setattr", "delattr", "attrgetter"})
 _CONSTANT = frozenset({ast.Constant, ast.List, ast.Tuple, ast.Dict, ast.Set, ast.JoinedStr})
@@ -317,11 +317,11 @@ class _Walker:
             self.attributes.update(text for item in node.args if (text := read_text(item)) is not None)
         if name in CHANGES and isinstance(node.func, ast.Attribute) and given:
             self.writes.add((read_chain(node.func.value)[0], "", 1, True, False))
-        if sets_attribute(node):
+        if put := read_setattr(node):
             self.sites.note_setattr(node)
-            root, _, depth = read_chain(node.args[0])
-            plain = len(node.args) > 2 and node.args[2].__class__ in _CONSTANT
-            last = read_text(node.args[1]) if len(node.args) > 1 else None
+            root, _, depth = read_chain(put[0])
+            plain = len(put) > 2 and put[2].__class__ in _CONSTANT
+            last = read_text(put[1]) if len(put) > 1 else None
             self.writes.add((root, last or "", depth + 1, plain, True))
 
     def _note_write(self, node: ast.Assign | ast.AugAssign | ast.AnnAssign | ast.Delete) -> None:

@@ -84,11 +84,12 @@ class SiteFinder:
 
     def note_setattr(self, node: ast.Call) -> None:
         """`setattr(owner, name, value)`, `delattr(owner, name)`."""
-        if len(node.args) < 2:
+        given = read_setattr(node)
+        if len(given) < 2:
             return
-        owner, name = node.args[0], node.args[1]
+        owner, name = given[0], given[1]
         last = name.value if isinstance(name, ast.Constant) and isinstance(name.value, str) else ""
-        plain = len(node.args) > 2 and isinstance(node.args[2], ast.Constant)
+        plain = len(given) > 2 and isinstance(given[2], ast.Constant)
         self._raw.append((node.lineno, _root(owner), last, True, _is_own(owner), plain))
 
     def find(self) -> Iterator[Site]:
@@ -111,10 +112,18 @@ class SiteFinder:
         return ""
 
 
-def sets_attribute(node: ast.Call) -> bool:
-    """`setattr(owner, name, value)`, `delattr(owner, name)`, `object.__setattr__(owner, name, value)`."""
+def read_setattr(node: ast.Call) -> list[ast.expr]:
+    """Owner, name and value of `setattr(owner, name, value)`, `delattr(owner, name)`, `object.__setattr__(owner, name,
+    value)` and `owner.__setattr__(name, value)`; nothing for other calls, and for what an object does to itself.
+    """
     name = called_name(node)
-    return (name in {"setattr", "delattr"} and bool(node.args)) or (name == "__setattr__" and len(node.args) == 3)
+    if name in {"setattr", "delattr"} or (name == "__setattr__" and len(node.args) == 3):
+        return node.args
+    match node:
+        case ast.Call(func=ast.Attribute(value=owner, attr="__setattr__"), args=[_, _]):
+            itself = called_name(owner) == "super" if isinstance(owner, ast.Call) else _root(owner) in {"self", "cls"}
+            return [] if itself else [owner, *node.args]
+    return []
 
 
 def encode_sites(sites: Iterable[Site]) -> list[list[object]]:

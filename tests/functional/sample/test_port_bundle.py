@@ -31,6 +31,18 @@ def test_bundle_rebinds_and_restores(sample: Sample, tmp_path: Path, patch: str)
     assert "rebound and restored" in done.stdout
 
 
+def test_the_smoke_test_calls_what_was_put_in_place(sample: Sample, tmp_path: Path) -> None:
+    words = ("patches", "port", "keel.training.memory_report", "--to", str(tmp_path / "port"), "--format", "json")
+    told = layline(*words, cwd=sample.harbor).json
+    sample.export("keel", told["pin"], tmp_path / "vanilla")
+    script, target = f"{told['package']}_smoke_test.py", told["targets"][0]
+    assert f"{target} (not called, takes name)" in _run(tmp_path, script).stdout
+    assert f"{target} (called)" in _run(tmp_path, script, "{}", json.dumps({target: ["a"]})).stdout
+    wrong = _run(tmp_path, script, "{}", json.dumps({target: ["a", "b"]}))
+    assert wrong.returncode == 1
+    assert "TypeError" in wrong.stderr
+
+
 def test_vanilla_upstream_is_the_one_rebound(sample: Sample, tmp_path: Path) -> None:
     told = layline(
         "patches",

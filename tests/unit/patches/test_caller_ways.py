@@ -145,6 +145,15 @@ WAYS: list[tuple[str, str, str, tuple[str, ...]]] = [
         ("own/boot.py:6",),
     ),
     (
+        "a parameter that one of two calls denies, among other tests",
+        (
+            "def go(x, fast=True):\n    if x.fits and fast:\n        _put()\ndef main(b):\n    if b:\n        go(1)\n"
+            "def run(c):\n    if c:\n        go(2, fast=False)\n"
+        ),
+        "in the caller go: x.fits and fast; and in the caller main: b",
+        ("own/boot.py:6",),
+    ),
+    (
         "a method that another package may call",
         (
             "import other\nclass A(other.Base):\n    def step(self):\n        _put()\n"

@@ -90,6 +90,15 @@ def test_an_original_kept_in_an_object_of_ours_beside_it_is_called_or_not(
     assert item.effect.style.value == style
 
 
+def test_what_is_handed_over_is_written_to_whatever_took_its_place(tmp_path: Path) -> None:
+    source = (
+        "from up.a import C\ndef g(self): pass\ndef on(x: C, anew):\n    if anew:\n        x = x.made_anew()\n"
+        "    x.go = g\n"
+    )
+    (item,) = read_files(tmp_path, {"own/boot.py": source}).unregistered
+    assert (item.effect.target, show_condition(item.effect.when)) == ("up.a.C.go", "")
+
+
 CHOSEN: list[tuple[str, str, str, str | None, str | None]] = [
     # idiom, file, replacement, else, when
     (
@@ -530,6 +539,125 @@ def give(model, sought=None):
     found = [item.effect for item in read_files(tmp_path, {"own/boot.py": source}).unregistered]
     assert [one.location.line for one in found] == lines
     assert all((one.reason or "").startswith("a part set under a computed name") for one in found)
+
+
+@pytest.mark.parametrize(("way", "lines"), [("model.__setattr__", [7]), ("super().__setattr__", [])])
+def test_a_part_set_by_the_method_of_the_object_is_told(tmp_path: Path, way: str, lines: list[int]) -> None:
+    source = (
+        "import torch\nclass Ours(torch.nn.Module):\n    pass\nclass Mine:\n    def give(self, model):\n"
+        f"        for name, child in model.named_children():\n            {way}(name, Ours())\n"
+    )
+    found = read_files(tmp_path, {"own/boot.py": source}).unregistered
+    assert [item.effect.location.line for item in found] == lines
+
+
+@pytest.mark.parametrize(
+    ("put", "style"), [("wrap(getattr(x, n))", "function-wrapping"), ("wrap(len)", "binding-replacement")]
+)
+def test_a_method_under_a_computed_name_wraps_the_one_that_stood_there(tmp_path: Path, put: str, style: str) -> None:
+    source = (
+        "def wrap(old):\n    def new(*a): return old(*a)\n    return new\n"
+        f"def go(x):\n    for n in dir(x):\n        setattr(x, n, {put})\n"
+    )
+    (item,) = read_files(tmp_path, {"own/boot.py": source}).unregistered
+    assert item.effect.style.value == style
+
+
+PATCHED = """
+from types import MethodType
+def patch(held, method):
+    def patched(*a):
+        return method(*a)
+    return patched
+class Ours:
+    def __init__(self, optimizer):
+        self.optimizer = optimizer
+        self._original_step = self.optimizer.step
+        self._patched_step = patch(self, self.optimizer.step)
+    def __setstate__(self, state):
+        self._original_step = self.optimizer.step
+        self._patched_step = patch(self, self.optimizer.step)
+    def step(self):
+        self.optimizer.step = self._patched_step
+        self.optimizer.step = self._original_step
+def unwrap(model):
+    forward = model.forward
+    while hasattr(forward, "__wrapped__"):
+        forward = forward.__wrapped__
+    model.forward = MethodType(forward, model)
+"""
+
+
+def test_what_two_methods_keep_alike_is_told_and_taking_wrappers_off_is_not(tmp_path: Path) -> None:
+    (item,) = read_files(tmp_path, {"own/boot.py": PATCHED}).unregistered
+    told = item.effect.location.line, item.effect.style.value, item.effect.moment.value, item.effect.reached
+    assert told == (16, "function-wrapping", "transient", "self.optimizer")
+
+
+OURS_BY_WORDS = [
+    # what is said, how the object is reached
+    ("    def __init__(self, trainer: 'Trainer'):\n        self.trainer = trainer\n", "self.trainer.strategy.parts[0]"),
+    ("", "long()"),
+    ("", "silent()"),
+]
+
+
+@pytest.mark.parametrize(("said", "reached"), OURS_BY_WORDS, ids=[row[1] for row in OURS_BY_WORDS])
+def test_an_object_that_is_said_to_be_of_a_class_of_ours_is_no_patch(tmp_path: Path, said: str, reached: str) -> None:
+    steps = "".join(f"    if up.a.x{n}:\n        raise ValueError\n" for n in range(30))
+    source = (
+        "import up.a\nclass Part: pass\nclass Strategy:\n    def __init__(self):\n"
+        "        self.parts: list[Part] = []\nclass Trainer:\n    @property\n    def strategy(self) -> Strategy:\n"
+        f"        return self._held\ndef long() -> Part:\n{steps}    return up.a.make()\n"
+        f"def silent():\n{steps}    return up.a.make()\nclass Loop:\n{said}    def hook(self): pass\n"
+        f"    def go(self):\n        part = {reached}\n        part.forward = self.hook\n"
+    )
+    found = read_files(tmp_path, {"own/boot.py": source}).unregistered
+    assert len(found) == (1 if reached == "silent()" else 0)
+
+
+def test_what_a_property_of_a_class_above_gives_is_a_value(tmp_path: Path) -> None:
+    source = (
+        "import up.a as m\nclass A:\n    @property\n    def rank(self):\n        return self._held\n"
+        "class B(A):\n    @property\n    def rank(self):\n        return super().rank\n"
+        "    def go(self):\n        m.rank = self.rank\n"
+    )
+    (item,) = read_files(tmp_path, {"own/boot.py": source}).unregistered
+    assert item.effect.replacement == "a value computed at run time"
+
+
+SWAPS = """
+from contextlib import contextmanager
+from other import subclasses
+from up.a import A, B
+def wrap(old):
+    def new(*a): return old(*a)
+    return new
+@contextmanager
+def swap(base):
+    every = subclasses(base) | {base}
+    for cls in every:
+        for name in ("__init__", "__setattr__"):
+            setattr(cls, f"__old{name}", getattr(cls, name))
+            setattr(cls, name, wrap(getattr(cls, name)))
+    yield
+    for cls in every:
+        for name in ("__init__", "__setattr__"):
+            setattr(cls, name, getattr(cls, f"__old{name}"))
+            delattr(cls, f"__old{name}")
+def go(run):
+    with swap(A), swap(B):
+        run()
+"""
+
+
+def test_methods_of_classes_swapped_for_a_while_are_told_where_the_classes_are_named(tmp_path: Path) -> None:
+    found = [item.effect for item in read_files(tmp_path, {"own/boot.py": SWAPS}).unregistered]
+    assert {(one.target, one.style.value, one.moment.value) for one in found} == {
+        (f"up.a.{kind}.{name}", "function-wrapping", "transient")
+        for kind in "AB"
+        for name in ("__init__", "__setattr__")
+    }
 
 
 @pytest.mark.parametrize(("kept", "style"), [("model.body.first", "function-wrapping"), ("3", "binding-replacement")])

@@ -727,7 +727,7 @@ def test_a_key_that_a_table_is_given_anew_is_one_entry(tmp_path: Path) -> None:
 
 def test_a_long_test_on_an_entry_is_told_as_it_is_written(tmp_path: Path) -> None:
     source = (
-        "import up.a as m\ndef go(cfg=None):\n    if cfg is None:\n        cfg = m.the_settings_of_this_very_run_of_ours().parts\n"
+        "import up.a as m\ndef go(cfg=None):\n    if cfg is None:\n        cfg = m.the_settings_of_this_very_run_of_ours_and_of_those_before().whichever.parts\n"
         "    table = {}\n    if cfg is not None and cfg.deep:\n        table['f'] = print\n"
         "    for n, v in table.items():\n        setattr(m, n, v)\n"
     )

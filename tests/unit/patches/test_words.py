@@ -23,6 +23,7 @@ SAYS = [
     ("up.a.f", R, "own.a.g", OURS, (), "replaces up.a.f", False),
     ("up.a.f", Style.FUNCTION_WRAPPING, "own.a.g", OURS, (), "wraps up.a.f", False),
     ("up.a.f", R, "torch.npu.f", None, (), "replaces up.a.f", False),
+    ("up.a.Linear", R, "a value computed at run time", None, (), "replaces up.a.Linear", False),
     (
         "up.a._GROUP",
         R,

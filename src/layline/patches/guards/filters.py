@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 _UNSEEN = frozenset({TargetKind.UNKNOWN, TargetKind.EXTERNAL})
 _LONGEST = 160
-_SHORT = 80
+_SHORT = 110
 """What is longer is told as it is written."""
 _FILTERED = "only where the filter of its list lets it through"
 

@@ -96,7 +96,8 @@ def _find_asked(function: Function, line: int) -> Iterator[LineTest]:
     parameters = {one.arg for one in (*function.args.posonlyargs, *function.args.args, *function.args.kwonlyargs)}
     before = [node for statement in find_before(find_body(function), line) for node in walk(statement)]
     bound = {name for node in before if isinstance(getattr(node, "ctx", None), ast.Store) for name in _name(node)}
-    for test in find_line_tests(find_body(function), line):
+    tests = find_line_tests(find_body(function), line)
+    for test in (part for one in tests for part in (one.parts if one.operator == "and" else (one,))):
         nodes = [node for part in _find_parts(test) for node in (walk(part.node) if part.node is not None else [None])]
         names = _find_names(test)
         is_plain = all(

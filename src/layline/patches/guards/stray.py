@@ -22,6 +22,7 @@ from layline.interpreter.values import (
     FALSE,
     TRUE,
     UNREACHED,
+    Argument,
     Called,
     Choice,
     Class,
@@ -150,8 +151,10 @@ class Ways:
         match event:
             case Write(chosen=chosen, owner=owner):
                 is_made = class_of(owner) is not None
-                is_tested = effect.holder is Holder.OBJECT and not is_made and find_tested(owner, event.when, chosen)
-                if len(self._seen.get(_key(event), ())) <= 1 and not is_tested:  # by a test: its class says which
+                is_object = effect.holder is Holder.OBJECT and not is_made
+                # by a test: its class says which; what was handed over is written to either way
+                is_told = is_object and (isinstance(owner, Argument) or find_tested(owner, event.when, chosen))
+                if len(self._seen.get(_key(event), ())) <= 1 and not is_told:
                     tests += chosen
                 tests += _find_tests(event.name, effect.target or "")
             case Call(arguments=arguments, keywords=keywords):

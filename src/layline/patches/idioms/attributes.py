@@ -92,6 +92,11 @@ def _find_outside(event: Write, owner: str, installer: Installer) -> Iterator[Ef
 
 def _keeps_original(event: Write, owner: str, name: str, installer: Installer) -> bool:
     """An original kept beside its replacement, put back, or thrown away."""
+    if isinstance(event.value, Outside) and _ORIGINAL.search(name):
+        whose, _, original = event.value.path.rpartition(".")
+        if whose == owner and original != name and original in name:  # `C.__old__setattr__ = C.__setattr__`
+            installer.machine.stashes.setdefault(f"{owner}.{name}", event.value.path)
+            return True
     return (event.value is None and "orig" in name) or installer.is_stash(owner, name, event.value)
 
 

@@ -210,7 +210,7 @@ def _find_nameless(event: Write, installer: Installer) -> Iterator[Effect]:
         return
     replacement, place = installer.describe(event.value)
     yield Effect(
-        style=Style.BINDING_REPLACEMENT,
+        style=Style.FUNCTION_WRAPPING if _wraps_nameless(event) else Style.BINDING_REPLACEMENT,
         target=None,
         replacement=replacement,
         replacement_at=place,
@@ -223,6 +223,17 @@ def _find_nameless(event: Write, installer: Installer) -> Iterator[Effect]:
         reason=f"{'a part' if is_part else 'a method'} set under a computed name "
         f"(`{spell_object(event.name) or '…'}`) on {say_whose(event.owner, event, installer)}",
     )
+
+
+def _wraps_nameless(event: Write) -> bool:
+    """`setattr(x, name, wrap(getattr(x, name)))`: what is put there is handed, or closes over, what stood there."""
+    for found in find_alternatives(event.value) if event.value is not None else ():
+        function = found.function if isinstance(found, Partial) else found
+        held = [*find_captured(function)] if isinstance(function, Function) else [function]
+        inside = (item for one in held for item in open_held(one))
+        if any(isinstance(item, Element) and (item.owner, item.key) == (event.owner, event.name) for item in inside):
+            return True
+    return False
 
 
 def _judge_style(owner: Value, name: str, value: Value, installer: Installer) -> Style:
@@ -302,7 +313,7 @@ def _is_behaviour(event: Write, name: str, installer: Installer) -> bool:
         or _is_component(found, event.owner, installer)
         or _holds_ours(found, installer)
         or (installer.holds_code(name) and _is_method(found, installer))
-        or (isinstance(found, Called) and (_binds_new(found, name) or _is_made_by_us(found, installer)))
+        or (isinstance(found, Called) and (_binds_new(found, event, name) or _is_made_by_us(found, installer)))
         for found in find_alternatives(value)
     )
 
@@ -356,10 +367,19 @@ def _is_cast(value: Value, owner: Value, installer: Installer) -> bool:
     return isinstance(value, Outside) and root is not None and value.path.split(".")[0] == root.path.split(".")[0]
 
 
-def _binds_new(value: Called, name: str) -> bool:
+def _binds_new(value: Called, event: Write, name: str) -> bool:
     """`MethodType(mine, obj)`; the original bound again, `MethodType(obj._orig_forward, obj)`, is put back."""
     first = value.arguments[0] if value.arguments else None
-    return value.callee == Outside("types.MethodType") and (first is None or not is_kept_original(first, name))
+    if value.callee != Outside("types.MethodType") or first is None:
+        return value.callee == Outside("types.MethodType")
+    return not is_kept_original(first, name) and not all(_is_own(one, event, name) for one in find_alternatives(first))
+
+
+def _is_own(value: Value, event: Write, name: str) -> bool:
+    """What the object has under that name, or what was wrapped there: `obj.forward.__wrapped__`."""
+    while isinstance(value, Member) and value.name in {"__wrapped__", "__func__"}:
+        value = value.owner
+    return value == Member(event.owner, name)
 
 
 def _is_made_by_us(value: Called, installer: Installer) -> bool:

@@ -14,11 +14,11 @@ if TYPE_CHECKING:
 
 
 def find_kept(value: Value | None, machine: Machine) -> Value | None:
-    """The function behind an attribute that the class sets once, by a call; the value itself where it is none."""
+    """The function behind an attribute that the class sets by one call, wherever; the value itself where it is none."""
     match value:
         case Member(owner=Instance(of=of) as held, name=name):
             made = _find_made(of.node, name)
-            if len(made) == 1:
+            if len({(owner, ast.dump(call)) for owner, call in made}) == 1:
                 owner, call = made[0]
                 with machine.from_outside(of.module):
                     found = machine.evaluate(call, Scope(of.module, of.module.scope, {owner: held}))

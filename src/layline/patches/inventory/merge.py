@@ -119,7 +119,8 @@ def _find_line(item: Unregistered) -> tuple[object, ...]:
     """What is one row, however its object is reached."""
     effect = item.effect
     ours = effect.replacement if effect.replacement_at is not None else None
-    return effect.location, ours, find_helper(item), effect.attribute, effect.style
+    whose = effect.reached if effect.holder is Holder.SUBCLASSES else None
+    return effect.location, ours, find_helper(item), effect.attribute, effect.style, whose
 
 
 def _describe(item: Unregistered, place: str) -> tuple[object, ...]:

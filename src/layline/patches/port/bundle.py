@@ -156,24 +156,49 @@ def _restore(values: dict[str, Any], loaded: dict[str, Any]) -> None:
             os.environ[name] = old
     _environment.clear()
 '''
-_SMOKE = '''"""Run beside a vanilla upstream: `python {package}_smoke_test.py ['{{"key": value}}']`."""
+_SMOKE = '''"""Run beside a vanilla upstream: `python {package}_smoke_test.py ['{{"key": value}}' ['{{"target": [arguments]}}']]`.
+
+What was put in place is called: with the arguments given for it, or with none where it needs none.
+"""
 
 from __future__ import annotations
 
+import inspect
 import json
 import sys
+from typing import Any
 
-from {package} import TARGETS, apply, is_applied, remove
+from {package} import TARGETS, _read, apply, is_applied, remove
+
+
+def exercise(target: str, given: list[Any] | None) -> str:
+    put = _read(target)
+    try:
+        known = inspect.signature(put).parameters.values()
+    except (TypeError, ValueError):
+        return "cannot be called" if not callable(put) else "not called"
+    needed = [one.name for one in known if one.default is one.empty and one.kind not in (one.VAR_POSITIONAL, one.VAR_KEYWORD)]
+    if given is None and needed:
+        return "not called, takes " + ", ".join(needed)
+    try:
+        put(*(given or ()))
+    except Exception as error:
+        if given is not None:
+            raise
+        return f"called, raised {{type(error).__name__}}: {{error}}"
+    return "called"
 
 
 def main() -> None:
     config = json.loads(sys.argv[1]) if len(sys.argv) > 1 else {config}
+    calls = json.loads(sys.argv[2]) if len(sys.argv) > 2 else {{}}
     assert not is_applied()
     apply(config)
     assert is_applied(), "nothing was rebound"
+    told = [f"{{target}} ({{exercise(target, calls.get(target))}})" for target in TARGETS]
     remove()
     assert not is_applied(), "something was not put back"
-    print("rebound and restored:", ", ".join(TARGETS) or "no symbol")
+    print("rebound and restored:", "; ".join(told) or "no symbol")
 
 
 if __name__ == "__main__":
