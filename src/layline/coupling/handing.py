@@ -39,6 +39,19 @@ class Handing:
         is_built = BUILT in self._slots.get(name, frozenset())
         return is_built and self.find_slots(name) <= {SPECIFIED} and name not in self._names
 
+    def find_builders(self, name: str) -> frozenset[str]:
+        """The blobs of those of our files that build the class by its name."""
+        return frozenset(self._builders.get(name, ()))
+
+    @cached_property
+    def _builders(self) -> dict[str, set[str]]:
+        found: dict[str, set[str]] = {}
+        for blob, names in self._handed.items():
+            for slot, _, name in (one.partition("=") for one in names):
+                if slot == BUILT:
+                    found.setdefault(name, set()).add(blob)
+        return found
+
     @cached_property
     def _slots(self) -> dict[str, frozenset[str]]:
         found: dict[str, set[str]] = {}
@@ -48,10 +61,15 @@ class Handing:
 
     @cached_property
     def _names(self) -> frozenset[str]:
+        return frozenset().union(*self._handed.values())
+
+    @cached_property
+    def _handed(self) -> dict[str, frozenset[str]]:
+        """Blob → what the file hands on or builds."""
         blobs: dict[int, list[str]] = {}
         for entry in self._index.every.values():
             if self._is_ours(entry):
                 blobs.setdefault(entry.part, []).append(entry.blob)
         cache = open_cache(analyser=ANALYSER)
-        found = (read_handed(self._index.parts[part].tree, listed, cache) for part, listed in blobs.items())
-        return frozenset().union(*found)
+        read = (read_handed(self._index.parts[part].tree, listed, cache) for part, listed in blobs.items())
+        return {blob: names for found in read for blob, names in found.items()}

@@ -19,6 +19,7 @@ from layline.coupling.states import Verdict, find_state, sum_up
 from layline.source import Definition, DefinitionKind, ParameterKind
 from layline.source.handed import SPECIFIED
 from layline.source.instances import Instances
+from layline.source.resolve import Resolver
 from layline.source.seen import Read
 
 _RUN = "forward"
@@ -162,7 +163,7 @@ class Overrides:
             reaching = calls
         elif runs:
             reaching = [one for one in calls if not check_call(one.shape, theirs.parameters or (), bound=True)]
-            reaching = [one for one in reaching if not place.built or one.slot in place.fields]
+            reaching = [one for one in reaching if not place.built or self._is_kept(one, place, at)]
         else:
             made = {one.location for one in self._find_named(found, side) if is_anothers(one, place)}
             reaching = [one for one in calls if one.slot == ours.name and reaches(one, place, at)]
@@ -176,6 +177,15 @@ class Overrides:
             TELLING if runs or ours.name == _MAKE else 1,
         )
         return tuple(put_covering_first(self._keep_possible(sites, place, found, side) if runs else sites, refused))
+
+    @staticmethod
+    def _is_kept(site: CallSite, place: Place, at: Resolver) -> bool:
+        """Whether a call may run what our own code builds and keeps in a field: one of the class around it that a class
+        of ours stands below.
+        """
+        if site.slot not in place.fields or place.keepers is None or not site.around:
+            return site.slot in place.fields
+        return at.resolve_in(site.module, site.around).home in place.keepers
 
     def _keep_possible(self, sites: list[CallSite], place: Place, found: Comparison, side: int) -> list[CallSite]:
         """Of calls of what an object keeps: those of objects that have this very method, where the class of some is

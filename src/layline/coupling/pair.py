@@ -241,7 +241,7 @@ class Pair:
         return find_kept(FlagChanges, "flags", compare, packages, roots, self.pin, self.tip)
 
     def _judge(self, paths: list[str]) -> tuple[KeptPlaces, dict[str, set[Read]]]:
-        finder, skipped = read_ours(self.workspace, self.part, self.sight.see(paths), self.indexes[0])
+        finder, skipped = read_ours(self.workspace, self.part, self.sight.see_built(paths), self.indexes[0])
         finder.progress = self.progress
         judge = Judge(self.comparer, self.running, self.owned, self.progress)
         judged = judge_ours(finder, judge, frozenset(paths))

@@ -51,3 +51,5 @@ class Place:
     """Of an override: our own code builds the class by its name, and hands it on nowhere."""
     fields: frozenset[str] = frozenset()
     """Of an override: the fields in which our code keeps objects of the class."""
+    keepers: frozenset[str] | None = None
+    """Of an override: upstream's classes above those of ours that keep these objects; None where others may."""

@@ -79,8 +79,9 @@ class PlaceKeeper:
         return replace(found, couplings=tuple(couplings))
 
     def _key(self, path: str) -> str:
-        owned = self._owned_lines.get(path, [])
-        return self.tips.memos.key("places", path, self.sight.digest([path]), self.sight.find_handed(path), owned)
+        owned, builders = self._owned_lines.get(path, []), self.sight.find_builders(path)
+        seen = self.sight.digest([path]), self.sight.digest(builders) if builders else ""
+        return self.tips.memos.key("places", path, seen, self.sight.find_handed(path), owned)
 
     @cached_property
     def _owned_lines(self) -> dict[str, list[tuple[int, str]]]:

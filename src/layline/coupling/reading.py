@@ -8,7 +8,9 @@ from dataclasses import dataclass, field, replace
 from layline.core.evidence import Location
 from layline.core.progress import Progress, count, silent
 from layline.coupling.built import Constructors
+from layline.coupling.callee import find_above
 from layline.coupling.handing import Handing
+from layline.coupling.keepers import Keepers
 from layline.coupling.model import Touch
 from layline.coupling.own_uses import (
     call_method,
@@ -45,12 +47,14 @@ class Finder:
     instances: Instances = field(init=False)
     handing: Handing = field(init=False)
     constructors: Constructors = field(init=False)
+    keepers: Keepers = field(init=False)
 
     def __post_init__(self) -> None:
         self.resolver = Resolver(self.index)
         self.instances = Instances(self.resolver)
         self.handing = Handing(self.index, is_ours)
         self.constructors = Constructors(self.resolver, self.owns)
+        self.keepers = Keepers(self.index, self.uses, self.handing)
 
     def find_places(self, paths: Container[str] | None = None) -> Iterator[Place]:
         """Of all our files, or of these, in the order of their paths."""
@@ -259,7 +263,13 @@ class Finder:
                     called=name in called,
                     built=self.handing.is_built(owner.name),
                     fields=self.handing.find_fields(owner.name),
+                    keepers=self._find_keepers(owner.name),
                 )
+
+    def _find_keepers(self, name: str) -> frozenset[str] | None:
+        kept = self.keepers.find(name)
+        above = (base for one in kept or () for base in find_above(one, self.resolver) if self.owns(base))
+        return None if kept is None else frozenset(above)
 
     def _find_closed(self, module: str, owner: Definition, depth: int) -> frozenset[str]:
         """Methods of a class of ours, and of those of ours above it, behind which upstream's of the same name never

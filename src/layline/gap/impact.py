@@ -170,7 +170,7 @@ def _read_follows(pair: Pair, couplings: Iterable[Coupling]) -> Iterator[Follow]
     broken = (one for one in couplings if one.consequence is Consequence.WILL_BREAK and one.new_target)
     paths = frozenset(one.location.path for one in broken)
     if paths:
-        finder, _ = read_ours(pair.workspace, pair.part, pair.sight.see(list(paths)))
+        finder, _ = read_ours(pair.workspace, pair.part, pair.sight.see_built(list(paths)))
         yield from find_follows(pair.comparer, finder.find_places(paths), pair.workspace.tree.read_text)
 
 

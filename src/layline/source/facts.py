@@ -126,10 +126,10 @@ def read_rows(
     return texts | made
 
 
-def read_handed(tree: Tree, blobs: Iterable[str], cache: Cache | None = None) -> frozenset[str]:
-    """Capitalised names that some of these files hand on as values, or build."""
-    rows = (json.loads(text) for text in read_rows(tree, blobs, cache).values())
-    return frozenset(name for row in rows if isinstance(row, dict) for name in list_handed(row))
+def read_handed(tree: Tree, blobs: Iterable[str], cache: Cache | None = None) -> dict[str, frozenset[str]]:
+    """Blob → capitalised names that the file hands on as values, or builds."""
+    rows = ((blob, json.loads(text)) for blob, text in read_rows(tree, blobs, cache).items())
+    return {blob: frozenset(list_handed(row)) for blob, row in rows if isinstance(row, dict)}
 
 
 def list_handed(row: dict[str, Any]) -> Iterator[str]:

@@ -16,6 +16,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from layline.source.facts import ImportLine, decode_imports, list_handed, read_rows
+from layline.source.handed import BUILT
 from layline.source.names import module_name
 
 if TYPE_CHECKING:
@@ -89,6 +90,27 @@ class Sight:
         """Those classes of a file that some file, tests apart, builds or hands on, and by which keywords."""
         self._read([path])
         return sorted(name for own in set(self._looks[path].classes) for name in self._handed.get(own, ()))
+
+    def see_built(self, starts: Iterable[str]) -> frozenset[str]:
+        """What these files see, and what the files see that build their classes."""
+        listed = list(starts)
+        return self.see((*listed, *(one for path in listed for one in self.find_builders(path))))
+
+    def find_builders(self, path: str) -> list[str]:
+        """Files, tests apart, that build a class of this file by its name."""
+        self._read([path])
+        return sorted({one for own in set(self._looks[path].classes) for one in self._builders.get(own, ())})
+
+    @cached_property
+    def _builders(self) -> dict[str, set[str]]:
+        """Class → the files that build it."""
+        self._read(self.paths)
+        found: dict[str, set[str]] = {}
+        for path, name in ((one, name) for one in self.paths for name in self._looks[one].handed):
+            slot, _, own = name.partition("=")
+            if slot == BUILT:
+                found.setdefault(own, set()).add(path)
+        return found
 
     @cached_property
     def _handed(self) -> dict[str, frozenset[str]]:

@@ -915,6 +915,7 @@ RUNS = "class Block:\n    def forward(self, x):\n        return self.attention(x
 OUR_ATTENTION = "from keel.layer import Attention\n\nclass Ours(Attention):\n    def forward(self, x, mask, heads):\n        return x\n"
 CACHED = (ATTENTION.replace("heads)", "heads, cache=None)"), RUNS.replace("heads=2", "heads=2, cache=3"))
 NAMES_IT = "\nspec = Parts(attention=Spec(module=Ours, params={}))\n"
+KEEPS = "\nfrom keel.block import Block\nclass Keep{}:\n    def __init__(self):\n        self.attention = Ours()\n"
 RUN_IN_SLOTS = [
     # (what it shows, what our file does with its class, pin, tip, consequence, the call of upstream's that is named)
     ("a spec in a slot that upstream runs", NAMES_IT, (ATTENTION, RUNS), CACHED, "will break", True),
@@ -935,6 +936,8 @@ RUN_IN_SLOTS = [
     ("our own code builds it", "\nOurs().go()\n", (ATTENTION, RUNS), CACHED, "ok", False),
     ("and keeps it where upstream runs it", "\nx.attention = [Ours()]\n", (ATTENTION, RUNS), CACHED, "may break", True),
     ("and keeps it elsewhere", "\nx.other = Ours()\n", (ATTENTION, RUNS), CACHED, "ok", False),
+    ("and keeps it in a class of its own", KEEPS.format(""), (ATTENTION, RUNS), CACHED, "ok", False),
+    ("and keeps it below upstream's", KEEPS.format("(Block)"), (ATTENTION, RUNS), CACHED, "may break", True),
     ("a call that does not pass it", NAMES_IT, (ATTENTION, RUNS), (CACHED[0], RUNS), "ok", False),
     (
         "kept where upstream passed more already",
