@@ -18,7 +18,7 @@ from layline.coupling.place import Place
 from layline.coupling.states import Verdict, find_state, sum_up
 from layline.source import Definition, DefinitionKind, ParameterKind
 from layline.source.handed import SPECIFIED
-from layline.source.instances import Instances
+from layline.source.instances import Attribute, Instances
 from layline.source.resolve import Resolver
 from layline.source.seen import Read
 
@@ -193,17 +193,19 @@ class Overrides:
         """
         resolver, wanted = (self._comparer.pin, self._comparer.tip)[side], (found.before, found.after)[side].home
         held = [(site, self._find_held(site, side)) for site in sites]
-        above = set(find_above(place.base, resolver)) if any(kind for _, kind in held) else set()
-        sure = [site for site, kind in held if kind in above and resolver.resolve(f"{kind}.{_RUN}").home == wanted]
-        return sure or [site for site, kind in held if kind is None or kind in above]
+        above = set(find_above(place.base, resolver)) if any(one for _, one in held) else set()
+        known = [(site, one.kind, one.made) for site, one in held if one is not None and one.kind is not None]
+        sure = [site for site, kind, _ in known if kind in above and resolver.resolve(f"{kind}.{_RUN}").home == wanted]
+        # what is only said to be of a class may be anything that looks like it
+        others = {site.location for site, kind, made in known if made and kind not in above}
+        return sure or [site for site in sites if site.location not in others]
 
-    def _find_held(self, site: CallSite, side: int) -> str | None:
-        """The class of what `self` keeps in the field that is called, where its class tells."""
+    def _find_held(self, site: CallSite, side: int) -> Attribute | None:
+        """What `self` keeps in the field that is called, where its class tells."""
         if not site.around:
             return None
         home = (self._comparer.pin, self._comparer.tip)[side].resolve_in(site.module, site.around).home
-        held = self._instances[side].find(home).get(site.slot) if home is not None else None
-        return held.kind if held is not None else None
+        return self._instances[side].find(home).get(site.slot) if home is not None else None
 
     @staticmethod
     def _is_ours_alone(place: Place, ours: Definition) -> bool:

@@ -1268,7 +1268,7 @@ def test_an_override_breaks_where_upstream_passes_what_it_does_not_take(tmp_path
 LAYER = "class Layer:\n    def __init__(self):\n        self.size = 1\n\n    def forward(self, x, mask, heads{}):\n        return x\n"
 STACK = """\
 class Stack:
-    def __init__(self):
+    def __init__(self, mine: Other):
         self.layer = {layer}
         self.other = Other()
 
@@ -1287,6 +1287,7 @@ HELD = [
     ("the class that ours stands below", "Layer()", ["keel/stack.py:11"]),
     ("nobody knows", "pick()", ["keel/stack.py:11", "keel/stack.py:9"]),
     ("another class", "Other()", ["keel/stack.py:9"]),
+    ("something that is said to be of another class", "mine", ["keel/stack.py:11", "keel/stack.py:9"]),
 ]
 
 
