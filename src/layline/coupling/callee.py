@@ -17,6 +17,7 @@ from layline.coupling.stars import hands_all_on
 from layline.source import Definition, DefinitionKind, Symbol
 from layline.source.definitions import ROW_FIRST, ROW_KIND, ROW_LAST, ROW_QUALNAME
 from layline.source.instances import bare_annotation
+from layline.source.lineage import find_above
 from layline.source.names import is_within
 from layline.source.resolve import Resolver
 from layline.source.slices import read_signature
@@ -50,7 +51,6 @@ _KEEPS_CLASS = _HARMLESS | {
 """Decorators that leave the constructor of a class as it is written, or as the fields say."""
 _QUOTED = re.compile(r"""["'](\w+)["']""")
 _FUNCTION = list(DefinitionKind).index(DefinitionKind.FUNCTION)
-_DEEPEST = 8
 
 
 def follow_apply(place: Place, pin: Resolver) -> Place:
@@ -333,15 +333,3 @@ def reaches(site: CallSite, place: Place, tip: Resolver) -> bool:
         return True
     owner, _, method = str(max(around, key=lambda row: row[ROW_FIRST])[ROW_QUALNAME]).rpartition(".")
     return method not in place.closed and f"{site.module}.{owner}" in set(find_above(place.base, tip))
-
-
-def find_above(name: str, tip: Resolver, depth: int = 0) -> Iterator[str]:
-    """A class and those above it, as far as they can be read."""
-    symbol = tip.resolve(name)
-    if symbol.definition is None or symbol.module is None or symbol.home is None or depth > _DEEPEST:
-        return
-    yield symbol.home
-    for text in symbol.definition.bases:
-        base = tip.resolve_in(symbol.module, text.partition("[")[0])
-        if base.home is not None:
-            yield from find_above(base.home, tip, depth + 1)

@@ -12,13 +12,14 @@ from layline.core.evidence import Location
 from layline.core.prose import listed
 from layline.core.why import Reason, Why
 from layline.coupling.binding_kind import find_nature_problems, retypes
-from layline.coupling.callee import find_above, find_doubtful, find_misfits, find_refused, is_anothers, reaches
+from layline.coupling.callee import find_doubtful, find_misfits, find_refused, is_anothers, reaches
 from layline.coupling.model import Consequence, State
 from layline.coupling.place import Place
 from layline.coupling.states import Verdict, find_state, sum_up
 from layline.source import Definition, DefinitionKind, ParameterKind
 from layline.source.handed import SPECIFIED
 from layline.source.instances import Attribute, Instances
+from layline.source.lineage import find_above
 from layline.source.resolve import Resolver
 from layline.source.seen import Read
 

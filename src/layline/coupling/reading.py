@@ -8,7 +8,6 @@ from dataclasses import dataclass, field, replace
 from layline.core.evidence import Location
 from layline.core.progress import Progress, count, silent
 from layline.coupling.built import Constructors
-from layline.coupling.callee import find_above
 from layline.coupling.handing import Handing
 from layline.coupling.keepers import Keepers
 from layline.coupling.model import Touch
@@ -28,6 +27,7 @@ from layline.coupling.place import Place
 from layline.coupling.uses import FieldRead, Uses
 from layline.source import Definition, DefinitionKind, Import, Index, ModuleEntry, is_within
 from layline.source.instances import Instances
+from layline.source.lineage import find_above
 from layline.source.resolve import Resolver
 
 READING = "reading our overrides and calls"
