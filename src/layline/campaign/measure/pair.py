@@ -11,7 +11,7 @@ from itertools import product
 from layline.campaign.devices.faults import Disturbed, Fault
 from layline.campaign.measure.arm import Given, LiveArm, Ran
 from layline.campaign.measure.company import look_at, refuse_company
-from layline.campaign.measure.inputs import choose_calls, draw, draw_by_chance, nudge
+from layline.campaign.measure.inputs import choose_calls, draw, draw_bare, draw_by_chance, nudge
 from layline.campaign.measure.oracle import Error, summarise_errors
 from layline.campaign.measure.stage import Stage
 from layline.campaign.values.company import Look, name_other_work
@@ -21,8 +21,8 @@ from layline.campaign.values.statistics import quantile, summarise
 
 LEAST_REQUESTS = 6
 HELD_OUT_REQUESTS = 3
-HELD_OUT_PAIRS = 5
-"""Process pairs in which neighbours are timed."""
+HELD_OUT_PAIRS, ENOUGH_PAIRS = 5, 3
+"""Process pairs in which neighbours are timed; fewer where they tell clearly that a gain is there, too."""
 CLOCK_LOOKS = 3
 """How often a shape is timed before clocks that disagree are held against a kernel, or other work ends the run."""
 CLOCK_SHARE = 0.2
@@ -205,6 +205,12 @@ def plan_count(stage: Stage, shape: Shape, slowest_ms: float) -> int:
     return max(1, min(pace.most_calls, stage.device.count_room(stage, shape), wanted))
 
 
+def find_count(stage: Stage, arms: Iterable[LiveArm], shape: Shape) -> int:
+    """The same after a call of each, made to find out."""
+    given = draw_bare(stage, shape)
+    return plan_count(stage, shape, max(time_calls(stage, arm, given) for arm in arms) / 1e6)
+
+
 def time_calls(stage: Stage, arm: LiveArm, given: Given) -> float:
     """Nanoseconds a call of all passes; outputs are looked at where the right ones are known."""
     run = arm.run if given.right else arm.run_unchecked
@@ -281,6 +287,14 @@ def _time_neighbour(stage: Stage, arms: Sequence[LiveArm], shape: Shape, run: Pa
         # as many as on the listed one, where not two must do because the right answer costs as much as the call
         count = plan_count(stage, near, run.find_slowest(shape.label, stage)) if stage.device.pace.whole else 2
     run.held_out[shape.label] = math.log(quantile(times[Arm.BEST], 0.2) / quantile(times[Arm.CANDIDATE], 0.2))
+
+
+def needs_neighbours(pairs: Sequence[PairRun], clock: str) -> bool:
+    """Whether neighbours are timed once more: not where every process pair so far shows half of its gain there."""
+    timed = [pair for pair in pairs if pair.held_out]
+    shares = [(math.fsum(pair.held_out.values()), math.fsum(find_gains([pair], clock).values())) for pair in timed]
+    is_clear = len(timed) >= ENOUGH_PAIRS and all(held >= listed / 2 for held, listed in shares)
+    return len(timed) < HELD_OUT_PAIRS and not is_clear
 
 
 def find_gains(pairs: Sequence[PairRun], clock: str) -> dict[str, float]:

@@ -34,7 +34,14 @@ from layline.campaign.measure.controls import (
 from layline.campaign.measure.crew import call_first, calling_first, live, load
 from layline.campaign.measure.final_checks import check_timed_errors, close_gates
 from layline.campaign.measure.oracle import Error
-from layline.campaign.measure.pair import HELD_OUT_PAIRS, PairRun, find_accuracy, find_gains, run_shape, time_neighbours
+from layline.campaign.measure.pair import (
+    PairRun,
+    find_accuracy,
+    find_gains,
+    needs_neighbours,
+    run_shape,
+    time_neighbours,
+)
 from layline.campaign.measure.probes.beside import FEW, find_ahead, run_beside
 from layline.campaign.measure.probes.probe import AGAIN, BEST, Probe, Trial, run_probes
 from layline.campaign.measure.probes.table import AFTER_EACH, BEFORE_ACCEPTING, EARLY, PROBES, STALLS
@@ -225,7 +232,7 @@ class _Run:
     def _look_for_more(self, timed: list[LiveArm], run: PairRun) -> None:
         """What only a gain is asked: whether it reaches neighbours; of a clear one, all that reads no clock."""
         plan = self._request.plan
-        if run.number < HELD_OUT_PAIRS and run.shows_gain(plan.clock, plan.min_effect / 2):
+        if needs_neighbours(self._pairs, plan.clock) and run.shows_gain(plan.clock, plan.min_effect / 2):
             time_neighbours(self._stage, timed, run)
         if run.number == 0 and run.shows_gain(plan.clock, CLEAR):
             self._is_clear = True

@@ -6,9 +6,11 @@ import os
 import pickle
 import signal
 import threading
+import time
 from collections.abc import Callable
 from contextlib import nullcontext
 from dataclasses import replace
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -17,7 +19,7 @@ import pytest
 
 from layline.campaign.devices.faults import Disturbed, Fault
 from layline.campaign.measure.cast import Cast
-from layline.campaign.measure.probes.beside import FEW, deal, find_ahead, run_beside
+from layline.campaign.measure.probes.beside import FEW, deal, find_ahead, run_beside, split
 from layline.campaign.measure.probes.probe import AGAIN, Probe, Trial
 from layline.campaign.measure.probes.shown import Shown
 from layline.campaign.measure.probes.table import BEFORE_ACCEPTING, EARLY, PROBES
@@ -77,15 +79,16 @@ def test_no_probe_that_reads_a_clock_runs_beside_another() -> None:
 @pytest.mark.parametrize("lanes", [0, 1, 3, 5, 10])
 def test_every_probe_is_dealt_once_whatever_lanes_there_are(lanes: int) -> None:
     probes = tuple(one for one in PROBES if one.is_beside or one.is_apart)
-    shared, *apart = deal(probes, lanes)
-    assert sorted(one.name for share in (shared, *apart) for one in share) == sorted(one.name for one in probes)
-    assert len(apart) == lanes
-    assert all(one.is_apart for share in apart for one in share)
+    shared, apart = split(probes, lanes)
+    assert sorted(one.name for one in (*shared, *apart)) == sorted(one.name for one in probes)
+    assert all(one.is_apart for one in apart)
+    assert bool(apart) is bool(lanes)
     started = list(find_ahead(probes, lanes, probes))
-    slow = deal(probes, lanes, is_slow=True)
-    theirs = {one.name for share in slow[1:] for one in share} | {one.name for one in probes if one.opens_own}
+    with_trial, beside = split(probes, lanes, is_slow=True)
+    assert sorted(one.name for share in deal(beside, lanes) for one in share) == sorted(one.name for one in beside)
+    theirs = {one.name for one in beside} | {one.name for one in probes if one.opens_own}
     assert len(started) == sum(one.name in theirs or what != AGAIN for one in probes for what in one.ahead)
-    assert ("changed inputs" in {one.name for one in slow[0]}) is (lanes <= FEW)
+    assert ("changed inputs" in {one.name for one in with_trial}) is (lanes <= FEW)
     assert all(lane or not lanes or what != AGAIN for what, lane in started)
     early = tuple(one for one in EARLY if one.is_beside or one.is_apart)
     more = [*started, *find_ahead((*probes, *early), lanes, early)]
@@ -144,7 +147,7 @@ def test_of_several_faults_the_first_of_the_table_is_told() -> None:
 
 def test_the_longest_begin_first_and_what_comes_before_a_fault_is_still_made() -> None:
     table = (make(raise_("correct"), "a"), make(show(), "b"), replace(make(raise_("memory-safe"), "c"), is_long=True))
-    assert [one.name for one in deal(table, 1)[1]] == ["c", "a", "b"]
+    assert [one.name for one in split(table, 1)[1]] == ["c", "a", "b"]
     with pytest.raises(Fault, match="correct was found"):
         try_all(*table, lanes=1)
 
@@ -159,6 +162,36 @@ def test_forks_tell_their_faults_and_draw_by_chances_of_their_own() -> None:
     with pytest.raises(Fault) as caught:
         try_all(make(show(), "a"), make(raise_("memory-safe"), "b"), make(raise_("correct"), "c"), forks=True)
     assert (caught.value.property, caught.value.reason) == ("memory-safe", "memory-safe was found")
+
+
+def test_what_a_probe_draws_does_not_depend_on_who_was_free() -> None:
+    """One lane or many: the seed alone decides, so that a run can be repeated."""
+
+    def draw(name: str) -> Callable[[Trial], Shown]:
+        return lambda on: iter([(name, str(on.stage.rng.integers(0, 1 << 40)))])
+
+    probes = [make(draw(name), name) for name in "abcdef"]
+    found = [try_all(*probes, lanes=lanes, forks=True).shown for lanes in (1, 3, 6)]
+    assert found[0] == found[1] == found[2]
+    assert len(set(found[0].values())) == len(probes) + 1
+
+
+def test_nobody_waits_for_a_lane_that_is_busy(tmp_path: Path) -> None:
+    """Dealt beforehand, the third would have stood behind the first, which ends only after it."""
+
+    def wait(_on: Trial) -> Shown:
+        yield from ()
+        for _try in range(2000):
+            if (tmp_path / "c").exists():
+                return
+            time.sleep(0.01)
+        raise AssertionError("nobody came")
+
+    def end(_on: Trial) -> Shown:
+        yield from ()
+        (tmp_path / "c").touch()
+
+    try_all(make(wait, "a"), make(show(), "b"), make(show(), "d"), make(end, "c"), lanes=2, forks=True)
 
 
 def test_a_fork_that_ends_without_an_answer_is_no_verdict() -> None:

@@ -10,7 +10,7 @@ import pytest
 
 from layline.campaign.devices.machine import read_environment
 from layline.campaign.measure.final_checks import REASONS, check_carry
-from layline.campaign.measure.pair import PairRun
+from layline.campaign.measure.pair import PairRun, needs_neighbours
 from layline.campaign.values.measurement import Arm, GateResult, Measurement, Plan, Ratio, Status
 
 CASES = [
@@ -35,6 +35,28 @@ def test_a_gain_must_reach_neighbours(listed: float, neighbours: tuple[float, ..
 def test_what_is_no_gain_is_not_refused_for_being_one_on_the_listed_shapes_alone() -> None:
     """An edit without effect that read +0.8 % by chance was told to gain on the listed shapes only."""
     assert _check((0.03, -0.02, 0.04, -0.02, 0.01), (-0.012, -0.013, -0.011, -0.012, -0.012)).passed
+
+
+@pytest.mark.parametrize(
+    ("listed", "neighbours", "is_needed"),
+    [
+        (0.40, (), True),
+        (0.40, (0.38, 0.35), True),  # too few to tell
+        (0.40, (0.38, 0.35, 0.41), False),
+        (0.05, (0.05, 0.04, 0.03), False),
+        (0.40, (0.38, 0.10, 0.41), True),  # one shows a quarter of the gain
+        (0.05, (0.002, -0.003, 0.001), True),
+        (0.40, (0.02, 0.03, 0.01, 0.03, 0.02), False),  # there is enough to refuse it
+    ],
+)
+def test_neighbours_are_timed_until_they_tell(listed: float, neighbours: tuple[float, ...], is_needed: bool) -> None:
+    pairs = [PairRun(number=at) for at in range(len(neighbours) + 1)]
+    for pair in pairs:
+        pair.times[Arm.BEST, "s", "f"] = [(1.0 + listed, 1.0 + listed)]
+        pair.times[Arm.CANDIDATE, "s", "f"] = [(1.0, 1.0)]
+    for pair, gain in zip(pairs, neighbours, strict=False):
+        pair.held_out["s"] = math.log1p(gain)
+    assert needs_neighbours(pairs, "cpu") is is_needed
 
 
 def _check(listed: tuple[float, ...], neighbours: tuple[float, ...]) -> GateResult:

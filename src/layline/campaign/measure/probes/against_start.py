@@ -18,7 +18,8 @@ from layline.campaign.measure.stage import Stage
 from layline.campaign.values.describe import describe_inputs, describe_shape
 from layline.campaign.values.operator import Pass, Shape
 
-SPECIAL = (
+Special = tuple[str, float, float | None]
+SPECIAL: tuple[Special, ...] = (
     ("NaN", float("nan"), None),
     ("infinity", float("inf"), None),
     ("minus infinity", float("-inf"), None),
@@ -26,6 +27,10 @@ SPECIAL = (
 )
 """An element; and what the other inputs at least are."""
 START_TOO = "The starting kernel is wrong there, too: the tolerance may be too tight, or the reference may ask for something else."
+BY_CHANCE = 2
+"""Special values for each input on a shape between the smallest and the largest."""
+IN_A_ROW = (1, 2)
+"""Calls to a request: alone, and one after the other."""
 AGAIN = 2
 """How often more elements that are lost must be seen."""
 
@@ -62,7 +67,7 @@ def probe_errors(stage: Stage, arm: LiveArm, start: LiveArm) -> dict[str, list[E
         for kind in operator.distributions[:2]:
             ours: list[Error] = []
             theirs: list[Error] = []
-            for count in (1, 4):  # alone and one after the other
+            for count in IN_A_ROW:
                 given = draw(stage, shape, kind, count=count)
                 for step in operator.passes:
                     ours += arm.run(step, given).errors
@@ -137,8 +142,7 @@ def probe_special(stage: Stage, arm: LiveArm, start: LiveArm, shape: Shape, *, i
     made = 0
     for step in stage.operator.passes:
         for name in step.inputs:
-            # how products overflow is the order of scales, a kernel's own choice where types are narrow
-            for what, value, beside in SPECIAL if stage.device.pace.whole else SPECIAL[:3]:
+            for what, value, beside in _choose_special(stage, shape):
                 given = put(stage, shape, name, value, beside=beside, is_last=is_last)
                 if given is None:
                     continue
@@ -147,6 +151,16 @@ def probe_special(stage: Stage, arm: LiveArm, start: LiveArm, shape: Shape, *, i
                 _compare_special(stage, where, ours, theirs)
                 made += 1
     return made
+
+
+def _choose_special(stage: Stage, shape: Shape) -> list[Special]:
+    """All of them on the smallest shape and the largest, and on one that is not listed; on others those that nobody can
+    foresee.
+    """
+    # how products overflow is the order of scales, a kernel's own choice where types are narrow
+    values = SPECIAL if stage.device.pace.whole else SPECIAL[:3]
+    is_between = shape in stage.by_work[1:-1]
+    return [values[int(at)] for at in stage.rng.permutation(len(values))[: BY_CHANCE if is_between else None]]
 
 
 def _compare_special(stage: Stage, where: str, ours: Arrays, theirs: Arrays) -> None:

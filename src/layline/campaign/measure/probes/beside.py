@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
 from itertools import islice
+from typing import TYPE_CHECKING
 
 from layline.campaign.measure.inputs import draw_bare
-from layline.campaign.measure.probes.lanes import run_lanes
+from layline.campaign.measure.probes.lanes import Line, run_lanes
 from layline.campaign.measure.probes.probe import AGAIN, Found, Probe, Trial, run_probes
 from layline.campaign.measure.sizes import fit_shapes, spread_residues
 from layline.campaign.values.operator import Shape
+
+if TYPE_CHECKING:
+    from numpy.random import Generator
 
 MOST_BEFORE, TOGETHER = 400, 8
 """Calls that nobody looks at before a probe is made in a new process, and calls to a request: which call of a process a
@@ -29,12 +33,14 @@ def run_beside(probes: Iterable[Probe], on: Trial, gives: frozenset[str], say: S
 
     Whichever of them finds a fault, the first in the table's order is told, as if they had been made in that order.
     """
-    chosen = tuple(probes)
-    shares = deal(chosen, lanes, is_slow=on.stage.device.starts_slowly)
+    chosen, device = tuple(probes), on.stage.device
+    shared, apart = split(chosen, lanes, is_slow=device.starts_slowly)
     order = [one.name for one in chosen]
-    run = partial(_run_share, order=order, gives=gives, say=say)
-    with on.stage.device.spread():
-        done = run_lanes(run, on, shares, forks=on.stage.device.forks)
+    chances = dict(zip(order, on.stage.rng.spawn(len(order)), strict=True)) if device.forks else {}
+    run = partial(_run_share, order=order, gives=gives, say=say, chances=chances)
+    with device.spread(), Line(apart) as line:
+        shares = deal(apart, lanes) if device.starts_slowly else [line] * min(lanes, len(apart))
+        done = run_lanes(run, on, [shared, *shares], forks=device.forks)
     for lane in done:
         on.take(lane.found)
     faults = {order.index(lane.ended_by): lane.fault for lane in done if lane.fault}
@@ -52,13 +58,22 @@ class Lane:
 
 
 def _run_share(
-    share: tuple[Probe, ...], lane: int, on: Trial, *, order: list[str], gives: frozenset[str], say: Say
+    share: Iterable[Probe],
+    lane: int,
+    on: Trial,
+    *,
+    order: list[str],
+    gives: frozenset[str],
+    say: Say,
+    chances: Mapping[str, Generator],
 ) -> Lane:
     """After a fault only those that come before it in the table: theirs would be told instead."""
     mine, ended_by, found = on.on_lane(lane), "", None
     for probe in share:
         if ended_by and order.index(probe.name) > order.index(ended_by):
             continue
+        if lane and chances:  # in a fork: nobody else draws what is drawn here, whichever fork it is
+            on.stage.rng.bit_generator.state = chances[probe.name].bit_generator.state
         try:
             _run_one(probe, mine, gives, say, is_apart=lane > 0)
         except Exception as fault:  # noqa: BLE001  whoever waits for it raises it
@@ -66,31 +81,38 @@ def _run_share(
     return Lane(found=mine.found, ended_by=ended_by, fault=found)
 
 
-def deal(probes: tuple[Probe, ...], lanes: int, *, is_slow: bool = False) -> list[tuple[Probe, ...]]:
-    """What is made with the kernel on trial, then what is made on each lane, in the table's order; where a process takes
-    seconds to start only those are made apart that bring their own, or whose can be started ahead.
+def split(
+    probes: tuple[Probe, ...], lanes: int, *, is_slow: bool = False
+) -> tuple[tuple[Probe, ...], tuple[Probe, ...]]:
+    """What is made with the kernel on trial, in the table's order, and what is made beside it, the longest first; where a
+    process takes seconds to start only those are made apart that bring their own, or whose can be started ahead.
     """
 
     def has_process(one: Probe) -> bool:
         return one.opens_own or (AGAIN in one.ahead and (lanes > FEW or not one.is_long))
 
     shared = tuple(one for one in probes if not (lanes and one.is_apart and (not is_slow or has_process(one))))
+    apart = sorted((one for one in probes if one not in shared), key=lambda one: not one.is_long)
+    return shared, tuple(apart)
+
+
+def deal(probes: tuple[Probe, ...], lanes: int) -> list[tuple[Probe, ...]]:
+    """Each to the lane that is free first, where their processes were started ahead: nobody who comes later makes another
+    one change lanes.
+    """
     dealt: list[tuple[Probe, ...]] = [()] * lanes
-    alone = (one for one in probes if one not in shared)
-    for at, probe in enumerate(sorted(alone, key=lambda one: not one.is_long)):
-        turn, lane = divmod(at, lanes)
-        lane = lanes - 1 - lane if turn % 2 else lane  # the first of them, who take longest, get company last
-        if is_slow:  # the lane that is free first: nobody who comes later makes another one change lanes
-            lane = min(range(lanes), key=lambda one: sum(probe.takes_s for probe in dealt[one]))
+    for probe in probes:
+        lane = min(range(lanes), key=lambda one: sum(probe.takes_s for probe in dealt[one]))
         dealt[lane] = (*dealt[lane], probe)
-    return [shared, *dealt]
+    return dealt
 
 
 def find_ahead(probes: tuple[Probe, ...], lanes: int, new: tuple[Probe, ...]) -> Iterator[tuple[str, int]]:
     """Processes of the new ones of them that can be started before they are asked for, and the lane of each; what could
     have been apart and is not has the kernel on trial.
     """
-    for lane, share in enumerate(deal(probes, lanes, is_slow=True)):
+    shared, apart = split(probes, lanes, is_slow=True)
+    for lane, share in enumerate((shared, *deal(apart, lanes))):
         asked = (one for one in share if one in new)
         yield from (
             (what, lane)

@@ -6,14 +6,34 @@ import ctypes
 import os
 import pickle
 import signal
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any
+from typing import Any, Self
 
 from layline.errors import BenchError
 
 PR_SET_PDEATHSIG = 1
 Run = Callable[[Any, int, Any], Any]
+
+
+class Line:
+    """Things that stand in line: whoever is free next, in whichever fork or thread, gets the next of them."""
+
+    def __init__(self, things: Sequence[Any]) -> None:
+        self._things = things
+        self._next, writer = os.pipe()
+        os.write(writer, bytes(range(len(things))))
+        os.close(writer)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_error: object) -> None:
+        os.close(self._next)
+
+    def __iter__(self) -> Iterator[Any]:
+        while taken := os.read(self._next, 1):
+            yield self._things[taken[0]]
 
 
 def run_lanes(run: Run, on: Any, shares: Sequence[Any], *, forks: bool) -> list[Any]:
@@ -33,7 +53,6 @@ def run_lanes(run: Run, on: Any, shares: Sequence[Any], *, forks: bool) -> list[
 
 def _fork(run: Run, share: Any, lane: int, on: Any) -> tuple[int, int]:
     reader, writer = os.pipe()
-    chance = on.stage.rng.spawn(1)[0].bit_generator.state
     pid = os.fork()
     if pid:
         os.close(writer)
@@ -43,7 +62,6 @@ def _fork(run: Run, share: Any, lane: int, on: Any) -> tuple[int, int]:
         ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
         signal.signal(signal.SIGINT, signal.SIG_IGN)
         signal.signal(signal.SIGTERM, signal.SIG_DFL)
-        on.stage.rng.bit_generator.state = chance  # nobody else draws what is drawn here
         with os.fdopen(writer, "wb") as to:
             to.write(pickle.dumps(run(share, lane, on)))
         code = 0

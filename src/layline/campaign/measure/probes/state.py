@@ -45,7 +45,7 @@ def probe_state(on: Trial) -> Carried:
             found = _sort_into_bucket(operator, _explain(on, shape, names, count), names, describe_shape(shape))
             trace, share = simulate_training(stage, on.trial, shape)
             return replace(found, trace=trace, share=share)
-    trace, _share = simulate_training(stage, on.trial, shapes[0])  # nothing to bound, but the trace is evidence
+    trace, _share = simulate_training(stage, on.trial, shapes[-1])  # nothing to bound, but the trace is evidence
     return Carried(what="", trace=trace)
 
 

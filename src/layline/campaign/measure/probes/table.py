@@ -90,6 +90,7 @@ PROBES: tuple[Probe, ...] = (
         needs=_needs(CANDIDATE, PROGRAM),
         opens_own=True,
         is_apart=True,
+        is_long=True,
         is_for_gain=True,
     ),
     Probe(
@@ -98,6 +99,7 @@ PROBES: tuple[Probe, ...] = (
         needs=_needs(CANDIDATE, PROGRAM),
         opens_own=True,
         is_apart=True,
+        is_long=True,
         is_for_gain=True,
     ),
     Probe(name="pauses", run=show_pauses, needs=_needs(ACCOUNT), is_apart=True, is_long=True, is_for_gain=True),

@@ -8,7 +8,7 @@ import time
 from layline.campaign.devices.faults import Fault
 from layline.campaign.measure.final_checks import CARRY_SHARE
 from layline.campaign.measure.inputs import draw_by_chance
-from layline.campaign.measure.pair import time_calls
+from layline.campaign.measure.pair import find_count, time_calls
 from layline.campaign.measure.probes.probe import Trial
 from layline.campaign.measure.probes.shown import Shown
 from layline.campaign.measure.sizes import find_odd_shape, fit_shapes
@@ -22,16 +22,17 @@ request, by the room there is: what one of them costs more is in the mean whatev
 """
 SERIES = 3
 """How often what a busy machine could do as well must be seen before it is held against a kernel."""
-VALUE_REQUESTS = 4
+VALUE_REQUESTS, PAIR = 4, 2
+"""Requests of a series; calls to one at least, because what comes before a single call hides what it costs."""
 CLEARLY = 1.3
-"""So many times what is needed is believed after one series."""
+"""So many times what is needed is believed after one series, and what is nearer to what was timed than to what is needed."""
 VALUE_GAIN, VALUE_LOSS = 1.1, 1.3
 """A gain on the timed values from which, and a loss on others from which, it is looked at."""
 LARGE_GAIN, SMALL_LOSS = 1.5, 1.1
 """The same for whoever promises much."""
 ORDINARY = ("coarse", "rectified")
 """Values that real callers hand over, on which a quarter of the gain must be left."""
-VALUE_S = 2.0
+VALUE_S = 1.0
 """Seconds after which no further distribution is timed on the other shapes."""
 
 
@@ -73,7 +74,7 @@ def _time_in_a_row(on: Trial, shape: Shape, limit_s: float) -> tuple[dict[bool, 
     assert on.best is not None  # noqa: S101  the probe needs a candidate
     costs: dict[bool, list[float]] = {True: [], False: []}
     until = time.monotonic() + limit_s
-    together = max(FEW, min(MANY, stage.device.count_room(stage, shape)))
+    together = max(FEW, min(MANY, find_count(stage, (on.trial, on.best), shape)))
     for call in range(STALL_CALLS // together):
         if call >= STALL_REQUESTS and time.monotonic() > until:
             break
@@ -123,16 +124,18 @@ def _refuse_turns(on: Trial) -> None:
 
 def _refuse_values(on: Trial, shape: Shape, until: float) -> None:
     stage, kinds = on.stage, on.stage.operator.distributions
-    together = max(1, min(FEW, stage.device.count_room(stage, shape)))
     claimed = math.exp(on.claimed.get(shape.label, 0.0))  # the process pairs know it better than any series here
-    if claimed < VALUE_GAIN:
+    if claimed < VALUE_GAIN or time.monotonic() > until:
         return
+    assert on.best is not None  # noqa: S101  the probe needs a candidate
+    wanted = max(PAIR, min(FEW, find_count(stage, (on.trial, on.best), shape)))
+    together = min(wanted, stage.device.count_room(stage, shape))
     for kind in stage.rng.permutation(kinds[1:]):  # where there is no time for all, nobody can foresee for which
         if time.monotonic() > until:
             return
         least = claimed**CARRY_SHARE if kind in ORDINARY else 1 / find_allowed_loss(claimed)
         found = _compare(on, (shape,), str(kind), VALUE_REQUESTS, together)
-        if found <= CLEARLY * least:
+        if found <= min(CLEARLY * least, math.sqrt(least * claimed)):
             found = _compare(on, (shape,), str(kind), SERIES * VALUE_REQUESTS, together)
         if found <= least:
             raise Fault(
