@@ -11,6 +11,7 @@ from layline.core.weak import weakly
 from layline.git import Repository
 from layline.history.timeline import BlobChange, follows, read_timeline
 from layline.source.definitions import Module
+from layline.source.memos import Memos
 from layline.source.parsing import parse_module
 from layline.source.seen import Asked, Seen
 from layline.source.versions import Versions
@@ -26,6 +27,8 @@ class FileTracer:
     def __init__(self, repository: Repository, pin: str, tip: str, versions: Versions | None = None) -> None:
         self.repository = repository
         self.seen = Seen()
+        self.memos = Memos()
+        """What single steps of the history did: the next tip has them, too."""
         self._commits = pin, tip
         self._versions = versions or Versions(repository)
         self.timeline = read_timeline(repository, pin, tip)

@@ -117,6 +117,9 @@ class KeptComparer(Comparer):
     def save(self) -> None:
         """Keep what was found for the next commit."""
         self._memos.save()
+        for tracer in self._tracers:
+            if tracer is not None:
+                tracer.memos.save()
         if self.fates is not None:
             self.fates.save()
 
@@ -135,7 +138,9 @@ def open_comparer(kind: str, pin: Index, tip: Index, tracers: Sequence[Tracer | 
     parts = [[[part.tree.commit, part.packages, part.source_roots] for part in side.parts] for side in (pin, tip)]
     shallow = any(part.tree.repository.is_shallow for side in (pin, tip) for part in side.parts)
     memos = Memos() if shallow else open_memos("lost", kind, parts)  # more history may come to a shallow clone
+    steps = open_memos("steps")
     for tracer in tracers:
         if tracer is not None:
             tracer.seen = tip.seen
+            tracer.memos = steps
     return KeptComparer(Resolver(pin), Resolver(tip), tracers, memos)

@@ -10,9 +10,10 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
+from layline import codec
 from layline.change.file_trace import TESTS, FileTracer
 from layline.change.signatures import compare_signatures
 from layline.change.similarity import (
@@ -80,6 +81,13 @@ class Trail:
     """The commit that removed it."""
     last: Shingles | None = None
     """Its body as it was just before it was removed."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Arrived:
+    """What one commit made of a definition that it took out of a file."""
+
+    hop: Hop | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,15 +197,25 @@ class Tracer(FileTracer):
 
     def _find_loss(self, place: TracedDefinition, start: int) -> tuple[int, BlobChange] | None:
         """The last time, from step `start` on, that a commit took the definition out of its file."""
-        loss: tuple[int, BlobChange] | None = None
-        for number, change in self._changes(place.path):
-            if number < start:
-                continue
-            if self._has(change.after, place.qualname):
-                loss = None  # it came back: a revert is not a removal
-            elif loss is None:
-                loss = number, change
-        return loss
+        changes = [one for one in self._changes(place.path) if one[0] >= start]
+        blobs = [change.after for _, change in changes]
+        if not blobs:
+            return None
+        key = self.memos.key("loss", place.qualname, blobs)
+        found = self.memos.find(
+            f"loss of {place.qualname}", key, lambda: {"at": self._find_gone(blobs, place.qualname)}
+        )
+        return changes[found["at"]] if found["at"] is not None else None
+
+    def _find_gone(self, blobs: list[str | None], qualname: str) -> int | None:
+        """Since which of these versions of a file it has no such name."""
+        gone: int | None = None
+        for number, blob in enumerate(blobs):
+            if self._has(blob, qualname):
+                gone = None  # it came back: a revert is not a removal
+            elif gone is None:
+                gone = number
+        return gone
 
     def _has(self, blob: str | None, qualname: str) -> bool:
         text = self.read_text(blob)
@@ -207,8 +225,22 @@ class Tracer(FileTracer):
         return module is not None and bool(module.find(qualname))  # the text knows the word: ask the parser
 
     def _find_arrival(self, number: int, change: BlobChange, place: TracedDefinition) -> Hop | None:
-        """Where the commit that took it out put it, if it did."""
+        """Where the commit that took it out put it, if it did: whatever follows, that stays so."""
         step = self.timeline.steps[number]
+        told = [[one.path, one.before, one.after] for one in step.changes]
+        key = self.memos.key("arrival", told, place.path, place.qualname)
+        found = codec.decode_kept(
+            _Arrived,
+            self.memos.find(
+                f"arrival of {place.qualname}",
+                key,
+                lambda: codec.encode(_Arrived(hop=self._search_arrival(step, change, place))),
+            ),
+        )
+        hop = found.hop if found is not None else self._search_arrival(step, change, place)
+        return replace(hop, commit=step.commit) if hop is not None else None
+
+    def _search_arrival(self, step: TimelineCommit, change: BlobChange, place: TracedDefinition) -> Hop | None:
         gone = read_definition(self.read_text(change.before), place.qualname)
         body = self._shingles(change.before, place.qualname)
         if gone is None or body is None or len(step.changes) > _MANY_FILES:

@@ -78,7 +78,8 @@ class Pair:
         commits = [[one.tree.commit, one.packages, one.source_roots] for one in (self.part, *self._others)]
         self.memos = open_memos("pair", commits, self.tip)
         self._shifts: dict[tuple[str, str], Shift] = {}
-        self._answers = Answers(open_memos("blobs", ANALYSER))
+        self.answers = Answers(open_memos("blobs", ANALYSER))
+        """What was asked of one file each, theirs or ours."""
         self.ask_key: Callable[[str, str], bool] = lambda _key, _told: False
         """Whether a config key is mentioned as it was noted; who notes keys says so."""
         self.owned: frozenset[tuple[Location, str]] = frozenset()
@@ -116,7 +117,7 @@ class Pair:
             touched = read_touched(self.upstream, other, tip)
             versions = Versions(self.upstream, (), open_cache())
             now = self.list_modules(tip)
-            now.answers = self._answers
+            now.answers = self.answers
             self._shifts[other, tip] = Shift(self.list_modules(other), now, touched, versions)
         return self._shifts[other, tip]
 
@@ -150,7 +151,7 @@ class Pair:
     def comparer(self) -> KeptComparer:
         then, now = self.indexes
         now.watch()  # what is said is kept with what it read of the tip
-        then.answers = now.answers = self._answers
+        then.answers = now.answers = self.answers
         versions = Versions(self.upstream, (then, now), open_cache())
         found = open_comparer("drift", then, now, (Tracer(self.upstream, self.pin, self.tip, versions),))
         found.fates = self._fates
@@ -261,7 +262,7 @@ class Pair:
         self.memos.save()
         if "comparer" in self.__dict__:
             self.comparer.save()
-        self._answers.save()
+        self.answers.save()
 
 
 def _other_parts(workspace: Workspace, backend: str) -> list[Part]:

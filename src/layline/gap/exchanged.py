@@ -7,7 +7,7 @@ from __future__ import annotations
 import ast
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -45,6 +45,18 @@ class Loss:
     @property
     def home(self) -> str:
         return module_name(self.path, self.roots) or ""
+
+    def recall(self, kind: str, count: Callable[[], tuple[Counter[str], int]]) -> tuple[Counter[str], int]:
+        """What the users of the name in that commit say, and how many there are: the commit stays as it is."""
+        told = [[one.path, one.before, one.after] for one in self.step.changes]
+        memos = self.tracer.memos
+
+        def make() -> dict[str, object]:
+            votes, number = count()
+            return {"votes": [*votes.items()], "number": number}
+
+        found = memos.find(f"{kind} {self.word}", memos.key(kind, told, self.word, self.roots), make)
+        return Counter(dict(found["votes"])), found["number"]
 
     def find_users(self) -> Iterator[tuple[BlobChange, str, str]]:
         """Files of the commit, tests apart, that held the word: their text before and after."""
@@ -87,6 +99,17 @@ def find_named(comparer: Comparer, loss: Loss) -> tuple[str, int, int] | None:
     """The class inside another that stands in most slots where the lost name stood, with their number and of how many;
     None where none took a quarter of them, and two. What imports name is counted by them.
     """
+    votes, slots = loss.recall("slots", lambda: _count_slots(loss))
+    for name, number in votes.most_common(1):
+        found = comparer.tip.resolve(name).definition
+        is_nested = found is not None and "." in found.qualname
+        if number > 1 and 4 * number >= slots and is_nested and _is_new_class(comparer, name):
+            return name, number, slots
+    return None
+
+
+def _count_slots(loss: Loss) -> tuple[Counter[str], int]:
+    """What stands where the lost name stood, and in how many slots that was."""
     votes: Counter[str] = Counter()
     slots = 0
     for change, before, after in loss.find_users():
@@ -96,12 +119,7 @@ def find_named(comparer: Comparer, loss: Loss) -> tuple[str, int, int] | None:
         for head, dot, rest in (now[slot].partition(".") for slot in held if slot in now):
             home = imported.get(head) or f"{module_name(change.path, loss.roots)}.{head}"
             votes[f"{home}{dot}{rest}"] += 1
-    for name, number in votes.most_common(1):
-        found = comparer.tip.resolve(name).definition
-        is_nested = found is not None and "." in found.qualname
-        if number > 1 and 4 * number >= slots and is_nested and _is_new_class(comparer, name):
-            return name, number, slots
-    return None
+    return votes, slots
 
 
 def _is_new_class(comparer: Comparer, name: str) -> bool:

@@ -34,7 +34,7 @@ from layline.history.timeline import Timeline, read_timeline
 from layline.source import Index, Part, Tree, build_indexes, open_cache, parse_tree
 from layline.source.resolve import Resolver
 from layline.source.versions import Versions
-from layline.workspace.kept import Results, digest_downstream, result_key
+from layline.workspace.kept import Results, digest_downstream, open_memos, result_key
 
 if TYPE_CHECKING:
     from layline.config import Backend
@@ -72,7 +72,7 @@ def read_impact(pair: Pair, patches: Collection[Drift]) -> Impact:
     """What was measured for these files, commits and settings before, else what is measured now; what the rows of our
     patches decide they say.
     """
-    workspace, backend = pair.workspace, pair.settings
+    workspace, backend, entries = pair.workspace, pair.settings, pair.workspace.tree.entries
     pair.owned = find_owned(patches)
     key = result_key(
         "impact",
@@ -82,13 +82,14 @@ def read_impact(pair: Pair, patches: Collection[Drift]) -> Impact:
         pair.pin,
         pair.tip,
         pair.upstream.is_shallow,
-        [[path, workspace.tree.entries[path].oid] for path in list_yaml(workspace.tree.entries, list_named(pair))],
+        [[path, entries[path].oid] for path in list_yaml(entries, list_named(pair))],
         sorted((str(location), target) for location, target in pair.owned),
     )
     results = Results("impact")
     known = results.load(key, lambda plain: codec.decode(Impact, plain, where="cache"))
     if known is None:
         known = measure_impact(pair)
+        pair.save()
         results.store(key, codec.encode(known))
     return replace(known, couplings=agree_on_patches(known.couplings, patches))
 
@@ -129,7 +130,6 @@ def measure_impact(pair: Pair) -> Impact:
     gone_keys = tuple(_name_losses(list(stale), (pin, tip), pair.settings, sections, now.near))
     lost_files = list_lost_files(pair.settings.path or "", pin.entries, tip.entries)
     unread = (one for one in pair.places.skipped if one.path is None or not is_test(one.path))
-    pair.save()
     pair.progress("looking for what took the place of lost names", 0, 0)
     return Impact(
         surface=surface,
@@ -195,7 +195,8 @@ def _name_losses(
         for step in timeline.steps
     )
     messages = read_bodies(tip.repository, pin.commit, tip.commit)
-    for one in name_losses(stale, Timeline(tuple(steps)), tip.repository.read_blob, known_at):
+    memos = open_memos("dropped")
+    for one in name_losses(stale, Timeline(tuple(steps)), tip.repository.read_blob, known_at, memos):
         told = find_told(messages.get(one.culprit or "", ""), one.key, near)
         yield replace(one, suggestion=told or one.suggestion)
 

@@ -47,6 +47,7 @@ from layline.history.tags import find_other_tags, find_release, find_release_bra
 from layline.history.touched import read_touched_files
 from layline.source.tree import Tree
 from layline.workspace.guessed import say_guess
+from layline.workspace.kept import open_memos
 
 if TYPE_CHECKING:
     from layline.config import Backend
@@ -101,6 +102,8 @@ def measure_between(
     fixes = find_fixes(impact.couplings, patches or ())
     packages, mentions = _find_named(pair, sides, history)
     causes = tuple(_find_causes(workspace, history, (patches or (), impact), dependencies, (packages, mentions)))
+    done = tuple(find_done(workspace.tree, *sides, patches or (), pair.answers))
+    pair.answers.save()
     return Gap(
         key=key,
         label=pair.settings.label or key,
@@ -141,7 +144,7 @@ def measure_between(
         tests=impact.tests,
         follows=impact.follows,
         successors=impact.successors,
-        done=tuple(find_done(workspace.tree, *sides, patches or ())),
+        done=done,
         asked=impact.asked,
         read_files=impact.read_files,
         mentions=mentions,
@@ -218,9 +221,12 @@ def _read_dependencies(
     upstream: Repository, history: History, backend: Backend, sides: tuple[Tree, Tree]
 ) -> tuple[Dependencies, tuple[Skipped, ...]]:
     found, skipped = read_dependencies(*sides, backend.dependencies)
-    ground = history.log, history.touched, open_reader(upstream)
-    needs = name_needs(mark_imported(found.differences, sides[1]), *ground)
-    return replace(found, platform=tuple(name_switches(found.platform, *ground)), differences=tuple(needs)), skipped
+    memos = open_memos("declared")
+    ground = history.log, history.touched, open_reader(upstream, memos)
+    needs = tuple(name_needs(mark_imported(found.differences, sides[1]), *ground))
+    platform = tuple(name_switches(found.platform, *ground))
+    memos.save()
+    return replace(found, platform=platform, differences=needs), skipped
 
 
 def _judge_ours(pair: Pair, read_patches: ReadPatches | None) -> Ours:

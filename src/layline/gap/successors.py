@@ -168,13 +168,7 @@ def _count_imports(comparer: Comparer, loss: Loss) -> tuple[tuple[tuple[str, int
     """The names of the same module or package that the commit which removed this one put into the imports of its users,
     and how many those are: what they import from elsewhere came with other edits.
     """
-    votes: Counter[str] = Counter()
-    users = 0
-    for change, before, after in loss.find_users():
-        then, now = ({name for _, name in find_imported(text, change.path, loss.roots)} for text in (before, after))
-        if any(name.rpartition(".")[2] == loss.word for name in then - now):
-            users += 1
-            votes.update(now - then)
+    votes, users = loss.recall("imports", lambda: _count_votes(loss))
     known = [
         (name, number)
         for name, number in sorted(votes.items(), key=lambda pair: (-pair[1], pair[0]))
@@ -185,6 +179,17 @@ def _count_imports(comparer: Comparer, loss: Loss) -> tuple[tuple[tuple[str, int
         )
     ]
     return tuple(known[:_MOST]), users
+
+
+def _count_votes(loss: Loss) -> tuple[Counter[str], int]:
+    votes: Counter[str] = Counter()
+    users = 0
+    for change, before, after in loss.find_users():
+        then, now = ({name for _, name in find_imported(text, change.path, loss.roots)} for text in (before, after))
+        if any(name.rpartition(".")[2] == loss.word for name in then - now):
+            users += 1
+            votes.update(sorted(now - then))
+    return votes, users
 
 
 def _is_beside(name: str, home: str) -> bool:

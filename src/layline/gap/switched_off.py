@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from layline import codec
 from layline.core.evidence import Skipped
 from layline.gap.dependencies.model import EVERY_EXTRA, Declaration, Unread
 from layline.gap.dependencies.reading import find_declarations, rank_of
 from layline.gap.platform import PlatformChange, find_values
+from layline.source.memos import Memos
 from layline.source.tree import Tree
 
 if TYPE_CHECKING:
@@ -57,15 +59,34 @@ class Declared(list["Declaration"]):
         self.unread = tuple(unread)
 
 
-def open_reader(upstream: Repository) -> Read:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Said:
+    """The same, as it is kept."""
+
+    items: tuple[Declaration, ...]
+    unread: tuple[Unread, ...]
+
+
+def open_reader(upstream: Repository, memos: Memos | None = None) -> Read:
     """Reads what one file declares at a commit; nothing where it is not there. The same text says the same again,
-    unless it leaves what a run needs to other files.
+    unless it leaves what a run needs to other files; a commit says the same for ever.
     """
-    known: dict[tuple[str, str], Declared] = {}
+    kept, known = memos or Memos(), dict[tuple[str, str], Declared]()
 
     @cache
     def read(ref: str, path: str) -> Declared:
-        rank, commit = rank_of(path), upstream.resolve(ref)
+        commit = upstream.resolve(ref)
+
+        def make() -> dict[str, Any]:
+            found = read_anew(commit, path)
+            plain: dict[str, Any] = codec.encode(_Said(items=tuple(found), unread=found.unread))
+            return plain
+
+        said = codec.decode_kept(_Said, kept.find(f"{path} at {commit}", kept.key("declared", commit, path), make))
+        return Declared(said.items, said.unread) if said is not None else read_anew(commit, path)
+
+    def read_anew(commit: str, path: str) -> Declared:
+        rank = rank_of(path)
         entry = upstream.read_entry(commit, path) if rank is not None else None
         if rank is None or entry is None:
             return Declared()

@@ -47,6 +47,18 @@ class Memos:
         found = self._cache.load(keys) if self._cache is not None else {}
         return {key: value for key, text in found.items() if (value := _decode(text)) is not None}
 
+    def find(self, what: str, key: str, make: Callable[[], dict[str, Any]]) -> dict[str, Any]:
+        """The kept value, or the one that is made now."""
+        if key in self._fresh:
+            return self._fresh[key]
+        kept = self.recall([key]).get(key)
+        if kept is None or self.compare is not None:
+            fresh = make()
+            if self.compare is not None:
+                self.compare(what, kept, fresh)
+            kept = self._fresh[key] = fresh
+        return kept
+
     def keep(self, key: str, value: dict[str, Any]) -> None:
         """Hold a fresh value for `save`."""
         self._fresh[key] = value

@@ -51,11 +51,14 @@ class Workspace:
     file: Path | None = field(default=None, compare=False, repr=False)
     """Where the settings were read."""
     _pinned: dict[str, Pinned] = field(default_factory=dict, init=False, compare=False, repr=False)
+    _trees: dict[str, Tree] = field(default_factory=dict, init=False, compare=False, repr=False)
 
     @property
     def tree(self) -> Tree:
-        """The downstream's files as they are looked at."""
-        return Tree(self.downstream, self.commit)
+        """The downstream's files as they are looked at; listed once."""
+        if self.commit not in self._trees:
+            self._trees[self.commit] = Tree(self.downstream, self.commit)
+        return self._trees[self.commit]
 
     @property
     def here(self) -> Evidence:

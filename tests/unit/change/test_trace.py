@@ -8,6 +8,8 @@ import pytest
 from histories import History
 from layline.change.trace import TracedDefinition, Tracer
 from layline.git import open_repository
+from layline.source.cache import Cache
+from layline.source.memos import Memos
 from layline.source.slices import read_definition, slice_definition
 
 BODY = """
@@ -271,3 +273,46 @@ def test_a_helper_cut_out_and_called_in_another_way_is_not(history: History) -> 
     history.commit("pin", {"pkg/a.py": f("apply_sparse", long)})
     gone = history.commit("Keep a helper", {"pkg/a.py": f("read", OTHER, "(path, limit, rate=1, strict=False)")})
     assert tracer(history).follow("pkg/a.py", "apply_sparse").lost_in == gone
+
+
+@pytest.mark.parametrize(
+    ("later", "searched"),
+    [
+        ({"pkg/other.py": "x = 1\n"}, []),
+        ({"pkg/b.py": "x = 1\n"}, ["compute"]),  # the commit that took it out, which nobody knew
+        ({"pkg/a.py": f("f")}, []),  # it came back
+        ({"pkg/b.py": None, "pkg/c.py": f("compute")}, ["compute"]),
+    ],
+)
+def test_what_one_commit_did_is_kept_for_the_next_tip(
+    history: History,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    later: dict[str, str | bytes | None],
+    searched: list[str],
+) -> None:
+    history.commit("pin", {"pkg/a.py": f("f"), "pkg/z.py": f("z", OTHER)})
+    history.commit("Move f", {"pkg/a.py": "x = 1\n", "pkg/b.py": f("f")})
+    history.commit("Rename f", {"pkg/b.py": f("compute")})
+
+    def follow(memos: Memos) -> object:
+        found = tracer(history)
+        found.memos = memos
+        trail = found.follow("pkg/a.py", "f")
+        memos.save()
+        return trail
+
+    cache = Cache(tmp_path / "cache", "memo")
+    follow(Memos(cache))
+    history.commit("Later", later)
+    fresh = follow(Memos())
+    asked: list[str] = []
+    search = Tracer._search_arrival
+
+    def note(self: Tracer, step: object, change: object, place: TracedDefinition) -> object:
+        asked.append(place.qualname)
+        return search(self, step, change, place)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(Tracer, "_search_arrival", note)
+    assert follow(Memos(cache)) == fresh
+    assert asked == searched

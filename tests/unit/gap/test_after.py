@@ -23,7 +23,9 @@ from layline.gap.successors import Successor, find_successors, say_instead
 from layline.git import open_repository
 from layline.history.commits import read_bodies
 from layline.history.tags import find_release_branch
-from layline.source import Part, Tree, build_index
+from layline.source import Part, Tree, build_index, parse_tree
+from layline.source.cache import Cache
+from layline.source.memos import Answers, Memos
 from layline.source.resolve import Resolver
 
 PACKAGES = ("up",)
@@ -228,7 +230,9 @@ def test_keys_and_files_that_our_code_names_are_found(tmp_path: Path) -> None:
     ("pin", "tip", "words"),
     [("pass", "return model.tie_weights", ("tie_weights",)), ("model.tie_weights", "model.tie_weights", None)],
 )
-def test_what_upstream_does_itself_by_now_is_told(tmp_path: Path, pin: str, tip: str, words: tuple[str, ...]) -> None:
+def test_what_upstream_does_itself_by_now_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, pin: str, tip: str, words: tuple[str, ...]
+) -> None:
     upstream = History.start(tmp_path / "up")
     sides = [
         upstream.commit(body, {"up/a.py": f"def shard(model):\n    {body}\n    return 0\n"}) for body in (pin, tip)
@@ -247,8 +251,14 @@ def test_what_upstream_does_itself_by_now_is_told(tmp_path: Path, pin: str, tip:
     row = replace(
         drift_row("look", "moved", "o.py:9", "up.a.shard"), effect=effect, pin_evidence=then, tip_evidence=now
     )
-    found = list(find_done(Tree(open_repository(down.path), ours), before, after, [row]))
-    assert found == ([("o.py:9", words)] if words else [])
+    cache = Cache(tmp_path / "cache", "memo")
+    mine = Tree(open_repository(down.path), ours)
+    for parse in (parse_tree, None):  # the second time nothing is parsed
+        answers = Answers(Memos(cache))
+        monkeypatch.setattr("layline.gap.done.parse_tree", parse)
+        found = list(find_done(mine, before, after, [row, row], answers))
+        answers.save()
+        assert found == ([("o.py:9", words)] * 2 if words else [])
 
 
 @pytest.mark.parametrize(

@@ -19,6 +19,8 @@ from layline.gap.surface.yaml_keys import find_near, find_stale_keys, join_beyon
 from layline.git import open_repository
 from layline.history.timeline import BlobChange, Timeline, TimelineCommit
 from layline.source import Part, Tree, build_index
+from layline.source.cache import Cache
+from layline.source.memos import Memos
 from layline.source.resolve import Resolver
 
 PACKAGES = ("keel",)
@@ -252,7 +254,7 @@ def test_a_message_may_name_the_new_key(message: str, told: str | None) -> None:
     assert find_told(message, "training.size", {"training.tokens"}) == told
 
 
-def test_a_key_is_lost_where_no_commit_knows_it_any_more() -> None:
+def test_a_key_is_lost_where_no_commit_knows_it_any_more(tmp_path: Path) -> None:
     """`job.mode` moves to another file in 1, another class loses a `mode` in 2, and 3 drops it."""
     texts = {
         "a": b"class Job:\n    mode: str\n    name: str\n",
@@ -273,9 +275,25 @@ def test_a_key_is_lost_where_no_commit_knows_it_any_more() -> None:
         StaleKey(key=key, location=Location("c.yaml", 1), others=0, suggestion=None, pin_evidence=None)
         for key in ("job.mode", "job.name", "job.other")
     ]
-    found = name_losses(stale, Timeline(tuple(steps)), texts.__getitem__, known_at)
-    assert [(one.key, one.culprit) for one in found] == [("job.mode", "3"), ("job.name", None), ("job.other", None)]
-    assert asked == ["2"]
+    told = [("job.mode", "3"), ("job.name", None), ("job.other", None)]
+    cache = Cache(tmp_path / "cache", "memo")
+    read_now: list[str] = []
+
+    def read(blob: str) -> bytes:
+        read_now.append(blob)
+        return texts[blob]
+
+    for blobs in ({"a", "b", "c", "d", "e"}, set()):  # the second time no file is read
+        asked.clear()
+        read_now.clear()
+        found = name_losses(stale, Timeline(tuple(steps)), read, known_at, Memos(cache))
+        assert [(one.key, one.culprit) for one in found] == told
+        assert asked == ["2"]
+        assert set(read_now) == blobs
+    steps.append(TimelineCommit("4", (BlobChange("x.py", "b", "e"),)))
+    later = name_losses(stale, Timeline(tuple(steps)), read, known_at, Memos(cache))
+    assert [(one.key, one.culprit) for one in later] == told
+    assert read_now == ["b", "e"]
 
 
 def test_keys_beyond_the_configured_folders_count_by_their_inner_path(tmp_path: Path) -> None:

@@ -22,6 +22,7 @@ from layline.gap.changes import UpstreamChange
 from layline.gap.demands import find_demands
 from layline.gap.dependencies import Difference, compare_declarations, read_declarations
 from layline.gap.dependencies.model import Declaration, Kind, Rank
+from layline.gap.dependencies.reading import find_declarations
 from layline.gap.dependencies.workflows import find_commented, find_workflow_declarations
 from layline.gap.effort import find_lines, measure_effort
 from layline.gap.model import Demand, Dependencies, Gap, PlanStep
@@ -40,6 +41,8 @@ from layline.history.changes import Diff, read_diff
 from layline.history.commits import read_commit, read_log
 from layline.history.touched import read_touched_files
 from layline.source import Part, Tree, build_index
+from layline.source.cache import Cache
+from layline.source.memos import Memos
 from layline.source.resolve import Resolver
 
 
@@ -564,7 +567,7 @@ jobs:
 """
 
 
-def test_the_change_that_switched_a_platform_off_is_named(tmp_path: Path) -> None:
+def test_the_change_that_switched_a_platform_off_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Two files install it; it is off since the second stopped."""
     history, path, more = History.start(tmp_path / "up"), ".github/workflows/ci.yaml", ".github/workflows/more.yaml"
     pin = history.commit("pin", {path: WORKFLOW, more: WORKFLOW})
@@ -576,14 +579,19 @@ def test_the_change_that_switched_a_platform_off_is_named(tmp_path: Path) -> Non
     commits = [history.commit("Move (#1)", {path: newer}), history.commit("Switch off (#2)", {path: off})]
     commits += [history.commit("Off too (#3)", {more: off}), history.commit("Later (#4)", {path: off + "# end\n"})]
     upstream = open_repository(history.path)
-    read = open_reader(upstream)
     log = [read_commit(upstream, one) for one in reversed(commits)]
-    before, after = ([one for name in (path, more) for one in read(commit, name)] for commit in (pin, commits[-1]))
-    changes = find_platform_changes(before, after, find_commented(path, off))
-    (found,) = name_switches(changes, log, dict.fromkeys(commits, (path, more)), read)
-    assert found.by is not None
-    assert (found.what, found.by.pull_request) == ("ROCm wheels in CI", 3)
-    assert found.sentence().startswith("ROCm wheels in CI: none since #3 (")
+    cache = Cache(tmp_path / "cache", "memo")
+    for finder in (find_declarations, None):  # the second time no file is read
+        memos = Memos(cache)
+        read = open_reader(upstream, memos)
+        monkeypatch.setattr("layline.gap.switched_off.find_declarations", finder)
+        before, after = ([one for name in (path, more) for one in read(commit, name)] for commit in (pin, commits[-1]))
+        changes = find_platform_changes(before, after, find_commented(path, off))
+        (found,) = name_switches(changes, log, dict.fromkeys(commits, (path, more)), read)
+        memos.save()
+        assert found.by is not None
+        assert (found.what, found.by.pull_request) == ("ROCm wheels in CI", 3)
+        assert found.sentence().startswith("ROCm wheels in CI: none since #3 (")
 
 
 def test_imports_of_tests_and_yaml_values_that_name_what_is_gone(tmp_path: Path) -> None:

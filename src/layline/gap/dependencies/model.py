@@ -5,12 +5,8 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from enum import IntEnum, StrEnum
-from typing import TYPE_CHECKING
 
-from layline.core.evidence import Skipped
-
-if TYPE_CHECKING:
-    from layline.core.evidence import Location
+from layline.core.evidence import Location, Skipped
 
 
 class Rank(IntEnum):
