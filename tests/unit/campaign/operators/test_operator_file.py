@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,7 @@ import pytest
 
 from layline.campaign.check_operator import check_operator
 from layline.campaign.measure.oracle import Error, Wrong, check_output
+from layline.campaign.operators.own import guard
 from layline.campaign.operators.own.arrays import NumpyNumbers
 from layline.campaign.operators.own.build import build_operator
 from layline.campaign.operators.own.draws import draw_structure
@@ -335,6 +337,33 @@ def test_outputs_of_every_type_are_held_against_the_reference(
     found = check_output(build(FILE), "y", np.array(got, dtype=dtype), answer, is_exact=False, poison=77)
     assert (found.property if isinstance(found, Wrong) else "") == property_
     assert property_ or isinstance(found, Error)
+
+
+@pytest.mark.parametrize(
+    ("more", "told"),
+    [
+        ("while True:\n    pass\n", "the file was stopped here"),
+        ("def reference(step, x):\n    while True:\n        pass\n", "reference was stopped here"),
+        ("def legal(s):\n    while True:\n        pass\n", "legal was stopped here"),
+        (
+            "def reference(step, x):\n    while True:\n        try:\n            x.x + 1\n        except Exception:\n            pass\n",
+            "reference was stopped here",
+        ),
+    ],
+)
+def test_what_never_ends_is_told_with_the_line_it_has_come_to(
+    more: str, told: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(guard, "LIMIT_S", 0.2)
+    before = signal.getsignal(signal.SIGALRM)
+    try:
+        said = check_operator(build(FILE + more), is_quick=True)[-1].told
+    except ConfigError as error:
+        said = error.message
+    assert f"{told}: it had not come back after 0.2 s" in said
+    assert int(said.split(":")[1]) > FILE.count("\n"), "the line lies in what never ends"
+    assert signal.getitimer(signal.ITIMER_REAL)[0] == 0
+    assert signal.getsignal(signal.SIGALRM) is before
 
 
 def test_what_lies_beside_the_file_belongs_to_it(tmp_path: Path) -> None:

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import functools
+import signal
+import threading
 import traceback
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
@@ -12,7 +15,13 @@ from typing import Any
 from layline.errors import ConfigError, Error
 
 FUNCTIONS = ("reference", "legal", "inputs", "flops", "bytes", "check")
+LIMIT_S = 120.0
+"""How long one call of a user's function may take: a measuring run makes hundreds of them for each shape."""
 HINT = "Correct the file; `layline campaign check-operator FILE` tries every function of it."
+
+
+class Endless(BaseException):
+    """A user's function was stopped: no `except Exception` of the user's may hold it up."""
 
 
 def guard_functions(said: SimpleNamespace, names: Collection[str]) -> SimpleNamespace:
@@ -41,13 +50,44 @@ def guard(function: Callable[..., Any], name: str, names: Collection[str]) -> Ca
     @functools.wraps(function)
     def call(*given: Any) -> Any:
         try:
-            return function(*given)
+            with limit():
+                return function(*given)
         except Error:
             raise
+        except Endless as error:
+            raise tell_endless(error, names, name) from None
         except (Exception, SystemExit) as error:  # noqa: BLE001  the user's own code may raise anything
             raise tell(error, names, f"{name} raises ") from None
 
     return call
+
+
+@contextmanager
+def limit() -> Iterator[None]:
+    """Stop what takes longer than a call may. Only a main thread can be stopped; an outer limit goes on counting."""
+    if threading.current_thread() is not threading.main_thread() or signal.getitimer(signal.ITIMER_REAL)[0]:
+        yield
+        return
+
+    def stop(_number: int, _frame: object) -> None:
+        raise Endless
+
+    before = signal.signal(signal.SIGALRM, stop)
+    signal.setitimer(signal.ITIMER_REAL, LIMIT_S)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+
+
+def tell_endless(error: Endless, names: Collection[str], what: str) -> ConfigError:
+    """The sentence for something that did not come back, with the line it had come to."""
+    found = find_place(error, names) or f"{next(iter(names))}: "
+    return ConfigError(
+        f"{found}{what} was stopped here: it had not come back after {LIMIT_S:g} s",
+        hint="End the loop, or give smaller shapes: hundreds of calls are made for each shape.",
+    )
 
 
 def tell(error: BaseException, names: Collection[str], what: str = "", place: str = "") -> ConfigError:

@@ -12,7 +12,7 @@ from types import ModuleType, SimpleNamespace
 from typing import Any
 
 from layline.campaign.operators.own.forms import find_bad_parts, find_malformed
-from layline.campaign.operators.own.guard import find_bad_functions, guard_functions, tell
+from layline.campaign.operators.own.guard import Endless, find_bad_functions, guard_functions, limit, tell, tell_endless
 from layline.campaign.values.operator_file import DTYPES, ROLES, Axis, Tensor
 from layline.errors import ConfigError
 
@@ -91,7 +91,10 @@ def run_text(text: str, name: str, folder: Path) -> OperatorFile:
     loaded = set(sys.modules)
     sys.path.insert(0, str(folder))
     try:
-        exec(compile(text, name, "exec"), module.__dict__)  # noqa: S102  the user's own file, as `import` would run it
+        with limit():
+            exec(compile(text, name, "exec"), module.__dict__)  # noqa: S102  the user's own file, as `import` would run it
+    except Endless as error:
+        raise tell_endless(error, (name,), "the file") from None
     except (Exception, SystemExit) as error:  # noqa: BLE001  whatever the user's file raises is told with its line
         raise tell(error, (name,), place=f"{name}:{getattr(error, 'lineno', None) or 1}: ") from None
     finally:
