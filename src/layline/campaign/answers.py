@@ -239,6 +239,7 @@ class CheckFinding(TypedDict):
     what: str
     passed: bool
     told: str
+    hint: NotRequired[str]
 
 
 class CheckedOperator(TypedDict):

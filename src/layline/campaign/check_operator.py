@@ -23,7 +23,7 @@ from layline.campaign.measure.probes.probe import Trial
 from layline.campaign.measure.sizes import find_near_shapes
 from layline.campaign.operators import NAMES
 from layline.campaign.operators.own.read import KNOWN
-from layline.campaign.values.describe import describe_inputs, describe_shape
+from layline.campaign.values.describe import describe_call, describe_inputs, describe_shape
 from layline.campaign.values.measurement import Arm, Plan
 from layline.errors import ConfigError
 from layline.errors import Error as LaylineError
@@ -40,6 +40,13 @@ ROUNDING = 1e-5
 CALLS_PER_SHAPE = 700
 """Right answers that a measuring run asks for, each shape, all its process pairs together."""
 LONG_S, TOO_LONG_S = 120.0, 900.0
+HINTS = {
+    "shapes": "Correct `shapes`, the domains in `axes`, or `legal`.",
+    "cost": "List smaller shapes, or write a faster reference.",
+    "reference": "Correct `reference`, or `inputs`, if what it is given is wrong.",
+    "sizes": "Every shape that `axes` and `legal` allow is tried, with hard values: narrow them, or correct the function.",
+    "tolerance": "Change `tolerance`, or draw `inputs` whose right answers are larger.",
+}
 NO_POISON = -1
 """Nothing was poisoned: no pattern of bits means that an element was left out."""
 ROOM = 8.0
@@ -53,6 +60,8 @@ class Finding:
     what: str
     passed: bool
     told: str
+    hint: str = ""
+    """What to do about it; where nothing is wrong, nothing."""
 
 
 def check_operator(
@@ -64,18 +73,32 @@ def check_operator(
 ) -> tuple[Finding, ...]:
     """Everything there is to say; what builds on something that failed is left out. Quick: without running kernels."""
     found = [*_tell_unread(file), *_guard("shapes", _check_shapes(operator))]
-    if any(not one.passed for one in found):
-        return tuple(found)
+    if all(one.passed for one in found):
+        found += _look_further(operator, is_quick=is_quick, progress=progress)
+    return tuple(one if one.passed else replace(one, hint=_find_hint(operator, one.what)) for one in found)
+
+
+def _look_further(operator: Operator, *, is_quick: bool, progress: Callable[[str], None]) -> list[Finding]:
+    """What calls the file's functions and kernels, up to the first that fails."""
     checks = (_check_cost, _check_reference, _check_sizes, _check_tolerance, *(() if is_quick else (_check_start,)))
+    found: list[Finding] = []
     with workshop() as shop:
         stage = set_stage(operator, operator.shapes, Plan(), shop, secrets.token_bytes(32))
         for check in checks:
             what = check.__name__.removeprefix("_check_")
             progress(what)
             found += _guard(what, check(stage))
-            if any(not one.passed for one in found):
+            if not all(one.passed for one in found):
                 break
-    return tuple(found)
+    return found
+
+
+def _find_hint(operator: Operator, what: str) -> str:
+    """What to change where a check fails."""
+    if what == "start":
+        calls = " and ".join(f"`{describe_call(operator, step)}`" for step in operator.passes)
+        return f"Correct the start, which is called as {calls}, or the reference, if the start is right."
+    return HINTS[what]
 
 
 def refuse_unfit(name: str, operator: Operator, file: OperatorFile | None) -> None:
@@ -90,7 +113,7 @@ def refuse_unfit(name: str, operator: Operator, file: OperatorFile | None) -> No
     if failed:
         raise ConfigError(
             f"{name} cannot be used to judge kernels: {failed[0].told}",
-            hint=f"Correct it; `layline campaign check-operator {name}` looks at it again.",
+            hint=f"{failed[0].hint} `layline campaign check-operator {name}` looks at it again.",
         )
 
 
@@ -321,7 +344,7 @@ def _check_cost(stage: Stage) -> Iterator[Finding]:
             break
     told = f"drawing inputs and right answers takes about {whole:.0f} s of one measuring run"
     if whole > TOO_LONG_S:
-        yield _refuse("cost", f"{told}, more than {TOO_LONG_S:.0f} s: use smaller shapes or a faster reference.")
+        yield _refuse("cost", f"{told}, more than {TOO_LONG_S:.0f} s.")
         return
     slow = "; smaller shapes would make rounds shorter" if whole > LONG_S else ""
     yield Finding(what="cost", passed=True, told=told + slow)

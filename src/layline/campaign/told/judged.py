@@ -46,12 +46,10 @@ def build_checked(name: str, operator: Operator, findings: Sequence[OperatorFind
         else f"{name} can be used to judge kernels."
     )
     sections = [Section(title="", blocks=(Paragraph(lead), Table(columns=("", "what", "found"), rows=rows)))]
-    if not failed:
-        more = (
-            f"`layline campaign new NAME --operator {name} --kernel FILE` begins a campaign; `campaign judge` gives "
-            "one verdict."
-        )
-        sections.append(Section(title="Next", blocks=(Bullets((more,)),)))
+    begin = f"`layline campaign new NAME --operator {name} --kernel FILE` begins a campaign; `campaign judge` gives one verdict."
+    again = f"`layline campaign check-operator {name}` looks at it again."
+    after = (*(one.hint for one in failed), again) if failed else (begin,)
+    sections.append(Section(title="Next", blocks=(Bullets(after),)))
     data: answers.CheckedOperator = {
         "schema": "layline.check-operator/1",
         "operator": name,

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from layline.campaign.values.operator import Shape
+from layline.campaign.values.operator import Operator, Pass, Shape
 
+_C_TYPES = {"float64": "double", "float32": "float", "float16": "_Float16", "bool": "uint8_t"}
 MOVED = "~moved"
 """Ends the label of a shape that an operator does not allow as it was asked for."""
 _NEIGHBOURS = {
@@ -128,3 +129,22 @@ def _describe_x86_mode(before: int, after: int) -> list[str]:
     if changed & 0xF00:
         told.append("another precision or rounding of the x87 unit")
     return told
+
+
+def describe_call(operator: Operator, step: Pass) -> str:
+    """How a kernel's function for a pass is called, as its author would declare it."""
+    sizes = [name for name, _size in operator.shapes[0].sizes]
+    if operator.language == "c":
+        arrays = [
+            f"{'' if name in step.outputs else 'const '}{name_c_type(operator.buffer(name).dtype)} *{name}"
+            for name in step.buffers
+        ]
+        return f"int {step.symbol}({', '.join([*arrays, *(f'int64_t {name}' for name in sizes)])})"
+    if operator.language == "python":
+        return f"def {step.symbol}({', '.join([*step.buffers, *sizes])})"
+    given = step.inputs if operator.returns else step.buffers
+    return f"def {step.symbol}({', '.join(given)})"
+
+
+def name_c_type(dtype: str) -> str:
+    return _C_TYPES.get(dtype, f"{dtype}_t")

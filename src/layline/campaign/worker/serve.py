@@ -68,17 +68,24 @@ def _load_c(config: dict[str, Any]) -> list[Callable[..., Any]]:
     library = ctypes.CDLL(config["kernel"])
     functions = []
     for entry in config["entries"]:
-        function = getattr(library, entry["symbol"])
+        function = _find(library, entry["symbol"])
         function.argtypes = [ctypes.c_void_p] * entry["buffers"] + [ctypes.c_int64] * entry["sizes"]
         function.restype = ctypes.c_int
         functions.append(function)
     return functions
 
 
+def _find(kernel: Any, name: str) -> Any:
+    function = getattr(kernel, name, None)
+    if function is None:
+        raise AttributeError(f"it has no function `{name}`.")
+    return function
+
+
 def _load_python(config: dict[str, Any], arena: mmap.mmap) -> list[Callable[..., Any]]:
     module = _import(config["kernel"])
     view = memoryview(arena)
-    return [_adapt(getattr(module, entry["symbol"]), entry, view) for entry in config["entries"]]
+    return [_adapt(_find(module, entry["symbol"]), entry, view) for entry in config["entries"]]
 
 
 def _adapt(function: Callable[..., Any], entry: dict[str, Any], view: memoryview) -> Callable[..., Any]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import signal
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,7 @@ from layline.campaign.operators.own.build import build_operator
 from layline.campaign.operators.own.draws import draw_structure
 from layline.campaign.operators.own.read import OperatorFile, read_operator_file, run_text
 from layline.campaign.operators.own.sizes import find_neighbours, fit
+from layline.campaign.values.describe import describe_call
 from layline.campaign.values.operator import Operator, Shape
 from layline.campaign.values.operator_file import Axis, index, mask, offsets, permutation, routing, uniform
 from layline.errors import ConfigError
@@ -364,6 +366,43 @@ def test_what_never_ends_is_told_with_the_line_it_has_come_to(
     assert int(said.split(":")[1]) > FILE.count("\n"), "the line lies in what never ends"
     assert signal.getitimer(signal.ITIMER_REAL)[0] == 0
     assert signal.getsignal(signal.SIGALRM) is before
+
+
+CALLED = "int forward(const float *x, const float *w, float *y, int64_t R, int64_t C)"
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "what", "told", "hint"),
+    [
+        ("int forward(", "int scale(", "start", "it has no function `forward`.", CALLED),
+        ("int64_t R, int64_t C)", "int64_t C, int64_t R)", "start", "y", CALLED),
+        ("R * C; i++", "R * C; i+", "start", "does not compile", CALLED),
+        ('"C": Axis(low=1)', '"C": Axis(low=17)', "shapes", "is not legal", "`legal`"),
+        ("x.x * x.w", "x.x * 0 + x.w * 0", "reference", "the same for other inputs", "`reference`"),
+        ("atol=1e-6", "atol=1e6", "tolerance", "the tolerance is too wide", "`tolerance`"),
+    ],
+)
+def test_a_check_that_fails_says_what_to_change(old: str, new: str, what: str, told: str, hint: str) -> None:
+    assert FILE.replace(old, new) != FILE
+    *passed, failed = check_operator(build(FILE.replace(old, new)))
+    assert failed.what == what
+    assert told in failed.told
+    assert hint in failed.hint
+    assert not any(one.hint for one in passed)
+
+
+@pytest.mark.parametrize(
+    ("language", "returns", "call"),
+    [
+        ("c", False, CALLED),
+        ("python", False, "def forward(x, w, y, R, C)"),
+        ("torch", False, "def forward(x, w, y)"),
+        ("torch", True, "def forward(x, w)"),
+    ],
+)
+def test_how_a_kernel_is_called(language: str, returns: bool, call: str) -> None:
+    operator = replace(build(FILE), language=language, returns=returns)
+    assert describe_call(operator, operator.passes[0]) == call
 
 
 def test_what_lies_beside_the_file_belongs_to_it(tmp_path: Path) -> None:

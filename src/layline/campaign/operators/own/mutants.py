@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from layline.campaign.operators.own.read import read_axes
+from layline.campaign.values.describe import name_c_type
 from layline.campaign.values.operator import Pass
 from layline.campaign.values.operator_file import FLOATS, Axis, Tensor
 
@@ -14,7 +15,6 @@ more.
 """
 FAR = "8 * o.float().square().mean().sqrt()"
 """Beyond any tolerance, however large the outputs are."""
-_C_TYPES = {"float64": "double", "float16": "_Float16", "bool": "uint8_t"}
 
 
 def write_mutants(
@@ -28,7 +28,7 @@ def write_mutants(
 def _write_c(step: Pass, tensors: Mapping[str, Tensor], axes: Mapping[str, Axis], start: str, change: str) -> str:
     output = step.outputs[0]
     tensor = tensors[output]
-    kind = _C_TYPES.get(tensor.dtype, "float" if tensor.dtype == "float32" else f"{tensor.dtype}_t")
+    kind = name_c_type(tensor.dtype)
     count = " * ".join(f"({name} + {more})" for name, more in read_axes(tensor.axes)) or "1"
     arguments = ", ".join([*(f"void *{name}" for name in step.buffers), *(f"int64_t {name}" for name in axes)])
     names = ", ".join([*step.buffers, *axes])
