@@ -162,6 +162,10 @@ def test_a_best_that_is_refused_at_the_end_is_told_and_measured_again(
         assert "measures the two again, on other values" in text
         assert "+0.00%" not in text
         assert "see above" not in text
+        log = (history.path / FOLDER / "logs" / "optimize.md").read_text()
+        assert "head-to-head in one run: no figure, because the best was refused against the baseline on" in log
+        assert "+0.00%" not in log.partition("## Final Report")[2]
+        assert "Real-training" not in log
         assert "was refused against the baseline" in campaign_accept("true", now=now).data["problems"][0]
         monkeypatch.setattr(CommandBench, "measure", measure)
         again = campaign_report(now=now)
@@ -171,6 +175,7 @@ def test_a_best_that_is_refused_at_the_end_is_told_and_measured_again(
             in (history.path / FOLDER / "report.md").read_text()
         )
         assert not [alert for alert in again.report.alerts if "was refused" in alert.message]
+        assert "head-to-head in one run: +25" in (history.path / FOLDER / "logs" / "optimize.md").read_text()
         assert campaign_accept("true", now=now).data["accepted"]
 
 

@@ -76,11 +76,12 @@ def campaign_report(
     if campaign.state.phase in (Phase.REPORT, Phase.REPORTED):
         with write_campaign(chosen, now=now, progress=progress, executor=executor) as campaign:
             progress("measuring baseline against best on every shape, head-to-head")
+            before = campaign.state.head_to_head
             record_head_to_head(campaign)
             progress("measuring what the machine allows")
             record_roof(campaign)
             record_training(campaign)
-            if campaign.state.reported_at is None:
+            if campaign.state.reported_at is None or campaign.state.head_to_head != before:
                 campaign.record("reported", headline=find_headline(campaign.state))
             progress("drawing the pictures, writing the report")
             _write_report(campaign)
