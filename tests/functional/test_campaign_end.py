@@ -175,7 +175,7 @@ def test_a_best_that_is_refused_at_the_end_is_told_and_measured_again(
             in (history.path / FOLDER / "report.md").read_text()
         )
         assert not [alert for alert in again.report.alerts if "was refused" in alert.message]
-        assert "head-to-head in one run: +25" in (history.path / FOLDER / "logs" / "optimize.md").read_text()
+        assert "head-to-head in one run: +2" in (history.path / FOLDER / "logs" / "optimize.md").read_text()
         assert campaign_accept("true", now=now).data["accepted"]
 
 
