@@ -8,9 +8,16 @@ from pathlib import Path
 
 import pytest
 
-from campaign_project import begin, inside, now, propose, start_project
+from campaign_project import MANIFEST, begin, inside, now, propose, read_manifest, start_project
 from histories import History
-from layline.app.campaign import campaign_baseline, campaign_note, campaign_resume, campaign_round, campaign_stop
+from layline.app.campaign import (
+    campaign_baseline,
+    campaign_new,
+    campaign_note,
+    campaign_resume,
+    campaign_round,
+    campaign_stop,
+)
 from layline.app.campaign_brief import campaign_brief
 from layline.app.campaign_end import campaign_accept, campaign_log, campaign_report, campaign_verify, render_report
 from layline.app.lessons import lessons_list
@@ -49,7 +56,7 @@ def test_the_headline_is_measured_head_to_head(finished: History) -> None:
         data = campaign_report(now=now).data
     assert data["head_to_head"]["interval"]["estimate"] == pytest.approx(0.25, abs=0.01)
     assert data["attribution"]["S_real"] == 0  # a command's figures are not called real
-    assert "inflated" in data["attribution"]["verdict"]
+    assert data["attribution"]["verdict"].startswith("unshown — no training step was simulated for 1 accepted round")
     text = (finished.path / FOLDER / "report.md").read_text()
     for said in ("Baseline against best", "Ineffective directions", "dearer", "vectorise", "Inflation gap"):
         assert said in text
@@ -134,6 +141,25 @@ def test_a_campaign_without_a_gain_reports_so(tmp_path: Path) -> None:
         campaign_baseline(now=now)
         campaign_stop("no idea", now=now)
         assert campaign_report(now=now).data["head_to_head"] is None
+
+
+def test_the_projects_whole_benchmark_is_run_before_acceptance(tmp_path: Path) -> None:
+    history = start_project(tmp_path / "project")
+    command = "test -e allowed || { echo no memory >&2; exit 3; }"
+    draft = MANIFEST.replace("benchmark_command: null", f"benchmark_command: '{command}'")
+    assert draft != MANIFEST
+    with inside(history.path):
+        campaign_new(read_manifest(draft), now=now)
+        campaign_baseline(now=now)
+        campaign_stop("enough", now=now)
+        campaign_report(now=now)
+        refused = campaign_accept("true", now=now)
+        assert refused.data["problems"] == ["the project's benchmark failed (3): no memory"]
+        (history.path / ".git" / "info" / "exclude").write_text("allowed\n")
+        (history.path / "allowed").touch()
+        assert campaign_accept("true", now=now).data["accepted"]
+    log = (history.path / FOLDER / "logs" / "optimize.md").read_text()
+    assert f"- Full benchmark: ran to its end: `{command}`" in log
 
 
 def test_a_best_that_is_refused_at_the_end_is_told_and_measured_again(

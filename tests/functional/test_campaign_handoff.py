@@ -232,6 +232,47 @@ def test_a_variable_that_a_command_sets_is_preferred(tmp_path: Path) -> None:
     assert values(data)["Focused benchmark command"] == "TURBO_GEMM_BACKEND=CK python benchmark/bench_gemm_turbo.py"
 
 
+def test_a_variable_that_no_code_reads_chooses_no_backend(tmp_path: Path) -> None:
+    """The page's name is another than the code's: with it the benchmark would measure whatever is chosen by default."""
+    history = History.start(tmp_path / "project")
+    page = "`TURBO_GEMM_BACKEND=CK python benchmark/other.py`\n"
+    code = 'import os\n\nKIND = os.environ.get("TURBO_MATMUL_BACKEND")\n'
+    history.commit("Start", {**FILES, "docs/a.md": page, "turbo/kinds.py": code})
+    with inside(history.path):
+        data = dict(campaign_handoff(Request(operator="gemm", backend="CK", gpu="gfx950"), now=now).data)
+    assert values(data)["Focused benchmark command"] is None
+    told = next(row["found"] for row in data["prerequisites"] if row["name"] == "Focused benchmark command")
+    assert "no code reads TURBO_GEMM_BACKEND: it names TURBO_MATMUL_BACKEND (turbo/kinds.py:3)" in told
+
+
+def test_shapes_that_hang_on_the_machine_are_said_to(tmp_path: Path) -> None:
+    history = History.start(tmp_path / "project")
+    asked = (
+        CONFIG
+        + '\n\nif os.environ.get("LARGE"):\n    CASES.append((8, 8, 8))\nif os.environ.get("LOUD"):\n    print(CASES)\n'
+    )
+    tables = {"benchmark/config.py": asked, "benchmark/suite.yaml": SUITE}
+    history.commit("Start", {**FILES, **tables, "benchmark/bench_gemm_turbo.py": BENCH})
+    with inside(history.path):
+        request = Request(operator="gemm_fp8_blockwise", backend="TRITON", gpu="gfx950")
+        data = dict(campaign_handoff(request, now=now).data)
+    told = next(row["found"] for row in data["prerequisites"] if row["name"] == "Target shapes")
+    line = asked.splitlines().index('if os.environ.get("LARGE"):') + 1
+    assert f"the machine decides `os.environ.get('LARGE')` (benchmark/config.py:{line}), taken as false here" in told
+    assert "LOUD" not in told
+
+
+def test_an_operator_that_the_tree_does_not_name_is_asked_for(tmp_path: Path) -> None:
+    history = History.start(tmp_path / "project")
+    history.commit("Start", FILES)
+    with inside(history.path):
+        found = values(
+            dict(campaign_handoff(Request(operator="gemm_odd", backend="TRITON", gpu="gfx950"), now=now).data)
+        )
+    assert found["Kernel source file path"] is None
+    assert found["Focused test command"] is None
+
+
 PRECISE = [
     ("gemm_mxfp8", "pytest tests/ops/test_gemm_fp8.py -v"),  # the only one that names it
     ("gemm_bf16", "pytest tests/ops/test_gemm.py -v"),

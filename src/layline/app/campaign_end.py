@@ -12,10 +12,12 @@ from layline.campaign.loop.finish import (
     NO_SUITE,
     choose_suite,
     encode_report,
+    find_benchmark,
     find_obstacles,
     record_head_to_head,
     record_roof,
     record_training,
+    run_benchmark,
     run_suite,
 )
 from layline.campaign.rounds import Campaign
@@ -112,13 +114,16 @@ def render_report(answer: Answer, chosen: str | None, format_: str) -> bytes:
 def campaign_accept(
     suite: str | None, chosen: str | None = None, *, no_suite: bool = False, now: Callable[[], str] = clock
 ) -> Answer:
-    """Back in the project: report reviewed, diff clean, full suite green; then the campaign is accepted."""
+    """Back in the project: report reviewed, diff clean, full suite green, its own benchmark runs; then it is accepted."""
     with write_campaign(chosen, now=now) as campaign:
         state = campaign.state
         command = choose_suite(suite, state, no_suite=no_suite)
         problems = [*find_obstacles(campaign), *(run_suite(campaign, command) if command else ())]
+        problems = problems or [*run_benchmark(campaign)]
         told = f"`{command}` passed" if command else NO_SUITE
+        benchmark = find_benchmark(state)
         if not problems:
-            campaign.record("accepted", commit=campaign.tree.head(), suite=told)
+            ran = {"benchmark": f"ran to its end: `{benchmark}`"} if benchmark else {}
+            campaign.record("accepted", commit=campaign.tree.head(), suite=told, **ran)
             _write_report(campaign)
-        return build_accepted(campaign, problems, command, told)
+        return build_accepted(campaign, problems, command, campaign.state.acceptance)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from layline.campaign.environment import check_environment
 from layline.campaign.handoff import Project, find_benchmark, find_disagreements, find_prerequisites, name_harness
 from layline.campaign.handoff_request import Request
+from layline.campaign.project.variables import find_variables
 from layline.campaign.project_docs import find_documents
 from layline.campaign.session.places import WORKSPACE, clock
 from layline.campaign.told.handoff import build_handoff, find_metric, read_document, render_draft, render_quick
@@ -47,7 +48,7 @@ def campaign_handoff(
     sources = {
         file: read(file) or "" for file in files if file.startswith("bench") and file.endswith((".py", ".yaml", ".yml"))
     }
-    project = Project(files=files, texts=texts, sources=sources, read=read)
+    project = Project(files=files, texts=texts, sources=sources, read=read, variables=find_variables(files, read))
     project = replace(project, benchmark=find_benchmark(request, project))
     rows = tuple(find_prerequisites(request, project))
     environment, machine = check_environment(tree.root, request, python)

@@ -10,6 +10,7 @@ from layline.campaign.handoff_request import Prerequisite, Request, recommend_mo
 from layline.campaign.project.benchmark import Benchmark, find_tasks, read_benchmark
 from layline.campaign.project.harness import choose_header, choose_metric
 from layline.campaign.project.values import has_unknown
+from layline.campaign.project.variables import find_unread
 from layline.campaign.project_docs import (
     PRECISION,
     Line,
@@ -32,6 +33,10 @@ if TYPE_CHECKING:
     from layline.campaign.project_docs import Row
 
 
+SHOWN = 5
+"""Candidates that are named."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Project:
     """The tree's files, and what its skills and pages say."""
@@ -44,6 +49,8 @@ class Project:
     """The text of a file of the tree."""
     benchmark: Benchmark | None = None
     """What the focused benchmark does, where it could be followed."""
+    variables: Mapping[str, str] = field(default_factory=dict)
+    """Environment variables for backends that its code names, and where."""
 
     @property
     def lines(self) -> list[Line]:
@@ -110,11 +117,12 @@ def _find_kernel(request: Request, project: Project, row: Row | None) -> Prerequ
     if request.option("kernel") or len(named) == 1 or row is None:
         return _choose(request, "kernel", named, name)
     listed = find_kernel_files(row, request.language, project.files)
-    own = narrow(listed, request.operator) or listed
+    named_after = [file for file in listed if request.backend.lower() in file.rsplit("/", 1)[-1].lower()]
+    own = narrow(listed, request.operator) or (named_after if len(named_after) == 1 else listed)
     if len(own) == 1:
         return Prerequisite(name=name, value=own[0], found=row.where)
     if listed:
-        told = f"missing: {row.where} leads to {len(own)} files ({', '.join(own[:4])} …); say --kernel"
+        told = f"missing: {row.where} leads to {len(own)} files ({_list_some(own)}); say --kernel"
         return Prerequisite(name=name, value=None, found=told)
     return _choose(request, "kernel", named, name)
 
@@ -215,7 +223,10 @@ def _find_shapes(request: Request, project: Project, row: Row | None) -> Prerequ
     name = "Target shapes"
     if project.benchmark is not None:
         made = project.benchmark
-        told = f"{made.where} measures them: {', '.join(made.axes)}; the program was followed, not run; take out of target_shapes what does not count"
+        told = f"{made.where} measures them: {', '.join(made.axes)}; read from its code, without running it"
+        if made.undecided:
+            told += f"; a run may measure others: the machine decides {' and '.join(made.undecided)}, taken as false here; compare with its output"
+        told += "; shapes that do not count go out of target_shapes"
         return Prerequisite(name=name, value=f"{len(made.shapes)} shapes", found=told)
     bench = find_benches(project.files, [*_stems(request.operator), family(request.operator)])
     bench += [file for file, _options in find_named(row.read("bench"), project.files)] if row else []
@@ -277,9 +288,14 @@ def _choose(request: Request, option: str, candidates: list[str], name: str) -> 
         return Prerequisite(
             name=name,
             value=None,
-            found=f"missing: {len(candidates)} candidates ({', '.join(candidates[:4])} …); say --{option}",
+            found=f"missing: {len(candidates)} candidates ({_list_some(candidates)}); say --{option}",
         )
     return Prerequisite(name=name, value=None, found=f"missing: nothing in the tree says it; say --{option}")
+
+
+def _list_some(files: Sequence[str]) -> str:
+    more = len(files) - SHOWN
+    return ", ".join(files[:SHOWN]) + (f" and {more} more" if more > 0 else "")
 
 
 def _command(request: Request, option: str, candidates: list[str], name: str, form: str) -> Prerequisite:
@@ -290,6 +306,18 @@ def _command(request: Request, option: str, candidates: list[str], name: str, fo
 
 
 def _find_bench(request: Request, project: Project, row: Row | None) -> Prerequisite:
+    """As the project shows it; one that chooses its backend by a variable that no code reads measures another kernel."""
+    found = _choose_bench(request, project, row)
+    unread = find_unread(found.value or "", project.variables) if not request.option("bench") else None
+    if unread is None:
+        return found
+    name, beside = unread
+    listed = ", ".join(f"{other} ({where})" for other, where in sorted(beside.items()))
+    told = f"missing: {found.found}; but no code reads {name}: it names {listed}; say --bench with the right one"
+    return replace(found, value=None, found=told)
+
+
+def _choose_bench(request: Request, project: Project, row: Row | None) -> Prerequisite:
     """The benchmark of this very operator; one that serves a whole family needs the options its documents show."""
     name = "Focused benchmark command"
     own = find_benches(project.files, _stems(request.operator))
@@ -357,7 +385,8 @@ def family(operator: str) -> str:
 def _stems(operator: str) -> list[str]:
     """gemm_fp8_blockwise → gemm_fp8_blockwise, gemm_fp8: a file is rarely named after the granularity too."""
     words = operator.split("_")
-    return ["_".join(words[:count]) for count in range(len(words), max(0, len(words) - 2), -1)]
+    whole = [operator]
+    return [*whole, "_".join(words[:-1])] if len(words) > 1 and PRECISION.fullmatch(words[-1]) else whole
 
 
 def _matches(file: str, stems: list[str]) -> bool:

@@ -66,6 +66,7 @@ def build_piece(entry: Entry, state: State, place: str) -> str:  # noqa: PLR0911
             return (
                 f"\n## Acceptance in the project\n\n- Time: {entry.at}\n- Commit: `{entry.data['commit']}`\n- "
                 f"Full suite: {one_line(entry.data['suite'])}\n"
+                + (f"- Full benchmark: {one_line(entry.data['benchmark'])}\n" if "benchmark" in entry.data else "")
             )
         case _:
             return ""

@@ -319,7 +319,8 @@ def _roof(state: State) -> Iterator[Block]:
 
 def _alerts(found: Attribution) -> Iterator[Alert]:
     if found.residual or found.gap > 0.01:
-        yield Alert(severity=Severity.LOOK, message=f"The headline does not all transfer: {found.verdict}.")
+        told = "is not shown to transfer" if found.unsimulated and not found.residual else "does not all transfer"
+        yield Alert(severity=Severity.LOOK, message=f"The headline {told}: {found.verdict}.")
 
 
 def _termination(state: State) -> Table | Paragraph:
@@ -348,7 +349,8 @@ def _conditions(state: State) -> Iterator[str]:
         for weakness in machine.weaker:
             yield f"Not confined here: {weakness}."
     if state.acceptance:
-        yield f"Accepted in the project at {state.acceptance['commit'][:12]}; {state.acceptance['suite']}."
+        told = "; ".join(state.acceptance[key] for key in ("suite", "benchmark") if key in state.acceptance)
+        yield f"Accepted in the project at {state.acceptance['commit'][:12]}; {told}."
     baseline = read_score(state, state.rounds[0]) if state.baseline else None
     yield f"Baseline score as measured in round 1: {number(baseline)}."
 

@@ -33,6 +33,8 @@ class Attribution:
     residual: float
     """R: what no accepted round can defend; must be 0."""
     headline: float
+    unsimulated: int = 0
+    """Accepted rounds whose gain no simulated training step has shown or denied."""
 
     @property
     def real(self) -> float:
@@ -46,6 +48,9 @@ class Attribution:
     def verdict(self) -> str:
         if self.residual:
             return "rolled-back — an accepted round cannot defend its transfer"
+        if self.unsimulated and self.gap > INFLATION_LIMIT:
+            rounds = "1 accepted round" if self.unsimulated == 1 else f"{self.unsimulated} accepted rounds"
+            return f"unshown — no training step was simulated for {rounds}, so that nobody knows how much transfers"
         if self.gap > INFLATION_LIMIT:
             return "inflated — call out the residual, do not ship the headline"
         return "clean — gap below 1 %, headline transfers"
@@ -191,6 +196,7 @@ def attribute(state: State, headline: float) -> Attribution:
         weight=math.expm1(min(scale * kinds["weight"], kinds["weight_real"])),
         residual=math.expm1(scale * kinds["residual"]),
         headline=headline,
+        unsimulated=sum(item.verdict is None or item.verdict.transferred is None for item in accepted),
     )
 
 

@@ -15,6 +15,7 @@ from layline.campaign.loop.begin import find_dirt
 from layline.campaign.rounds import Campaign, check_frozen, check_machine, encode_measured
 from layline.campaign.told.status import encode_shared
 from layline.campaign.trusted import TrustedBench, to_snapshot
+from layline.campaign.values.manifest import Measuring
 from layline.campaign.values.measurement import Arm, Status
 from layline.campaign.verify import find_deviations
 from layline.errors import BenchError, ConfigError
@@ -147,12 +148,27 @@ def choose_suite(suite: str | None, state: State, *, no_suite: bool) -> str | No
 
 def run_suite(campaign: Campaign, command: str) -> Iterator[str]:
     """What the project's suite has against it; nothing where it is green."""
+    yield from _run(campaign, command, "the full suite")
+
+
+def run_benchmark(campaign: Campaign) -> Iterator[str]:
+    """What the project's own benchmark, whole and as its people run it, has against a kernel that a command measured."""
+    if command := find_benchmark(campaign.state):
+        yield from _run(campaign, command, "the project's benchmark")
+
+
+def find_benchmark(state: State) -> str | None:
+    """Where the gate measures, the head-to-head run on every shape stands for it."""
+    return state.manifest.benchmark_command if state.manifest.measuring is Measuring.COMMAND else None
+
+
+def _run(campaign: Campaign, command: str, what: str) -> Iterator[str]:
     done = subprocess.run(
         ["/bin/sh", "-c", command], cwd=campaign.tree.root, capture_output=True, check=False, stdin=subprocess.DEVNULL
     )
     if done.returncode != 0:
         last = (done.stdout + done.stderr).decode("utf-8", "replace").strip().splitlines()[-1:]
-        yield f"the full suite failed ({done.returncode}): {last[0] if last else 'it said nothing'}"
+        yield f"{what} failed ({done.returncode}): {last[0] if last else 'it said nothing'}"
 
 
 def find_obstacles(campaign: Campaign) -> list[str]:

@@ -14,6 +14,7 @@ from layline.campaign.project.expressions import Read
 from layline.yaml_text import NotYaml, compose_yaml, load_yaml
 
 MOST_SHAPES = 400
+MOST_TESTS = 12
 _SHOWN = (
     "Forward TFLOPS",
     "Backward TFLOPS",
@@ -45,6 +46,8 @@ class Benchmark:
     """Columns that the benchmark writes, by which of the results."""
     check: str | None
     """The expression that becomes `Check`."""
+    undecided: tuple[str, ...] = ()
+    """Tests that only a run decides and that change the shapes, each with its file and line."""
 
     @property
     def where(self) -> str:
@@ -67,7 +70,8 @@ def read_benchmark(path: str, command: str, read: Read) -> Benchmark | None:
         tree = ast.parse(text or "")
     except SyntaxError:
         return None
-    reader = Reader(path, read, read_options(tree, words))
+    options = read_options(tree, words)
+    reader = Reader(path, read, options)
     reader.follow()
     if not reader.called or reader.entry is None:
         return None
@@ -91,7 +95,17 @@ def read_benchmark(path: str, command: str, read: Read) -> Benchmark | None:
         results=results,
         columns=columns,
         check=check,
+        undecided=tuple(_find_undecided(reader, read, options)),
     )
+
+
+def _find_undecided(reader: Reader, read: Read, options: dict[str, Any]) -> Iterator[str]:
+    """The program is followed once more for each: where a test that holds gives other calls, the shapes hang on it."""
+    for test in list(dict.fromkeys(reader.undecided))[:MOST_TESTS]:
+        other = Reader(reader.main.path, read, options, test)
+        other.follow()
+        if [one.given for one in other.called] != [one.given for one in reader.called]:
+            yield f"`{test.text}` ({test.path}:{test.line})"
 
 
 def describe_shapes(called: list[Called]) -> Iterator[dict[str, Any]]:

@@ -1,7 +1,7 @@
 """Walk through a benchmark as Python would, without running it: tables and loops are followed, everything else is unknown.
 
 Nothing of the project is imported. What follows from literals, from files beside it and from the functions it defines is
-known; a condition that only a run decides is taken as not so. Steps, depth and sizes are bounded.
+known; a condition that only a run decides is taken as not so, and kept. Steps, depth and sizes are bounded.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from layline.campaign.project.expressions import Exhausted, Expressions, Names, Raised, Read
+from layline.campaign.project.expressions import Exhausted, Expressions, Names, Raised, Read, Undecided
 from layline.campaign.project.values import UNKNOWN, Function, Library, Module, has_unknown
 
 DEPTH = 24
@@ -44,8 +44,8 @@ class Called:
 class Reader(Expressions):
     """Follows one benchmark; `read` gives the text of a file of the tree, or None."""
 
-    def __init__(self, path: str, read: Read, options: dict[str, Any]) -> None:
-        super().__init__(read, options)
+    def __init__(self, path: str, read: Read, options: dict[str, Any], supposed: Undecided | None = None) -> None:
+        super().__init__(read, options, supposed)
         self._depth = 0
         self._modules: dict[str, Module] = {}
         self.called: list[Called] = []
@@ -169,7 +169,7 @@ class Reader(Expressions):
         bound = bind(function.node.args, given, named)
         if bound is None or self._depth >= DEPTH:
             return UNKNOWN
-        before = len(self.called)
+        before, undecided = len(self.called), len(self.undecided)
         for argument, default in _defaults(function.node.args):
             if argument not in bound:
                 bound[argument] = self._value(default, function.names, function.module)
@@ -178,6 +178,7 @@ class Reader(Expressions):
         if is_measured and has_unknown(found):
             self._measured.add(function.node)
             del self.called[before:]  # what it calls itself is part of it
+            del self.undecided[undecided:]
             self.called.append(Called(function=function, node=node, given=bound))
         elif self._depth == 0 and len(self.called) > before:
             self.entry = (function.node.name, dict(bound))

@@ -7,6 +7,7 @@ import json
 from abc import ABC, abstractmethod
 from collections import ChainMap
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from typing import Any
 
 from layline.campaign.project.operations import MOST, Refused, call_builtin, call_method, combine, compare, is_builtin
@@ -25,13 +26,25 @@ class Exhausted(Exception):
     """More steps than a table needs."""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Undecided:
+    """A test that only a run decides."""
+
+    path: str
+    line: int
+    text: str
+
+
 class Expressions(ABC):
     """Values of expressions; what a function of the project does is for its reader."""
 
-    def __init__(self, read: Read, options: dict[str, Any]) -> None:
+    def __init__(self, read: Read, options: dict[str, Any], supposed: Undecided | None = None) -> None:
         self._read = read
         self._options = options
+        self._supposed = supposed
         self._steps = 0
+        self.undecided: list[Undecided] = []
+        """Tests that only a run decides; each but the supposed one is taken as not so."""
 
     @abstractmethod
     def _enter(self, function: Function, node: ast.Call, given: list[Any], named: dict[str, Any]) -> Any:
@@ -75,7 +88,11 @@ class Expressions(ABC):
     def _holds(self, node: ast.expr, names: Names, module: Module) -> bool:
         """What only a run decides is taken as not so."""
         found = self._value(node, names, module)
-        return not isinstance(found, Unknown | Library) and bool(found)
+        if not isinstance(found, Unknown | Library):
+            return bool(found)
+        test = Undecided(path=module.path, line=node.lineno, text=ast.unparse(node))
+        self.undecided.append(test)
+        return test == self._supposed
 
     def _value(self, node: ast.expr, names: Names, module: Module) -> Any:  # noqa: C901, PLR0911, PLR0912  a table
         self._step()

@@ -8,6 +8,8 @@ from layline.core.evidence import Alert, Severity
 from layline.core.report import Answer, Bullets, Paragraph, Report, Section, Table
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from layline.campaign import answers
     from layline.campaign.rounds import Campaign
 
@@ -74,8 +76,9 @@ def _gist(data: dict[str, Any]) -> str:
     return str(data["measurement"]["status"]) if "measurement" in data else ""
 
 
-def build_accepted(campaign: Campaign, problems: list[str], command: str | None, told: str) -> Answer:
+def build_accepted(campaign: Campaign, problems: list[str], command: str | None, accepted: Mapping[str, str]) -> Answer:
     """Whether the project takes the kernel, and what stands in the way."""
+    told = "; ".join(accepted[key] for key in ("suite", "benchmark") if key in accepted)
     said = f"Accepted at {campaign.tree.head()}: {told}."
     blocks = (Bullets(tuple(problems)),) if problems else (Paragraph(said),)
     title = f"Campaign {campaign.state.manifest.name}: {'not accepted' if problems else 'accepted'}"

@@ -96,7 +96,10 @@ def find_metric(request: Request) -> str | None:
 
 
 def _table(rows: tuple[Prerequisite, ...]) -> Table:
-    shown = tuple((row.name, Cell(row.value, code=True) if row.value else "missing", row.found) for row in rows)
+    shown = tuple(
+        (row.name, Cell(row.value, code=True) if row.value else "missing", row.found.removeprefix("missing: "))
+        for row in rows
+    )
     return Table(columns=("requirement", "value", "where"), rows=shown)
 
 

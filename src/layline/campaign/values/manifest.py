@@ -6,7 +6,7 @@ import difflib
 import re
 from dataclasses import dataclass, field, fields
 from enum import StrEnum
-from typing import Any, ClassVar
+from typing import Any, ClassVar, get_args, get_type_hints
 
 from layline import codec
 from layline.errors import ConfigError, RecordError
@@ -154,6 +154,13 @@ def parse_manifest(text: str, *, where: str, name: str | None = None) -> Manifes
     if missing:
         raise ConfigError(
             f"{where} does not say: {', '.join(missing)}.", hint="`layline campaign handoff` writes a draft."
+        )
+    wanted = get_type_hints(Manifest)
+    empty = [key for key in SPECIFIED if plain[key] is None and type(None) not in get_args(wanted[key])]
+    if empty:
+        raise ConfigError(
+            f"{where} leaves empty: {', '.join(empty)}.",
+            hint="Write each of them; what a hand-off could not find is marked MISSING there, with what to say.",
         )
     try:
         manifest = codec.decode(Manifest, plain, where=where)
