@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from layline.campaign.handoff_request import Prerequisite, Request, recommend_mode
 from layline.campaign.project.benchmark import Benchmark, find_tasks, read_benchmark
 from layline.campaign.project.harness import choose_header, choose_metric
+from layline.campaign.project.tests import choose_selection
 from layline.campaign.project.values import has_unknown
 from layline.campaign.project.variables import find_unread
 from layline.campaign.project_docs import (
@@ -170,7 +171,13 @@ def _find_test(request: Request, project: Project, row: Row | None) -> Prerequis
     if shown is not None:
         return Prerequisite(name=name, value=shown.text, found=shown.where)
     found = _command(request, "test", own, name, "pytest {} -v")
-    return replace(found, found=row.where) if row is not None and own[0] in listed else found
+    found = replace(found, found=row.where) if row is not None and own[0] in listed else found
+    words = [word for word in request.operator.lower().split("_") if PRECISION.fullmatch(word)]
+    selected = choose_selection(project.read(own[0]) or "", words, request.backend.upper())
+    if not selected:
+        return found
+    told = f"{found.found}; its tests take {' and '.join(selected)} among others"
+    return replace(found, value=f'{found.value} -k "{" and ".join(selected)}"', found=told)
 
 
 def find_lost_precision(request: Request, project: Project, file: str, row: Row | None) -> str | None:

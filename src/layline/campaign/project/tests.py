@@ -1,0 +1,37 @@
+"""A project's own tests: which words select those of one operator and backend. Read, not run."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Collection
+
+
+def choose_selection(source: str, words: Collection[str], backend: str) -> list[str]:
+    """What `-k` needs: words of the operator that some tests are named after and others are not, and the backend where it
+    is one of several that a test is given. Empty where these select nothing, or everything.
+    """
+    try:
+        tree = ast.parse(source)
+    except SyntaxError:
+        return []
+    tests = [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef) and node.name.startswith("test")]
+    chosen, found = tests, []
+    for word in words:
+        named = [test for test in chosen if word in test.name.split("_")]
+        if named and len(named) < len(chosen):
+            chosen = named
+            found.append(word)
+    if any(backend in (members := _find_members(test)) and len(members) > 1 for test in chosen):
+        found.append(backend)
+    return found
+
+
+def _find_members(test: ast.FunctionDef) -> set[str]:
+    """Members of one namespace (`Backend.A, Backend.B`) that the test is given in turns."""
+    for decorator in test.decorator_list:
+        match decorator:
+            case ast.Call(func=ast.Attribute(attr="parametrize"), args=[_names, ast.List(elts=values), *_rest]):
+                members = [one for one in values if isinstance(one, ast.Attribute)]
+                if members and len({ast.unparse(one.value) for one in members}) == 1:
+                    return {one.attr for one in members}
+    return set()
