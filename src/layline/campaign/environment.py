@@ -58,7 +58,9 @@ def check_install(root: Path, gpu: str, python: str) -> Prerequisite:
     answer = _run((python, "-I", "-c", _PROBE, name))
     if answer is None:
         return Prerequisite(
-            name=name_row, value=None, found=f"missing: {name} is not installed for {python}; run `{reinstall}`"
+            name=name_row,
+            value=None,
+            found=f"missing: {name} is not installed for {python}; run `{reinstall}`, or name the interpreter that has it with --python",
         )
     try:
         origin = json.loads(answer)

@@ -212,7 +212,7 @@ def _find_quick(request: Request, project: Project) -> Prerequisite:
         return _choose(request, "quick", [], name)
     if project.benchmark is not None:
         told = (
-            f"written with the draft, if it is not there yet, around {project.benchmark.function} ({project.benchmark.where}); sets "
+            f"--draft writes it, unless it exists, around {project.benchmark.function} ({project.benchmark.where}); sets "
             f"{', '.join(read_environment(project, request)) or 'no variable'}, reads LAYLINE_SHAPES"
         )
         return Prerequisite(name=name, value=f"python {request.option('harness') or name_harness(request)}", found=told)

@@ -223,7 +223,7 @@ class CommandBench:
         return Failure(Status.REFUSED, f"the test command failed ({code}): {_tail(output)}") if code != 0 else None
 
     def _run_leg(self, kernel: KernelFiles, labels: tuple[str, ...]) -> BenchTable | Failure:
-        ran = self._run_program(self.manifest.quick_command or "", "benchmark command", kernel, labels)
+        ran = self._run_program(self.manifest.quick_command or "", "quick command", kernel, labels)
         return ran if isinstance(ran, Failure) else self._read(ran, labels)
 
     def _run_program(self, program: str, what: str, kernel: KernelFiles, labels: tuple[str, ...]) -> bytes | Failure:

@@ -345,9 +345,10 @@ def _conditions(state: State) -> Iterator[str]:
             f"Machine: {machine.cpu}, {machine.cores} cores, load {machine.load_before:.1f} to "
             f"{machine.load_after:.1f}, contended: {'yes' if machine.is_contended else 'no'}."
         )
-        yield f"Confined by: {', '.join(machine.sandbox) or 'nothing'}."
+        if machine.sandbox:
+            yield f"Confined by: {', '.join(machine.sandbox)}."
         for weakness in machine.weaker:
-            yield f"Not confined here: {weakness}."
+            yield f"Not confined: {weakness}."
     if state.acceptance:
         told = "; ".join(state.acceptance[key] for key in ("suite", "benchmark") if key in state.acceptance)
         yield f"Accepted in the project at {state.acceptance['commit'][:12]}; {told}."

@@ -25,11 +25,18 @@ def choose_metric(found: Benchmark) -> tuple[str, str] | None:
     """The primary metric that these columns allow, and why; None where the benchmark writes no rate."""
     where = f"{found.path} writes it"
     if choose_header(found) == GEMM_HEADER and set(TIMES) <= found.columns.keys():
-        return "Combined Step TFLOPS", f"proposed: {found.path} times both directions of a product"
+        return (
+            "Combined Step TFLOPS",
+            f"proposed: {found.path} times the forward and the backward pass of a matrix product",
+        )
     rate = next((one for one in RATES if one in found.columns), None)
     if rate is None:
         return None
-    both = " and its backward; a combined step is counted from M, N and K alone" if TIMES[1] in found.columns else ""
+    both = (
+        " and the backward's; Layline can form a combined step only where the columns are M, N and K, so the backward pass is not part of the score"
+        if TIMES[1] in found.columns
+        else ""
+    )
     return rate, f"proposed: {where}{both}"
 
 
