@@ -63,7 +63,7 @@ def test_validation_logs_hold_what_the_commands_printed(project: History) -> Non
     for lines in (before, after):
         assert lines[0].startswith("status MEASURED")
         assert header in lines
-        assert any(line.startswith("== benchmark command, kernel ") for line in lines)
+        assert any(line.startswith("== quick command, kernel ") for line in lines)
         assert "seen by the harness" in lines
     rows = {line.split(",", 1)[0] for line in before[before.index(header) + 1 :] if line.count(",") > 8}
     assert rows == {"small", "middle", "large"}
