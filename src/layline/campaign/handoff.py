@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from layline.campaign.handoff_request import Prerequisite, Request, recommend_mode
 from layline.campaign.project.benchmark import Benchmark, find_tasks, read_benchmark
 from layline.campaign.project.harness import choose_header, choose_metric
+from layline.campaign.project.names import family, find_benches, find_kernels, find_stems, find_tests, narrow
 from layline.campaign.project.tests import choose_selection
 from layline.campaign.project.values import has_unknown
 from layline.campaign.project.variables import find_unread
@@ -75,6 +76,9 @@ def find_prerequisites(request: Request, project: Project) -> Iterator[Prerequis
     yield _find_kernel(request, project, row)
     yield from _find_trusted(request) if request.trusted_metric else _find_commands(request, project, row)
     yield from _find_measure(request, project.benchmark)
+    if not request.trusted_metric:
+        told = "no gain is called real without it: write transfer_command into the draft (docs/campaign.md)"
+        yield Prerequisite(name="Training-step simulation", value="none", found=told)
     if row is not None and not request.trusted_metric:
         yield Prerequisite(name="Project skill", value=row.document, found=f"{row.where} names this operator's files")
     yield Prerequisite(
@@ -126,19 +130,6 @@ def _find_kernel(request: Request, project: Project, row: Row | None) -> Prerequ
         told = f"missing: {row.where} leads to {len(own)} files ({_list_some(own)}); say --kernel"
         return Prerequisite(name=name, value=None, found=told)
     return _choose(request, "kernel", named, name)
-
-
-def narrow(files: Sequence[str], operator: str, before: str = "") -> list[str]:
-    """Those named after the most of the operator's words, from its first on."""
-    for stem in _stems(operator):
-        found = [
-            file
-            for file in files
-            if re.match(rf"{before}{re.escape(stem)}(?:_kernel|_impl)?\.\w+\Z", file.rsplit("/", 1)[-1])
-        ]
-        if found:
-            return found
-    return []
 
 
 def _find_commands(request: Request, project: Project, row: Row | None) -> Iterator[Prerequisite]:
@@ -235,7 +226,7 @@ def _find_shapes(request: Request, project: Project, row: Row | None) -> Prerequ
             told += f"; a run may measure others: the machine decides {' and '.join(made.undecided)}, taken as false here; compare with its output"
         told += "; shapes that do not count go out of target_shapes"
         return Prerequisite(name=name, value=f"{len(made.shapes)} shapes", found=told)
-    bench = find_benches(project.files, [*_stems(request.operator), family(request.operator)])
+    bench = find_benches(project.files, [*find_stems(request.operator), family(request.operator)])
     bench += [file for file, _options in find_named(row.read("bench"), project.files)] if row else []
     folders = {file.rpartition("/")[0] for file in bench}
     tables = [
@@ -244,7 +235,11 @@ def _find_shapes(request: Request, project: Project, row: Row | None) -> Prerequ
     is_measured = _find_bench(request, project, row).value is not None or any(
         names_operator(project.sources[file], family(request.operator)) for file in bench if file in project.sources
     )
-    where = f"{tables[0]} has the benchmark's own" if tables and is_measured else "nothing in the tree lists them"
+    where = (
+        f"{tables[0]} has the benchmark's own"
+        if tables and is_measured
+        else "no benchmark of it was found to read them from"
+    )
     told = f"missing: {where}; write those that count under target_shapes, each with a label"
     return Prerequisite(name=name, value=None, found=told)
 
@@ -327,7 +322,7 @@ def _find_bench(request: Request, project: Project, row: Row | None) -> Prerequi
 def _choose_bench(request: Request, project: Project, row: Row | None) -> Prerequisite:
     """The benchmark of this very operator; one that serves a whole family needs the options its documents show."""
     name = "Focused benchmark command"
-    own = find_benches(project.files, _stems(request.operator))
+    own = find_benches(project.files, find_stems(request.operator))
     listed = find_named(row.read("bench"), project.files) if row else []
     shared = [file for file, _options in listed] or find_benches(project.files, [family(request.operator)])
     if request.option("bench") or not (own or shared):
@@ -362,45 +357,6 @@ def _with_backend(found: Prerequisite, request: Request, lines: Sequence[Line]) 
         return found
     told = f"{found.found}; {variable.text} as in {variable.where}"
     return replace(found, value=f"{variable.text}={request.backend.upper()} {found.value}", found=told)
-
-
-def find_kernels(request: Request, files: Sequence[str]) -> list[str]:
-    """Files of the right language whose name holds every word of the operator that a kernel file would carry."""
-    language = LANGUAGES.get(request.backend.upper(), request.backend.upper())
-    endings = (".py",) if language in ("TRITON", "FLYDSL") else (".c", ".cu", ".hip", ".cpp")
-    folder = re.compile(rf"(^|/){language.lower()}/") if endings == (".py",) else re.compile(r"(^|/)(csrc|kernels?)/")
-    stems = _stems(request.operator)
-    return [file for file in files if file.endswith(endings) and folder.search(file) and _matches(file, stems)]
-
-
-def find_tests(request: Request, files: Sequence[str]) -> list[str]:
-    wanted = {f"test_{stem}.py" for stem in _stems(request.operator)}
-    return [file for file in files if file.rsplit("/", 1)[-1] in wanted]
-
-
-def find_benches(files: Sequence[str], stems: list[str]) -> list[str]:
-    return [file for file in files if re.search(r"(^|/)bench", file) and file.endswith(".py") and _matches(file, stems)]
-
-
-def family(operator: str) -> str:
-    """gemm_fp8_blockwise → gemm: one benchmark often serves all precisions of an operator by its options."""
-    words = operator.split("_")
-    kept = [word for index, word in enumerate(words) if index == 0 or not PRECISION.fullmatch(word)]
-    return "_".join(kept)
-
-
-def _stems(operator: str) -> list[str]:
-    """gemm_fp8_blockwise → gemm_fp8_blockwise, gemm_fp8: a file is rarely named after the granularity too."""
-    words = operator.split("_")
-    whole = [operator]
-    return [*whole, "_".join(words[:-1])] if len(words) > 1 and PRECISION.fullmatch(words[-1]) else whole
-
-
-def _matches(file: str, stems: list[str]) -> bool:
-    name = file.rsplit("/", 1)[-1]
-    return any(
-        re.match(rf"(?:bench_)?{re.escape(stem)}(?:_kernel|_impl|_turbo)?(?:_gfx\w+)?\.\w+\Z", name) for stem in stems
-    )
 
 
 def find_disagreements(request: Request, machine: Mapping[str, str]) -> Iterator[str]:

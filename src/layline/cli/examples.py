@@ -68,7 +68,7 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
     "campaign operators": ("campaign operators", "campaign operators softmax"),
     "campaign check-operator": ("campaign check-operator operators/rope.py",),
     "campaign judge": ("campaign judge fast.c --against naive --operator rope",),
-    "campaign handoff": ("campaign handoff --op gemm_fp8_blockwise --backend TRITON --gpu gfx950 --draft draft.toml",),
+    "campaign handoff": ("campaign handoff --op gemm_fp8_blockwise --backend TRITON --gpu gfx950 --draft draft.yaml",),
     "campaign run": ("campaign run --proposer search --rounds 5", "campaign run --proposer search --parallel 8"),
     "campaign move": ("campaign move",),
     "lessons": ("lessons list",),

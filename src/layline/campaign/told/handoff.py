@@ -25,6 +25,11 @@ if TYPE_CHECKING:
 DRAFT_MARK = "# layline: draft manifest; the next hand-off writes it anew and keeps the values that you filled in"
 _OF_THE_USER = ("project_skill", "target_shapes", "representative_shapes", "git_commit", "git_branch", "max_iterations")
 """Keys that no option sets: what an earlier draft says there was written by a person."""
+_SAID = {
+    "transfer_command": "transfer_command: null  # simulates training steps; without it no gain is called real",
+    "time_limit_s": "time_limit_s: 900.0  # of each run of quick_command and test_command",
+}
+"""Keys of a command's campaign that stand in the draft with their defaults, so that a person sees them."""
 _DERIVED = frozenset({"name", "measuring", "operator", "rebuild_command"})
 
 
@@ -64,6 +69,10 @@ def build_handoff(
             Section(title="Prerequisites", blocks=(_table(rows),)),
             Section(title="Environment", blocks=(_table(environment),)),
             Section(title="Contradictions", blocks=(Bullets(disagreements) if disagreements else Paragraph("None."),)),
+            Section(
+                title="Next",
+                blocks=(Bullets((_find_next(request, has_missing=any(row.value is None for row in rows)),)),),
+            ),
         ),
         alerts=tuple(Alert(severity=Severity.LOOK, message=f"{row.name}: {row.found}") for row in missing),
     )
@@ -78,6 +87,12 @@ def build_handoff(
         "harness": {"path": place, "text": drafts[1]} if drafts[1] is not None else None,
     }
     return Answer(report=report, data=data, needs_person=bool(missing or disagreements))
+
+
+def _find_next(request: Request, *, has_missing: bool) -> str:
+    draft = "Write a draft with `--draft draft.yaml`"
+    filled = ", fill in what is marked MISSING" if has_missing else ""
+    return f"{draft}{filled}, then begin with `layline campaign new {request.operator} --from draft.yaml`."
 
 
 def read_document(place: Path) -> str:
@@ -154,6 +169,7 @@ def render_draft(
     else:
         rebuild = _rebuild(known) or earlier.get("rebuild_command")
         lines += ["measuring: command", dump_yaml({"rebuild_command": rebuild}).rstrip("\n")]
+        lines += [line for key, line in _SAID.items() if key not in earlier]
     added = {key: value for key, value in earlier.items() if key not in SPECIFIED and key not in _DERIVED}
     if added:
         lines.append(dump_yaml(added, sort_keys=False).rstrip("\n"))
