@@ -25,6 +25,7 @@ from layline.workspace.open import open_workspace
 LOOP = "    total = 0\n    for step in range(x):\n        total += step * x\n    return total\n"
 BASE_CLASS = "    def sail(self, wind):\n        self.rig = wind\n        return wind\n"
 ALIAS = "from keel.run import walk as stroll\n\n\ndef near():\n    return stroll(1)\n\n\ndef wide():\n    return 1\n"
+TACK = "class Sheet:\n    def __init__(self):\n        self.cleat = 1\n\n\ndef tack(sheet):\n    return sheet.cleat\n"
 PIN: dict[str, str | None] = {
     "pyproject.toml": '[project]\nname = "keel"\nversion = "1.4.0"\n',
     "keel/__init__.py": "",
@@ -40,6 +41,9 @@ PIN: dict[str, str | None] = {
     "keel/args.py": "def add(parser):\n    parser.add_argument('--kept')\n",
     "keel/idle.py": "def idle():\n    return 1\n",
     "keel/alias.py": ALIAS,
+    "keel/tack.py": TACK,
+    "keel/trip.py": "def trip(boat):\n    return boat.sail(1)\n",
+    "keel/tour.py": "def tour(boat):\n    return boat.sail(2)\n",
 }
 BASE: dict[str, str | None] = {"keel/run.py": f"def run(x):\n{LOOP}\n\ndef walk(x, pace=1, gait=None):\n    return x\n"}
 """What upstream has at every tip, before the edit of a case."""
@@ -79,10 +83,31 @@ CASES: dict[str, dict[str, str | None]] = {
     "names of one import part": {"keel/hull/__init__.py": "from keel.hull.plank import nail\nfrom keel.hull.plank import saw\n", "keel/hull/plank.py": "def nail():\n    return 1\n\n\ndef saw(wood):\n    return wood\n"},
 }  # fmt: skip
 YARD = "def fit(boat):\n    boat.rig = 1\n\n\ndef rest():\n    return 1\n"
+SAILS = f"class Base:\n{BASE_CLASS.replace('return wind', 'return wind + 1')}"
 STEPS: dict[str, tuple[dict[str, str | None], dict[str, str | None]]] = {
     "a file that sets an attribute begins to name the class": (
         {"keel/base.py": "class Base:\n    def sail(self, wind):\n        return wind\n", "keel/hull/yard.py": YARD},
         {"keel/hull/yard.py": YARD.replace("return 1", "return Base, Boat")},
+    ),
+    "the last file that names an attribute does so no more": (
+        {"keel/tack.py": "def tack(sheet):\n    return 1\n", "keel/idle.py": "def idle(x):\n    return x.cleat\n"},
+        {"keel/idle.py": "def idle(x):\n    return 1\n"},
+    ),
+    "a script that holds a target is loaded": (
+        {"keel/script.py": "from keel.run import run\n\n\ndef go():\n    return run(1)\n"},
+        {"keel/__init__.py": "import keel.script\n"},
+    ),
+    "the last call of a method goes": (
+        {"keel/base.py": SAILS, "keel/trip.py": "def trip(boat):\n    return 1\n"},
+        {"keel/tour.py": "def tour(boat):\n    return 1\n"},
+    ),
+    "a file begins to call a method again": (
+        {
+            "keel/base.py": SAILS,
+            "keel/trip.py": "def trip(boat):\n    return 1\n",
+            "keel/tour.py": "def tour(boat):\n    return 1\n",
+        },
+        {"keel/tour.py": "def tour(boat):\n    return boat.sail(2)\n"},
     ),
 }
 """Two edits, the second on top of the first."""
@@ -97,11 +122,21 @@ import keel.boat
 import keel.deck
 import keel.hull
 import keel.run
+import keel.tack
 from harbour.engine import register_patch
 
 
 def our_sail(self, wind):
     return self.rig
+
+
+def our_tack(sheet):
+    return sheet.cleat
+
+
+@register_patch("tack", backend="keel")
+def patch_tack(ctx):
+    keel.tack.tack = our_tack
 
 
 @register_patch("run", backend="keel", backend_versions=["<1.9"])

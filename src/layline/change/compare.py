@@ -46,6 +46,10 @@ class Comparer:
     def compare(self, name: str) -> Comparison:
         return self.seen.remember(self._known, name, lambda: self._compare(name))
 
+    def compare_lost(self, name: str) -> Comparison | None:
+        """The same of a name that the tip does not have; None where it has it, and whoever asks depends on no more."""
+        return None if self.tip.resolve(name).exists else self.compare(name)
+
     def find_fate(self, name: str) -> DriftKind | None:
         """The kind of what became of a name that stays as what it was; None where there is more to say."""
         found = self.compare(name)

@@ -29,7 +29,7 @@ from layline.source.fingerprint import dotted_text
 from layline.source.handed import BUILDER, SPECIFIED
 from layline.source.index import Index, ModuleEntry
 from layline.source.resolve import Resolver
-from layline.source.seen import Asked
+from layline.source.seen import Asked, say_name
 from layline.source.walking import walk
 
 _SLOTS = "slots"
@@ -166,7 +166,13 @@ def _find_in(resolver: Resolver, entry: ModuleEntry) -> Iterator[CallSite]:
 
 def _can_be_told(resolver: Resolver, holder: Module, module: str, text: str) -> bool:
     """Whether what is called is known to the file."""
-    return bool(holder.find_imports(text)) or resolver.resolve_in(module, text).exists
+    if holder.find_imports(text):
+        return True
+    seen = resolver.index.seen
+    with seen.within(set()):  # whether it is there, and nothing else of it
+        told = resolver.resolve_in(module, text).exists
+    seen.add(Asked.THERE, f"{say_name(module, text)}={told}")
+    return told
 
 
 def _read_slot(call: ast.Call) -> tuple[str, str | None, CallShape] | None:

@@ -19,8 +19,8 @@ Both: TypeAlias = tuple[Instances, Instances]
 
 def judge_attribute(comparer: Comparer, instances: Both, place: Place) -> Verdict | None:
     """An attribute that upstream's methods set, and whether methods of the class at the tip still do."""
-    found = comparer.compare(place.imported)
-    home, name = found.after.home or found.new_home, place.target.rpartition(".")[2]
+    home = comparer.tip.resolve(place.imported).home or comparer.compare(place.imported).new_home
+    name = place.target.rpartition(".")[2]
     if home is None or not comparer.tip.resolve(home).exists:
         return None  # the class itself is gone, which its own row says
     here = instances[1].find(home)
@@ -45,7 +45,7 @@ def find_attribute_evidence(
     """Where methods of the class set it."""
     name = place.target.rpartition(".")[2]
     then = instances[0].find(place.imported).get(name)
-    home = comparer.compare(place.imported).after.home
+    home = comparer.tip.resolve(place.imported).home
     now = instances[1].find(home).get(name) if home is not None else None
     return then.evidence if then else None, now.evidence if now else None
 

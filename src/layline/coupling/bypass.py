@@ -18,6 +18,7 @@ from layline.coupling.drift_model import Sides
 from layline.coupling.question import Question
 from layline.source import Symbol, absolute_name
 from layline.source.resolve import Resolver
+from layline.source.seen import Asked, say_name
 from layline.source.usage import find_calls, reads_attribute
 
 _REBINDS = frozenset({Style.BINDING_REPLACEMENT, Style.FUNCTION_WRAPPING})
@@ -64,12 +65,13 @@ def _is_read(side: Resolver, method: Symbol) -> bool:
     """
     owner, _, name = (method.home or "").rpartition(".")
     near = {method.module, *(module for module, _ in side.find_importers(owner))}
-    word = name.encode()
-    return any(
-        _reads(side, module, data, name, of_self=module in near)
-        for module, data in read_modules(side, [name])
-        if not is_test_module(module) and word in data
-    )
+    word, seen = name.encode(), side.index.seen
+    for module, data in read_modules(side, ()):
+        if not is_test_module(module) and word in data and _reads(side, module, data, name, of_self=module in near):
+            seen.add(Asked.MENTION, say_name(module, name))
+            return True
+    seen.add(Asked.WORD, name)
+    return False
 
 
 def _reads(side: Resolver, module: str, data: bytes, name: str, *, of_self: bool) -> bool:

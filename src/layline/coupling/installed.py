@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 Function: TypeAlias = "ast.FunctionDef | ast.AsyncFunctionDef"
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
+_WORD = re.compile(rb"\w+")
 
 
 @dataclass(eq=False)
@@ -105,12 +106,16 @@ class InstalledFunctions:
                         yield home or module, node
 
     def _find_files(self, name: str) -> list[str]:
-        word = re.compile(rb"\b" + re.escape(name.encode()) + rb"\b")
-        return [path for path, text in self._texts.items() if name.encode() in text and word.search(text)]
+        return self._named.get(name.encode(), [])
 
     @cached_property
-    def _texts(self) -> dict[str, bytes]:
-        return dict(read_texts(self.modules.tree))
+    def _named(self) -> dict[bytes, list[str]]:
+        """Word → the files that have it."""
+        found: dict[bytes, list[str]] = {}
+        for path, text in read_texts(self.modules.tree):
+            for word in set(_WORD.findall(text)):
+                found.setdefault(word, []).append(path)
+        return found
 
 
 def _find_function(module: Module, line: int) -> Function | None:

@@ -133,6 +133,13 @@ class Pair:
         if asked is Asked.FATE:
             name, _, told = what.rpartition("=")
             return (self._fates.find(name) or str(self.comparer.find_fate(name))) == told
+        if asked is Asked.STARTS:
+            return self.comparer.tip.loads.stay(what)
+        if asked is Asked.THERE:
+            named, _, told = what.rpartition("=")
+            module, _, text = named.partition(" ")
+            with self.comparer.seen.within(set()):
+                return str(self.comparer.tip.resolve_in(module, text).exists) == told
         key, _, told = what.rpartition("=")
         return self.ask_key(key, told)
 

@@ -154,8 +154,8 @@ class Reader:
             home = then.kind
 
     def _find_tip_class(self, home: str) -> str | None:
-        found = self._comparer.compare(home)
-        name = found.after.home if found.after.exists else found.new_home
+        lost = self._comparer.compare_lost(home)
+        name = self._comparer.tip.resolve(home).home if lost is None else lost.new_home
         return name if name is not None and _is_class(self._comparer.tip.resolve(name)) else None
 
     def _read(self, side: int, home: str, word: str) -> _Member | None:
@@ -197,8 +197,8 @@ class Reader:
             if imported is None or chain.line in imported.own_lines:
                 continue
             name = self._find_known(imported, chain.words[1:])
-            found = self._comparer.compare(name) if name is not None else None
-            if name is None or found is None or found.kind.facts.fate is not Fate.GONE or found.after.exists:
+            found = self._comparer.compare_lost(name) if name is not None else None
+            if name is None or found is None or found.kind.facts.fate is not Fate.GONE:
                 continue
             if is_within(comparison.name, name) or is_within(name, comparison.name):
                 continue  # what became of the target is the row itself
@@ -239,8 +239,8 @@ class Reader:
         tree = self._replacements.read_tree(at.path)
         for imported in find_steps(tree, at.line) if tree is not None else ():
             name = self._find_known(imported, ())
-            found = self._comparer.compare(name) if name is not None else None
-            if name is None or found is None or found.kind.facts.fate is not Fate.GONE or found.after.exists:
+            found = self._comparer.compare_lost(name) if name is not None else None
+            if name is None or found is None or found.kind.facts.fate is not Fate.GONE:
                 continue
             if is_within(comparison.name, name):
                 continue
@@ -257,7 +257,7 @@ class Reader:
         steps = find_steps(tree, at.line) if tree is not None else ()
         known = (self._find_known(imported, ()) for imported in steps)
         return any(
-            name is not None and is_within(comparison.name, name) and not self._comparer.compare(name).after.exists
+            name is not None and is_within(comparison.name, name) and not self._comparer.tip.resolve(name).exists
             for name in known
         )
 
@@ -268,8 +268,8 @@ class Reader:
             if imported is None or imported.guarded or min(imported.own_lines) > statement.lineno:
                 continue
             name = self._find_known(imported, words[1:])
-            found = self._comparer.compare(name) if name is not None else None
-            if name is None or found is None or found.kind.facts.fate is not Fate.GONE or found.after.exists:
+            found = self._comparer.compare_lost(name) if name is not None else None
+            if name is None or found is None or found.kind.facts.fate is not Fate.GONE:
                 continue
             if is_within(comparison.name, name) or found.before.kind is SymbolKind.SUBMODULE:
                 continue  # the row of the target tells, or the import of the module

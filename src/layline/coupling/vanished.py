@@ -7,7 +7,7 @@ the tip the word is gone from the whole package.
 from __future__ import annotations
 
 import ast
-from collections.abc import Container, Iterator
+from collections.abc import Collection, Container, Iterator
 from typing import TYPE_CHECKING
 
 from layline.core.evidence import Location
@@ -18,7 +18,7 @@ from layline.coupling.surroundings import find_chains, find_imports
 from layline.errors import GitError
 from layline.git import Blob
 from layline.source.parsing import parse_tree
-from layline.source.seen import Asked
+from layline.source.seen import Asked, Read, say_name
 from layline.source.usage import mentions
 from layline.source.walking import walk
 
@@ -36,6 +36,7 @@ class Vanished:
     def __init__(self, comparer: Comparer) -> None:
         self._sides = comparer.pin, comparer.tip
         self._texts: dict[int, list[tuple[str, bytes]]] = {}
+        self._named: dict[tuple[int, str], tuple[bool, Collection[Read]]] = {}
         self._owners: dict[str, str | None] = {}
         self._removals: dict[str, str | None] = {}
 
@@ -72,8 +73,17 @@ class Vanished:
         return next(iter(self._sides[1].index.parts[0].packages), "upstream")
 
     def _names(self, side: int, word: str) -> bool:
-        self._sides[side].index.seen.add(Asked.WORD, word)
-        return any(mentions(data, word) for _, data in self._read(side) if word.encode() in data)
+        return self._sides[1].index.seen.remember(self._named, (side, word), lambda: self._search(side, word))
+
+    def _search(self, side: int, word: str) -> bool:
+        """One module that names the word decides, as long as it does; without one, all of them do."""
+        seen, plain = self._sides[side].index.seen, word.encode()
+        for name, data in self._read(side):
+            if plain in data and mentions(data, word):
+                seen.add(Asked.MENTION, say_name(name, word))
+                return True
+        seen.add(Asked.WORD, word)
+        return False
 
     def _find_removal(self, word: str) -> str | None:
         """The last commit between pin and tip that took away a function of this name; None where there was none."""
@@ -89,9 +99,8 @@ class Vanished:
 
     def _find_owner(self, word: str) -> str | None:
         """The class of the pin that has the attribute, of a word that is gone from all code of the tip."""
-        self._sides[1].index.seen.add(Asked.WORD, word)
+        gone = not self._names(1, word)
         if word not in self._owners:
-            gone = not self._names(1, word)
             holding = (f"{name}.{owner}" for name, data in self._read(0) for owner in _find_setting(data, word))
             self._owners[word] = next(holding, None) if gone else None
         return self._owners[word]

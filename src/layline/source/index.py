@@ -125,6 +125,10 @@ class Index:
         self.seen.add(Asked.MODULE, module)
         return self._blobs(module)
 
+    def peek_blob(self, module: str) -> bytes:
+        """The same for who notes himself what he looks for."""
+        return self._blobs(module)
+
     def look(self, module: str, word: str) -> bytes:
         """The same, for who looks only where a word stands, and tells no lines."""
         self.seen.add(Asked.MENTION, say_name(module, word))
@@ -161,6 +165,20 @@ class Index:
     def ask(self, module: str, question: str, make: Callable[[], T]) -> T:
         """What follows from the text of a module alone, as a plain value; found once for each blob."""
         return self.answers.find(self.every[module].blob, question, make)
+
+    def ask_all(self, question: str, make: Callable[[bytes], T]) -> Iterator[tuple[str, T]]:
+        """The same of every module, each with its name; only those are read that nobody has asked before."""
+        names: dict[str, list[ModuleEntry]] = {}
+        for entry in self.every.values():
+            names.setdefault(entry.blob, []).append(entry)
+        self.answers.load(names)
+        missing = [listed[0] for blob, listed in names.items() if not self.answers.trusts(blob, question)]
+        for found in self.stream_blobs(missing):
+            if isinstance(found, Blob):
+                self.answers.put(found.oid, question, make(found.data))
+        for blob, listed in names.items():
+            if self.answers.trusts(blob, question):
+                yield from ((entry.name, self.answers.get(blob, question)) for entry in listed)
 
     def ask_node(self, module: str, definition: Definition, question: str, make: Callable[[ast.stmt | None], T]) -> T:
         """The same of the syntax tree of one definition."""

@@ -5,6 +5,7 @@ where somebody outside asks for one of them.
 from __future__ import annotations
 
 import ast
+import hashlib
 import re
 from collections.abc import Iterable, Iterator
 from functools import cached_property
@@ -38,11 +39,14 @@ class Loads:
         if module not in self._starts:
             with self._index.seen.within(set()):
                 self._starts[module] = frozenset(self._follow(module)) if module in self._unloaded else frozenset()
-        for one in self._starts[module] | {module}:
-            self._index.seen.add(Asked.WORD, one.rpartition(".")[2])
-        if module in self._not_imported:
-            self._index.seen.add(Asked.WORD, "import_module")
+        self._index.seen.add(Asked.STARTS, f"{module}={_digest(self._starts[module])}")
         return self._starts[module]
+
+    def stay(self, told: str) -> bool:
+        """Whether the starts of a module are those that were noted: `module=digest`."""
+        module, _, digest = told.rpartition("=")
+        with self._index.seen.within(set()):
+            return module in self._index.every and _digest(self.find_starts(module)) == digest
 
     def _follow(self, module: str) -> set[str]:
         found = {module}
@@ -79,18 +83,17 @@ class Loads:
     def _namers(self) -> dict[str, set[str]]:
         """Of modules that nothing imports: those that name them by text."""
         found: dict[str, set[str]] = {}
-        for name, data in self._index.read_all():
-            for text in self._read_texts(name, data):
+        for name, quoted in self._index.ask_all("quoted", _find_quoted):
+            for text in self._read_texts(name, quoted):
                 for one in self._find_named(name, text):
                     found.setdefault(one, set()).add(name)
         return found
 
-    def _read_texts(self, module: str, data: bytes) -> list[str]:
+    def _read_texts(self, module: str, quoted: list[str] | None) -> list[str]:
         """Texts of a module that may name modules; only where a plain search finds some is it parsed."""
-        quoted = (text.decode().replace(":", ".") for text in _QUOTED.findall(data))
-        if not any(word in data for word in _LISTS) and not any(self._find_whole(text) for text in quoted):
+        if quoted is not None and not any(map(self._find_whole, quoted)):
             return []
-        return self._index.ask(module, "named modules", lambda: sorted(set(find_texts(data))))
+        return self._index.ask(module, "named modules", lambda: sorted(set(find_texts(self._index.peek_blob(module)))))
 
     def _find_named(self, module: str, text: str) -> Iterator[str]:
         """The modules that a text of another one may mean."""
@@ -110,6 +113,17 @@ class Loads:
     def _find_whole(self, text: str) -> list[str]:
         """A module, or that of what stands in one."""
         return [one for one in (text, *parents(text)) if one in self._not_imported]
+
+
+def _find_quoted(data: bytes) -> list[str] | None:
+    """Dotted texts in quotes; None where more than these may name modules."""
+    if any(word in data for word in _LISTS):
+        return None
+    return sorted({text.decode().replace(":", ".") for text in _QUOTED.findall(data)})
+
+
+def _digest(names: Iterable[str]) -> str:
+    return hashlib.blake2b("\0".join(sorted(names)).encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()
 
 
 def find_texts(data: bytes) -> Iterator[str]:

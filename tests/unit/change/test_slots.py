@@ -7,6 +7,7 @@ from layline.change.slots import find_slot_calls
 from layline.git import open_repository
 from layline.source import Part, Tree, build_index
 from layline.source.resolve import Resolver
+from layline.source.seen import Asked, Read
 
 SOURCE = """\
 '''One.'''
@@ -41,3 +42,18 @@ def test_more_arguments_are_added_to_what_is_kept(tmp_path: Path) -> None:
     assert (told, kept) == read(history, "length tacks depth")
     assert (told, kept) == read(history, "tacks", "length tacks depth")
     assert told == ["mast:8", "mast:11", "boom:11", "keel:14"]
+
+
+def test_what_a_call_names_is_asked_only_whether_it_is_there(tmp_path: Path) -> None:
+    """Another constructor of what is called says nothing about a slot; whether it is there does."""
+    history = History.start(tmp_path / "keel")
+    yard = "from keel.hull import Hull\n\n\nclass Yard:\n    pass\n\n\nYard(length=1)\nsheet(length=2)\n"
+    history.commit("pin", {"keel/__init__.py": "", "keel/hull.py": SOURCE, "keel/yard.py": yard})
+    index = build_index([Part(tree=Tree(open_repository(history.path), history.commits[-1]), packages=("keel",))])
+    index.watch()
+    reads: set[Read] = set()
+    with index.seen.within(reads):
+        find_slot_calls(Resolver(index), frozenset({"length"}))
+    there = {what for asked, what in reads if asked is Asked.THERE}
+    assert {"keel.yard Yard=True", "keel.yard sheet=False"} <= there
+    assert not any(asked is Asked.NAME and what.startswith("keel.yard Yard") for asked, what in reads)
