@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
+import pytest
+
 from layline.core.evidence import Location, Severity
 from layline.core.why import Reason, Why
 from layline.coupling.model import Consequence, Coupling, State, Touch
 from layline.patches.drift.elsewhere import Elsewhere, merge_imports
+from layline.patches.drift.imports import choose_rows
 from layline.patches.drift.report import number_repeats
 
 
@@ -45,3 +50,45 @@ def test_imports_that_only_the_tip_has_are_told_once_for_each_file() -> None:
     ]
     assert merged[0].detail.endswith("the same file imports more of this kind: B (line 9)")
     assert merged[1:] == items[2:]
+
+
+LINE = Location(path="ours/model.py", line=4)
+CAUSE = Elsewhere(
+    touch="imports",
+    target="keel.moe",
+    location=LINE,
+    severity=Severity.BREAKS,
+    detail="so 2 effects wait",
+    culprit="c1",
+)
+NAME = replace(CAUSE, target="keel.moe.Args", detail="renamed")
+
+
+@pytest.mark.parametrize(
+    ("cause", "names", "told"),
+    [
+        (CAUSE, [], [("keel.moe", "so 2 effects wait")]),
+        (CAUSE, [NAME], [("keel.moe", "so 2 effects wait")]),  # the same commit, and nobody knows where it is
+        (CAUSE, [replace(NAME, new_target="keel.one")], [("keel.moe.Args", "renamed; so 2 effects wait")]),
+        (
+            replace(CAUSE, new_target="keel.mo"),
+            [replace(NAME, new_target="keel.one")],
+            [("keel.moe.Args", "renamed; so 2 effects wait")],
+        ),
+        (  # it went with its module
+            replace(CAUSE, new_target="keel.mo"),
+            [replace(NAME, new_target="keel.mo.Args")],
+            [("keel.moe", "so 2 effects wait")],
+        ),
+        (replace(CAUSE, culprit=None), [NAME], [("keel.moe.Args", "renamed; so 2 effects wait")]),
+        (
+            CAUSE,
+            [replace(NAME, new_target="keel.one"), replace(NAME, target="keel.moe.B")],
+            [("keel.moe.Args", "renamed; so 2 effects wait"), ("keel.moe.B", "renamed")],
+        ),
+    ],
+)
+def test_names_of_an_import_are_told_where_they_say_more_than_their_module(
+    cause: Elsewhere, names: list[Elsewhere], told: list[tuple[str, str]]
+) -> None:
+    assert [(one.target, one.detail) for one in choose_rows(cause, names)] == told

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 
 from layline.core.evidence import Severity
 from layline.core.prose import count
@@ -26,6 +27,24 @@ def find_failing_imports(rows: Iterable[Drift]) -> Iterator[Elsewhere]:
             new_target=root.new_home,
             culprit=next((row.culprit.hash for row in behind if row.culprit and _is_alone(root, row)), None),
         )
+
+
+def is_same_line(one: Elsewhere, cause: Elsewhere) -> bool:
+    """Whether it is about the import that a cause is."""
+    return one.touch == IMPORTS and one.location == cause.location
+
+
+def choose_rows(cause: Elsewhere, names: list[Elsewhere]) -> list[Elsewhere]:
+    """The cause, or the names that its line imports where these say more: where one is now, or which commit took it. The
+    first of them then tells what waits behind the import.
+    """
+    implied = {f"{cause.new_target}{one.target.removeprefix(cause.target)}" for one in names}
+    knows_more = any(one.new_target and one.new_target not in implied for one in names)
+    knows_who = cause.culprit is None and any(one.culprit for one in names)
+    if not (knows_more or knows_who):
+        return [cause]
+    first, *others = names
+    return [replace(first, detail=f"{first.detail}; {cause.detail}"), *others]
 
 
 def _is_alone(root: Root, row: Drift) -> bool:

@@ -37,8 +37,8 @@ from layline.coupling.subjects import Judged, Subject, count_uncompared, find_su
 from layline.coupling.upstream_keys import find_keys
 from layline.patches.declared_keys import Schema, read_schema
 from layline.patches.drift.ask import Asked, DriftOptions
-from layline.patches.drift.elsewhere import IMPORTS, TOUCHES, Elsewhere, merge_imports, tells_elsewhere
-from layline.patches.drift.imports import find_failing_imports
+from layline.patches.drift.elsewhere import TOUCHES, Elsewhere, merge_imports, tells_elsewhere
+from layline.patches.drift.imports import choose_rows, find_failing_imports, is_same_line
 from layline.patches.drift.kept import KEPT, KeptDrift
 from layline.patches.drift.mentions import Mentions, find_mentions
 from layline.patches.drift.report import number_repeats
@@ -370,10 +370,11 @@ def _find_places(rows: list[Drift], pair: Pair) -> Iterator[Elsewhere]:
         replace(one, culprit=find_since(one.target, one.location, pair.places.couplings) or one.culprit)
         for one in find_failing_imports(rows)
     ]
-    told = {item.location for item in causes}
-    yield from causes
-    for one in _find_elsewhere(pair):
-        if one.touch != IMPORTS or one.location not in told:
+    others = list(_find_elsewhere(pair))
+    for cause in causes:
+        yield from choose_rows(cause, [one for one in others if is_same_line(one, cause)])
+    for one in others:
+        if not any(is_same_line(one, cause) for cause in causes):
             yield one
 
 
