@@ -36,3 +36,15 @@ def test_what_was_not_read_is_said_with_its_place(tmp_path: Path) -> None:
     inventory = read_files(tmp_path, {"own/boot.py": "import up.a as m\nif False:\n    m.f = print\n"})
     assert [str(line) for line in inventory.balance.not_read] == ["own/boot.py:3"]
     assert "own/boot.py:3" in next(row.why for row in inventory.skipped if row.what == "candidate writes")
+
+
+def test_what_examples_change_is_said_with_its_place(tmp_path: Path) -> None:
+    writes = "import sys\nimport other\nimport up.a as m\nsys.modules['up.b'] = m\nm.f = print\nother.f = 1\nm.f()\n"
+    inventory = read_files(tmp_path, {"own/boot.py": "x = 1\n", "examples/run.py": writes, "tests/run.py": writes})
+    assert [(row.what, row.why) for row in inventory.skipped] == [
+        (
+            "examples",
+            "they are not read; 2 of their lines may change another package: examples/run.py:4, examples/run.py:5",
+        )
+    ]
+    assert inventory.balance.candidates == 0

@@ -128,11 +128,25 @@ def _order(place: Location) -> tuple[str, int]:
 def tell_unread(balance: Balance) -> Iterator[Skipped]:
     """What was counted and not read, so that nothing is left out in silence."""
     if balance.not_read:
-        shown = ", ".join(str(line) for line in balance.not_read[:_MOST_PLACES])
-        rest = len(balance.not_read) - _MOST_PLACES
-        more = f" and {rest} more (`--format json` names all)" if rest > 0 else ""
+        shown, rest = _show(balance.not_read)
+        more = f" and {rest} more (`--format json` names all)" if rest else ""
         yield Skipped(
             "candidate writes",
             f"{len(balance.not_read)} of {balance.candidates} lines that may change another package could not be "
             f"followed: {shown}{more}",
         )
+
+
+def tell_examples(candidates: Iterable[Candidate]) -> Iterator[Skipped]:
+    """Lines of examples that would be rows if they stood in the project's own code."""
+    found = sorted({one.at for one in candidates if one.counts and not one.is_setting}, key=_order)
+    if found:
+        shown, rest = _show(found)
+        more = f" and {rest} more" if rest else ""
+        told = f"they are not read; {len(found)} of their lines may change another package: {shown}{more}"
+        yield Skipped("examples", told)
+
+
+def _show(places: Sequence[Location]) -> tuple[str, int]:
+    """The first of them, and how many are left."""
+    return ", ".join(map(str, places[:_MOST_PLACES])), max(0, len(places) - _MOST_PLACES)

@@ -22,7 +22,7 @@ from layline.patches.guards.callers import build_caller_guard
 from layline.patches.guards.stray_callers import find_callers
 from layline.patches.installer import Installer, Known, MemberKind, know_no_members, know_nothing
 from layline.patches.inventory.activation import find_activation
-from layline.patches.inventory.balance import Unlisted, find_candidates, strike_balance, tell_unread
+from layline.patches.inventory.balance import Unlisted, find_candidates, strike_balance, tell_examples, tell_unread
 from layline.patches.inventory.engine import ReadEngine, find_engine_modules, read_engine
 from layline.patches.inventory.named_by_path import build_path_patch
 from layline.patches.inventory.owners import belongs, find_folder_backend, find_home, find_homeless
@@ -165,6 +165,7 @@ def read_inventory(
             *find_homeless(reading.registrations, reading.settings),
             *find_rewriters(reading.facts, reading.machine.modules, reading.settings.backend(key).packages, listed),
             *tell_unread(balance),
+            *tell_examples(find_candidates(reading.examples, scope.owns, _all_packages(reading.settings))),
         ),
         engine=reading.engine.engine,
         balance=balance,

@@ -57,17 +57,17 @@ class Reading:
         return dict(read_texts(self.tree, find_own_files(self.tree)))
 
     @cached_property
-    def _examples(self) -> dict[str, Facts]:
-        """Examples patch nothing, but they call what does, as its users do."""
+    def examples(self) -> dict[str, Facts]:
+        """What examples change is not listed, but they call what does, as its users do."""
         return self.load(find_example_files(self.tree))
 
     @cached_property
     def _calling_texts(self) -> dict[str, bytes]:
-        return {**self.texts, **dict(read_texts(self.tree, self._examples))}
+        return {**self.texts, **dict(read_texts(self.tree, self.examples))}
 
     def open_search(self, names: Iterable[str]) -> Search:
         """A search for the callers of these functions."""
-        return Search(self.machine.modules, lambda: self._calling_texts, {**self.facts, **self._examples}, names)
+        return Search(self.machine.modules, lambda: self._calling_texts, {**self.facts, **self.examples}, names)
 
     @property
     def machine(self) -> Interpreter:
