@@ -156,6 +156,18 @@ def lacks(condition: Condition | None, name: str) -> bool:
     return False
 
 
+def needs(condition: Condition | None, name: str) -> bool:
+    """True if it can only hold where `name` is bound."""
+    if condition is None:
+        return False
+    match condition.kind:
+        case ConditionKind.ALL:
+            return any(needs(part, name) for part in condition.parts)
+        case ConditionKind.ANY:
+            return bool(condition.parts) and all(needs(part, name) for part in condition.parts)
+    return condition.kind is ConditionKind.NAME and condition.text == name
+
+
 def _implied_by(condition: Condition, name: str) -> bool:
     """True if it holds wherever `name` is bound."""
     if condition.kind is ConditionKind.ANY:

@@ -7,7 +7,7 @@ from dataclasses import replace
 from functools import partial
 from typing import TypeAlias
 
-from layline.core.condition import ConditionKind
+from layline.core.condition import ConditionKind, needs
 from layline.core.drift import DriftKind
 from layline.core.evidence import Severity
 from layline.core.finding import Finding
@@ -23,6 +23,7 @@ from layline.workspace.past import Past
 
 Places: TypeAlias = tuple[tuple[str, str], ...]
 """Paths with the name that would stand there."""
+_HAD = frozenset({Reason.HAD_UNTIL, Reason.CAME_AND_WENT})
 
 
 def find_last_seen(rows: Iterable[Drift], sides: Sides, upstream: Repository, pin: str, tip: str) -> Iterator[Drift]:
@@ -46,7 +47,23 @@ def find_last_seen(rows: Iterable[Drift], sides: Sides, upstream: Repository, pi
             why = _name_removal(Reason.HAD_UNTIL, lost, upstream)
         else:
             why = Why(Reason.COMES_LATER) if comes else _doubt(row)
-        yield replace(row, findings=(*row.findings, Finding(severity=Severity.OK, why=why)))
+        told = (*_tell_asked(row, sides), Finding(severity=Severity.OK, why=why))
+        yield replace(row, findings=(*row.findings, *(told if why.reason in _HAD else told[-1:])))
+
+
+def _tell_asked(row: Drift, sides: Sides) -> Iterator[Finding]:
+    """Of a write to a name that upstream once had, made only where it has it: written for those versions."""
+    asked = row.effect.when if row.effect is not None else None
+    names = [row.target, *parents(row.target)] if row.target is not None else []
+    lacking = (
+        one
+        for one in names
+        if needs(asked, one) and not (sides.pin.resolve(one).exists or sides.tip.resolve(one).exists)
+    )
+    for name in list(lacking)[:1]:
+        parts = (Why(Reason.SIDE_LACKS, name, "pin"), Why(Reason.SIDE_LACKS, name, "tip"))
+        why = Why(Reason.GUARD_NEVER, "the condition of this effect", parts=parts)
+        yield Finding(severity=Severity.OK, why=why, is_limit=True, retires=True)
 
 
 def _name_removal(reason: Reason, commit: str, upstream: Repository) -> Why:

@@ -585,6 +585,31 @@ def test_a_probe_is_no_typo(tmp_path: Path) -> None:
     assert {"never-had-asked"} == {"never-had", "never-had-asked", "typo"} & set(codes(row))
 
 
+ASKS = [
+    # (what it shows, our condition, whether upstream had the name before the pin, how bad it is)
+    ("asks for what upstream had", need_name("keel.run.dash"), True, "ok"),
+    (
+        "asks for it on one way of two",
+        Condition(kind=ConditionKind.ANY, parts=(need_name("keel.run.dash"), OLD)),
+        True,
+        "look",
+    ),
+    ("asks for something else", need_name("keel.run.run"), True, "look"),
+    ("asks for what upstream never had", need_name("keel.run.dash"), False, "look"),
+    ("asks for nothing", None, True, "look"),
+]
+
+
+@pytest.mark.parametrize(("condition", "had", "severity"), [row[1:] for row in ASKS], ids=[row[0] for row in ASKS])
+def test_a_write_for_older_versions_that_asks_first_can_go(
+    tmp_path: Path, condition: Condition | None, had: bool, severity: str
+) -> None:
+    base: dict[str, str] = {**DASH} if had else {"keel/run.py": RUN}
+    plain: dict[str, str] = {"keel/run.py": RUN.replace("+=", "-=")}
+    row = judge(tmp_path, plain, {**plain}, target="keel.run.dash", base=base, condition=condition)
+    assert (row.kind, row.severity, row.retire is not None) == ("dead-at-pin", severity, severity == "ok"), row.detail
+
+
 NORM = "class Norm:\n    def forward(self, x):\n        return x\n"
 BOUND_BEFORE = [
     # (what it shows, what the file was before the name went, step by step, the step that took it away)
