@@ -198,6 +198,7 @@ class Reason(Enum):
     IMPORT_TOO_NEW = "the pin does not have it and the tip does: today the import fails when this line runs"
     READ_FAILS_ALREADY = "neither the pin nor the tip has it: reading it fails when this line runs"
     NOT_CALLED = "upstream no longer has this method, so our override is not called"
+    SILENT = "upstream called it at {places:2} and no code of the tip does, so our override is not called"
     CALLED_BY_US = "upstream no longer has this method; our own class still calls ours"
     PYTHON_CALLS = "upstream no longer has this method; Python still calls ours, check what is passed to it"
     NEVER_CALLED = "assigning to it raises nothing: what we install is never called"

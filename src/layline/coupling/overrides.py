@@ -16,6 +16,7 @@ from layline.coupling.callee import find_doubtful, find_misfits, find_refused, i
 from layline.coupling.model import Consequence, State
 from layline.coupling.place import Place
 from layline.coupling.states import Verdict, find_state, sum_up
+from layline.coupling.unreached import Unreached
 from layline.source import Definition, DefinitionKind, ParameterKind
 from layline.source.handed import SPECIFIED
 from layline.source.instances import Attribute, Instances
@@ -43,6 +44,7 @@ class Overrides:
         """Methods that an override of ours may not fit: upstream's own calls at pin and tip decide."""
         self._refused: frozenset[str] = frozenset()
         """Arguments that overrides of ours do not take, and that upstream's calls may pass to what it holds."""
+        self._unreached = Unreached(comparer)
         self._slots: dict[tuple[int, frozenset[str]], tuple[list[CallSite], Collection[Read]]] = {}
 
     def ask(self, places: list[Place]) -> None:
@@ -51,6 +53,7 @@ class Overrides:
             then, now = (frozenset(find_doubtful(self._comparer, places, side)) for side in (0, 1))
             self._doubtful = then, now
             self._refused = frozenset(self._find_refused_arguments(places))
+            self._unreached.ask(places)
 
     def _find_refused_arguments(self, places: Iterable[Place]) -> Iterator[str]:
         """What overrides refuse of the signatures of pin and tip."""
@@ -65,6 +68,8 @@ class Overrides:
         before, after = found.before.definition, found.after.definition
         if before is None or after is None or after.kind is not DefinitionKind.FUNCTION:
             return Verdict(state=find_state(found.kind), consequence=Consequence.LOOK, why=found.why)
+        if (uncalled := self._unreached.find(place)) is not None:
+            return Verdict(state=State.BODY, consequence=Consequence.MAY_BREAK, why=(uncalled,))
         natures = list(find_nature_problems(found, ours))
         if natures:
             misfits = (sum_up(Reason.OVERRIDE_MISFITS, natures),)

@@ -26,6 +26,7 @@ from layline.coupling.own_code import find_running, judge_ours, read_indexes, re
 from layline.coupling.own_keys import find_own_keys
 from layline.coupling.places import KeptPlaces, PlaceKeeper
 from layline.coupling.reading import READING
+from layline.coupling.unreached import drop_reached
 from layline.errors import Error
 from layline.history.timeline import read_touched
 from layline.interpreter.modules import Modules, find_project_roots
@@ -218,7 +219,7 @@ class Pair:
     def settled(self) -> tuple[Coupling, ...]:
         """Every place with its verdict, also those that read a command-line flag of upstream's: one count for all."""
         left = [one for one in self.places.couplings if not self._is_left_behind(one)]
-        couplings = tuple(drop_written(left, self.workspace.tree))
+        couplings = tuple(drop_reached(drop_written(left, self.workspace.tree), self.workspace.tree))
         if not any(is_flag(one.target) for one in couplings):
             return couplings
         flags = {row.name: row for row in self._flags.rows}

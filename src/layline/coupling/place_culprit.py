@@ -13,6 +13,7 @@ from layline.coupling.lost_attribute import find_history
 from layline.coupling.model import Consequence, State
 from layline.coupling.place import Place
 from layline.coupling.states import Verdict
+from layline.coupling.unreached import find_silencing
 from layline.source import DefinitionKind
 from layline.source.slices import read_definition, read_node, read_signature
 
@@ -29,6 +30,8 @@ def find_change(comparer: Comparer, place: Place, verdict: Verdict) -> str | Non
         return _find_unclassing(comparer, found)
     if Reason.METHOD_RETURNS in reasons:
         return _find_retyping(comparer, found)
+    if Reason.SILENT in reasons:
+        return find_silencing(comparer, verdict, place.target.rpartition(".")[2])
     counts = next((one.counts for one in verdict.why if one.reason is Reason.RESULT_MISFITS), ())
     if counts:
         return _find_recounting(comparer, found, counts[0])

@@ -79,6 +79,23 @@ def reads_attribute(data: bytes, name: str, *, of_self: bool) -> bool:
     return False
 
 
+def reaches_attribute(data: bytes, name: str) -> bool:
+    """True if code has such an attribute of anything but `super()`, or its name as a text: what a class of another
+    gives under this name may be run by it.
+    """
+    if name.encode() not in data:
+        return False
+    for node in _find_nodes(data):
+        match node:
+            case ast.Constant(value=text) if text == name:
+                return True
+            case ast.Attribute(value=ast.Call(func=ast.Name(id="super")), attr=word) if word == name:
+                continue
+            case ast.Attribute(attr=word) if word == name:
+                return True
+    return False
+
+
 def find_calls(data: bytes, spelled: str) -> Iterator[int]:
     """Lines that call `f` or `module.f`, spelled so."""
     if spelled.rpartition(".")[2].encode() in data:

@@ -21,6 +21,7 @@ from layline.coupling.judge import Judge
 from layline.coupling.model import FLAG, Consequence, Coupling, State, Touch
 from layline.coupling.own_keys import find_own_keys
 from layline.coupling.place import Place
+from layline.coupling.unreached import drop_reached
 from layline.git import open_repository
 from layline.history.commits import read_commits
 from layline.source import Part, Tree, build_index
@@ -1373,6 +1374,8 @@ TRAINER = "class Trainer:\n    def load(self{0}):\n        return 1\n    def eva
 SIBLING = "class Sibling(Trainer):\n    def other(self):\n        return self.load(1)\n"
 BOX = "class Box:\n    def __init__(self):\n        self.trainer = Trainer()\n    def go(self):\n        return self.trainer.load({})\n"
 MINE = "from keel.trainer import Trainer\n\nclass Mine(Trainer):\n    def load(self):\n        return 2\n"
+IDLE = TRAINER.format("", "").replace("self.load()", "data")
+BELOW = "class Sibling(Trainer):\n    def load(self):\n        return super().load()\n"
 REACHED = [
     # (what it shows, our class, pin, tip, how bad the override of `load` is)
     ("upstream begins to pass it", MINE, TRAINER.format("", ""), TRAINER.format(", data=None", "data"), "will break"),
@@ -1438,6 +1441,31 @@ REACHED = [
         "look at",
     ),
     ("nobody passes it", MINE, TRAINER.format(", data=None", ""), TRAINER.format(", data=None", ""), "ok"),
+    ("upstream does not call it any more", MINE, TRAINER.format("", ""), IDLE, "may break"),
+    ("nor do classes of upstream's below", MINE, TRAINER.format("", ""), IDLE + BELOW, "may break"),
+    ("upstream never called it", MINE, IDLE, IDLE + "LATER = 1\n", "ok"),
+    (
+        "only a method called it that ours replaces",
+        f"{MINE}    def evaluate(self, data): ...\n",
+        TRAINER.format("", ""),
+        IDLE,
+        "ok",
+    ),
+    (
+        "our class calls it itself",
+        f"{MINE}    def go(self):\n        self.load()\n",
+        TRAINER.format("", ""),
+        IDLE,
+        "ok",
+    ),
+    (
+        "upstream calls it elsewhere now",
+        MINE,
+        TRAINER.format("", ""),
+        f"{IDLE}def go(one):\n    return one.load()\n",
+        "ok",
+    ),
+    ("upstream asks for it by its name", MINE, TRAINER.format("", ""), f"{IDLE}STEPS = ['load']\n", "ok"),
 ]
 
 
@@ -1449,6 +1477,20 @@ def test_an_override_breaks_where_upstream_reaches_it(
     (row,) = [one for one in found if one.touch.value == "overrides" and one.target.endswith("load")]
     assert row.consequence.value == consequence
     assert ("already so at the pin" in row.detail) == (shows == "it did not fit at the pin either")
+
+
+def test_an_override_that_only_our_own_code_calls_is_as_it_was(tmp_path: Path) -> None:
+    before, after = {"keel/trainer.py": TRAINER.format("", "")}, {"keel/trainer.py": IDLE, "x.py": ""}
+    found = couple(tmp_path, MINE, before, dict(after), steps={"stop calling it": {"keel/trainer.py": IDLE}})
+    (row,) = [one for one in found if one.touch.value == "overrides"]
+    assert row.detail == (
+        "upstream called it at keel/trainer.py:5 and no code of the tip does, so our override is not called"
+    )
+    assert row.culprit is not None
+    for text, consequence in (("x.load()", "ok"), ("load()", "may break"), ("super().load()", "may break")):
+        ours = History.start(tmp_path / consequence / text[0])
+        tree = Tree(open_repository(ours.path), ours.commit("ours", {"harbour/more.py": f"def go(x):\n    {text}\n"}))
+        assert [one.consequence.value for one in drop_reached([row], tree)] == [consequence], text
 
 
 def test_super_of_a_class_of_ours_is_no_call_of_upstream(tmp_path: Path) -> None:
