@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 
 from layline.change.binding import CallShape, CallSite, Problem, check_call, check_replacement, find_shifted, pair_given
@@ -195,12 +195,12 @@ def find_misfits(ours: Definition, theirs: Symbol) -> list[Problem]:
     return list(check_replacement(ours.parameters or (), theirs.definition.parameters or ()))
 
 
-def find_doubtful(comparer: Comparer, places: Iterable[Place], side: int) -> Iterator[str]:
+def find_doubtful(compare: Callable[[Place], Comparison], places: Iterable[Place], side: int) -> Iterator[str]:
     """Methods of the pin or the tip with parameters that an override of ours does not take: upstream's calls decide."""
     for place in places:
         if place.override is None or place.override.name == "__init__":
             continue
-        found = comparer.compare(place.target)
+        found = compare(place)
         theirs = (found.before, found.after)[side]
         if find_misfits(place.override, theirs):
             yield theirs.home or place.target

@@ -20,6 +20,7 @@ from layline.source.walking import walk
 _DEEPEST = 4
 _BY_POSITION = frozenset({ParameterKind.POSITIONAL_ONLY, ParameterKind.POSITIONAL})
 _STARS = frozenset({ParameterKind.VARIADIC, ParameterKind.KEYWORDS})
+_UNBOUND = frozenset({"staticmethod", "classmethod"})
 _SET = "..."
 """The default of a parameter that the function in between may fill."""
 
@@ -41,6 +42,29 @@ def find_accepting(resolver: Resolver, symbol: Symbol, depth: int = 0) -> tuple[
         return found
     merged = tuple(_merge(ours, taken, forward))
     return replace(found[0], parameters=merged), found[1]
+
+
+def widen(resolver: Resolver, method: Symbol, owner: str) -> Symbol:
+    """A method that hands its stars on to another of the same object, with the parameters of that one as a class has
+    it: who overrides it is passed these.
+    """
+    definition = method.definition
+    ours = definition.parameters or () if definition is not None else ()
+    words = [one.name for one in ours if one.kind is ParameterKind.KEYWORDS]
+    if definition is None or method.module is None or not words or not definition.owner:
+        return method
+    node = resolver.index.read_node(method.module, definition)
+    forward = find_forward(node, words[0]) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) else None
+    if forward is None or _hands_more(forward.call, ours):
+        return method
+    match forward.call.func:
+        case ast.Attribute(value=ast.Name(id="self"), attr=name) if name != definition.name:
+            taken = resolver.resolve(f"{owner}.{name}").definition
+            if taken is None or taken.parameters is None or _UNBOUND.intersection(taken.decorators):
+                return method
+            merged = tuple(_merge(ours, taken.parameters[1:], forward))
+            return replace(method, definition=replace(definition, parameters=merged))
+    return method
 
 
 def _find_run(resolver: Resolver, symbol: Symbol) -> Symbol | None:

@@ -229,7 +229,7 @@ class Judge:
         if place.touch is Touch.CALL and place.call is not None:
             return self._judge_call(place, found)
         if place.touch is Touch.OVERRIDE and place.override is not None:
-            return self._overrides.judge(place, place.override, found)
+            return self._overrides.judge(place, place.override)
         return self._judge_present(place, found)
 
     def _judge_unknown(self, place: Place, found: Comparison) -> Verdict | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator
+from dataclasses import replace
 
 from layline.change.binding import CallSite, Problem, check_call
 from layline.change.call_sites import CallSites
@@ -13,6 +14,7 @@ from layline.core.prose import listed
 from layline.core.why import Reason, Why
 from layline.coupling.binding_kind import find_nature_problems, retypes
 from layline.coupling.callee import find_doubtful, find_misfits, find_refused, is_anothers, reaches
+from layline.coupling.forwards import widen
 from layline.coupling.model import Consequence, State
 from layline.coupling.place import Place
 from layline.coupling.states import Verdict, find_state, sum_up
@@ -50,7 +52,7 @@ class Overrides:
     def ask(self, places: list[Place]) -> None:
         """Which overrides are to be judged."""
         with self._comparer.seen.within(set()):
-            then, now = (frozenset(find_doubtful(self._comparer, places, side)) for side in (0, 1))
+            then, now = (frozenset(find_doubtful(self._compare, places, side)) for side in (0, 1))
             self._doubtful = then, now
             self._refused = frozenset(self._find_refused_arguments(places))
             self._unreached.ask(places)
@@ -60,11 +62,21 @@ class Overrides:
         for place in places:
             ours = place.override
             if ours is not None:
-                found = self._comparer.compare(place.target)
+                found = self._compare(place)
                 refused = (*find_refused(ours, found), *find_misfits(ours, found.before))
                 yield from (problem.argument for problem in refused)
 
-    def judge(self, place: Place, ours: Definition, found: Comparison) -> Verdict:
+    def _compare(self, place: Place) -> Comparison:
+        """Upstream's method at both refs, with all that who calls it may pass."""
+        found, owner = self._comparer.compare(place.target), place.base
+        if not owner:
+            return found
+        sides = (self._comparer.pin, found.before), (self._comparer.tip, found.after)
+        before, after = (widen(resolver, symbol, owner) for resolver, symbol in sides)
+        return replace(found, before=before, after=after)
+
+    def judge(self, place: Place, ours: Definition) -> Verdict:
+        found = self._compare(place)
         before, after = found.before.definition, found.after.definition
         if before is None or after is None or after.kind is not DefinitionKind.FUNCTION:
             return Verdict(state=find_state(found.kind), consequence=Consequence.LOOK, why=found.why)

@@ -1371,9 +1371,18 @@ def test_a_member_is_sought_on_the_class_of_the_object(tmp_path: Path, ours: str
 
 
 TRAINER = "class Trainer:\n    def load(self{0}):\n        return 1\n    def evaluate(self, data):\n        return self.load({1})\n"
+HANDS = (
+    "class Trainer:\n    def load(self, *args, **kwargs):\n        return self.inner(*args, **kwargs)\n"
+    "    def inner(self{0}):\n        return 1\n    def evaluate(self, data):\n        return self.load({1})\n"
+)
 SIBLING = "class Sibling(Trainer):\n    def other(self):\n        return self.load(1)\n"
 BOX = "class Box:\n    def __init__(self):\n        self.trainer = Trainer()\n    def go(self):\n        return self.trainer.load({})\n"
 MINE = "from keel.trainer import Trainer\n\nclass Mine(Trainer):\n    def load(self):\n        return 2\n"
+STARRED = (
+    MINE,
+    HANDS.format(", data=None", "data=data"),
+    HANDS.format("", ""),
+)
 IDLE = TRAINER.format("", "").replace("self.load()", "data")
 BELOW = "class Sibling(Trainer):\n    def load(self):\n        return super().load()\n"
 REACHED = [
@@ -1434,6 +1443,21 @@ REACHED = [
         "will break",
     ),
     (
+        "it hands its stars on to a method that takes more",
+        STARRED[0],
+        STARRED[1],
+        STARRED[1] + "LATER = 1\n",
+        "look at",
+    ),
+    ("to one that takes more now, and is passed it", STARRED[0], STARRED[2], STARRED[1], "will break"),
+    (
+        "to nobody knows whom",
+        STARRED[0],
+        STARRED[2].replace("self.inner(", "self.hull.inner("),
+        STARRED[1].replace("self.inner(", "self.hull.inner("),
+        "ok",
+    ),
+    (
         "it did not fit at the pin either",
         MINE,
         TRAINER.format(", data=None", "data"),
@@ -1476,7 +1500,7 @@ def test_an_override_breaks_where_upstream_reaches_it(
     found = couple(tmp_path, ours, {"keel/trainer.py": before}, {"keel/trainer.py": after, "x.py": ""})
     (row,) = [one for one in found if one.touch.value == "overrides" and one.target.endswith("load")]
     assert row.consequence.value == consequence
-    assert ("already so at the pin" in row.detail) == (shows == "it did not fit at the pin either")
+    assert ("already so at the pin" in row.detail) == (consequence == "look at")
 
 
 def test_an_override_that_only_our_own_code_calls_is_as_it_was(tmp_path: Path) -> None:
