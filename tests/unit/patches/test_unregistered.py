@@ -430,6 +430,27 @@ CONDITIONS = [
         ),
         {"up.a.f": None, "up.a.g": "fast"},
     ),
+    (
+        "one class on two ways",
+        (
+            "import up.a as m\ndef go(x, a, b):\n    if a:\n        k = m.C\n    elif b:\n        k = m.D\n    else:\n        k = m.C\n"
+            "    k.forward = print\n"
+        ),
+        {"up.a.C.forward": "a or not b", "up.a.D.forward": "not a and b"},
+    ),
+    (
+        "one class on every way",
+        "import up.a as m\ndef ours(self): ...\ndef go(x, a):\n    if a:\n        x = m.C(x)\n    else:\n        x = m.C(1)\n    x.forward = ours\n",
+        {"up.a.C.forward": None},
+    ),
+    (
+        "objects made on two ways, behind a test of both",
+        (
+            "import up.a as m\ndef ours(self): ...\ndef go(x, a, b, c):\n    if not a:\n        if b:\n            x = m.C(x, 1)\n        elif c:\n"
+            "            x = m.C(x)\n    x.forward = ours\n"
+        ),
+        {"up.a.C.forward": "not a and (b or c)"},
+    ),
 ]
 
 

@@ -51,6 +51,7 @@ if TYPE_CHECKING:
 
 _LONGEST = 80
 """A test about which object is meant is said in full up to this length, else as it is written."""
+_MOST_WAYS = 4
 _ONE_OF_SEVERAL = say("of several possible targets, this one is meant")
 
 
@@ -101,12 +102,13 @@ class Ways:
     def __init__(self, events: list[Event], installer: Installer) -> None:
         self._installer = installer
         self._reader = Reader(Roots())
-        self._seen: dict[tuple[object, ...], set[tuple[Value, ...]]] = {}
+        self._chosen: dict[tuple[object, ...], dict[tuple[Value, ...], None]] = {}
+        """What is written where, and to which class → the tests of each way there."""
         self._tested: dict[Location, list[tuple[Value, ...]]] = {}
         """Line → the tests before each write there: an object may come into a list in several ways."""
         for event in events:
             if isinstance(event, Write):
-                self._seen.setdefault(_key(event), set()).add(event.chosen)
+                self._chosen.setdefault(_key(event), {})[event.chosen] = None
                 self._tested.setdefault(event.at, []).append(event.when)
 
     def describe(self, event: Event, effect: Effect) -> Condition:
@@ -154,8 +156,8 @@ class Ways:
                 is_object = effect.holder is Holder.OBJECT and not is_made
                 # by a test: its class says which; what was handed over is written to either way
                 is_told = is_object and (isinstance(owner, Argument) or find_tested(owner, event.when, chosen))
-                if len(self._seen.get(_key(event), ())) <= 1 and not is_told:
-                    tests += chosen
+                if not is_told:
+                    tests += self._join_ways(event)
                 tests += _find_tests(event.name, effect.target or "")
             case Call(arguments=arguments, keywords=keywords):
                 for value in (*arguments, *keywords.values()):
@@ -165,6 +167,18 @@ class Ways:
             found = self._say(test)
             if found is not None:
                 yield found
+
+    def _join_ways(self, event: Write) -> tuple[Value, ...]:
+        """The tests that lead to a target: those of all ways there, and that one of the ways is gone."""
+        ways = [*self._chosen.get(_key(event), ())]
+        if len(ways) > 1:  # two that are told in the same words are one
+            ways = [*{tuple(map(self._say, way)): way for way in reversed(ways)}.values()][::-1]
+        if len(ways) <= 1:
+            return ways[0] if ways else event.chosen
+        shared = tuple(test for test in ways[0] if all(test in way for way in ways))
+        left = [tuple(test for test in way if test not in shared) for way in ways]
+        either = (Test("or", tuple(map(conjoin, left))),) if len(ways) <= _MOST_WAYS and all(left) else ()
+        return (*shared, *either)
 
     def _find_passed(self, event: Event, effect: Effect) -> Iterator[Condition]:
         """The filters of its list; of an object that may come there in several ways, those of all of them."""
@@ -235,7 +249,8 @@ def _contradicts(condition: Condition) -> bool:
 
 
 def _key(event: Write) -> tuple[object, ...]:
-    return event.at, event.owner, event.name
+    """What is one row: where it is listed, and which class or object it is about."""
+    return event.at, find_listed(event, event.at), class_of(event.owner) or event.owner, event.name
 
 
 def _find_tests(value: Value, target: str) -> list[Value]:
