@@ -159,7 +159,11 @@ class Comparer:
     def tracer(self, module: str) -> Tracer | None:
         """The history of the part of the pin that holds `module`."""
         entry = self.pin.index.entries.get(module)
-        return self._tracers[entry.part] if entry is not None and entry.part < len(self._tracers) else None
+        return self.tracer_of(entry.part) if entry is not None else None
+
+    def tracer_of(self, part: int) -> Tracer | None:
+        """The history of a part of the pin."""
+        return self._tracers[part] if part < len(self._tracers) else None
 
     def find_loss(self, found: Comparison) -> str | None:
         """The first commit since which the module where a lost name was found does not have it: what broke its

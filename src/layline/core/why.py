@@ -61,7 +61,7 @@ class Reason(Enum):
     OWN_CODE = "it is our own code, not upstream's"
     STAND_IN = "a name of a module that our code makes itself: nothing of upstream's module is replaced"
     MEMBER_OF_VALUE = "it belongs to the value {name}, which is assigned as before"
-    SET_BY_METHODS = "the methods of its class set it on every object, at the tip too"
+    SET_BY_METHODS = "methods of its class set it, at the tip too"
     FROM_OUTSIDE = "its class is still there; the name itself is inherited from another package, or an addition of ours"
     OF_A_FUNCTION = "an attribute of a function object"
     FUNCTION_STAYS = "the function is still there"

@@ -193,7 +193,8 @@ def _find_losing(row: Drift, sides: Sides) -> str | None:
 def _first(commits: Iterable[str | None], row: Drift, sides: Sides) -> str | None:
     """The earliest of those that are known."""
     found = [one for one in commits if one is not None]
-    tracer = sides.comparer.tracer(row.comparison.before.module or "") if row.comparison is not None else None
+    module = row.comparison.before.module if row.comparison is not None else None
+    tracer = sides.comparer.tracer(module) if module is not None else sides.comparer.tracer_of(sides.part)
     order = _positions(tracer) if tracer is not None else {}
     return min(found, key=lambda commit: order.get(commit, len(order)), default=None)
 

@@ -585,6 +585,29 @@ def test_a_probe_is_no_typo(tmp_path: Path) -> None:
     assert {"never-had-asked"} == {"never-had", "never-had-asked", "typo"} & set(codes(row))
 
 
+def test_of_imports_that_fail_before_an_object_is_written_to_the_first_loss_is_told(tmp_path: Path) -> None:
+    before = {
+        "keel/run.py": "from hub import Base\n\nclass Run(Base):\n    def __init__(self):\n        self.speed = 1\n",
+        "keel/a.py": "a = 1\n",
+        "keel/b.py": "b = 1\n",
+    }
+    ours = f"from keel.a import a\nfrom keel.b import b\n\n\n{OURS}"
+    row = judge(
+        tmp_path,
+        before,
+        {"keel/a.py": None},
+        ours=ours,
+        target="keel.run.Run.speed",
+        holder=Holder.OBJECT,
+        between={"keel/b.py": "c = 1\n"},
+        at=5,
+    )
+    assert row.severity == "breaks"
+    assert row.comparison is not None
+    assert row.comparison.before.module is None
+    assert (row.culprit.subject if row.culprit else None) == "between", row.detail
+
+
 ASKS = [
     # (what it shows, our condition, whether upstream had the name before the pin, how bad it is)
     ("asks for what upstream had", need_name("keel.run.dash"), True, "ok"),
