@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
+from functools import lru_cache
 
 from layline.change.binding import CallShape, CallSite, Problem, check_call, check_replacement, find_shifted, pair_given
 from layline.change.compare import Comparer, Comparison
 from layline.core.drift import DriftKind
+from layline.core.evidence import Skipped
 from layline.core.why import Reason, Why
 from layline.coupling.model import Touch
 from layline.coupling.place import Place
@@ -19,6 +20,7 @@ from layline.source.definitions import ROW_FIRST, ROW_KIND, ROW_LAST, ROW_QUALNA
 from layline.source.instances import bare_annotation
 from layline.source.lineage import find_above
 from layline.source.names import is_within
+from layline.source.parsing import parse_tree
 from layline.source.resolve import Resolver
 from layline.source.slices import read_signature
 from layline.source.walking import walk
@@ -49,7 +51,6 @@ _KEEPS_CLASS = _HARMLESS | {
     "unique",
 }
 """Decorators that leave the constructor of a class as it is written, or as the fields say."""
-_QUOTED = re.compile(r"""["'](\w+)["']""")
 _FUNCTION = list(DefinitionKind).index(DefinitionKind.FUNCTION)
 
 
@@ -135,9 +136,17 @@ def is_taken(callee: Symbol, call: CallShape, *, bound: bool) -> bool:
 
 def is_named_by_decorator(definition: Definition, call: CallShape, problems: Iterable[Problem]) -> bool:
     """Whether what a call passes beyond the written parameters is what a decorator names."""
-    words = {word for text in definition.decorators for word in _QUOTED.findall(text)}
+    words = {word for text in definition.decorators for word in _find_texts(text)}
     passes = words.intersection(call.keywords).difference(one.name for one in definition.parameters or ())
     return bool(passes) and words.issuperset(one.argument for one in problems)
+
+
+@lru_cache(maxsize=1024)
+def _find_texts(decorator: str) -> frozenset[str]:
+    """The texts that a decorator is given."""
+    tree = parse_tree("", decorator.encode("utf-8", "surrogatepass"))
+    nodes = () if isinstance(tree, Skipped) else walk(tree)
+    return frozenset(one.value for one in nodes if isinstance(one, ast.Constant) and isinstance(one.value, str))
 
 
 def is_told_by_name(symbol: Symbol) -> bool:

@@ -7,11 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import TYPE_CHECKING
 
 from layline.config import Pin
-from layline.core.evidence import Evidence, Location, Severity
+from layline.core.evidence import Evidence, Severity
 from layline.core.ours import is_own
 from layline.core.progress import Progress, silent
 from layline.core.why import Reason
@@ -21,7 +20,6 @@ from layline.coupling.model import Consequence, Coupling, Touch
 from layline.coupling.own_code import read_indexes, read_ours
 from layline.coupling.reading import Finder
 from layline.coupling.states import find_place
-from layline.coupling.version_guards import Running
 from layline.git.overlay import Overlay
 from layline.patches.drift.elsewhere import TOUCHES, Elsewhere
 from layline.patches.drift.imports import find_failing_imports
@@ -29,7 +27,7 @@ from layline.patches.drift.read import OpenedDrift, Opening, find_rows, open_dri
 from layline.source import Definition, DefinitionKind, Module, Tree, parse_module
 from layline.source.resolve import Resolver
 from layline.upgrade.absolute import Judged, OwnGround, Standing, find_judged
-from layline.upgrade.off_files import OffFiles
+from layline.upgrade.off_lines import OffLines
 from layline.upgrade.patched import find_judged_effects
 from layline.upgrade.values import Break
 from layline.workspace.kept import find_inputs, find_kept
@@ -95,9 +93,7 @@ def _read_ground(finder: Finder, opened: OpenedDrift) -> OwnGround:
         if one.kind is DefinitionKind.CLASS and one.bases and not _has_upstream_base(finder, entry.name, one)
         for line in range(one.lines[0], one.lines[1] + 1)
     )
-    return OwnGround(
-        may_not_run=partial(_may_not_run, opened.sides.running),
-        is_off=partial(_is_off, OffFiles(opened.sides.running) if opened.sides.running is not None else None),
+    ground = OwnGround(
         alternatives=frozenset(
             (entry.path, item.line) for entry, module in modules for item in module.imports if item.group
         ),
@@ -110,21 +106,10 @@ def _read_ground(finder: Finder, opened: OpenedDrift) -> OwnGround:
             if name is not None
         ),
     )
-
-
-def _may_not_run(running: Running | None, location: Location, name: str) -> bool:
-    """Whether an import in a branch need not fail: the branch is false there, or it is about the import itself."""
-    if running is None:
-        return True
-    _, now = running.decide(location, name)
-    return now.holds is False or (now.holds is None and running.guards.is_chosen(location))
-
-
-def _is_off(files: OffFiles | None, location: Location, name: str) -> bool:
-    """Whether our code does not run a line at this version, or does not load its file."""
-    if files is None:
-        return False
-    return files.running.decide(location, name)[1].holds is False or files.holds(location.path)
+    if opened.sides.running is None:
+        return ground
+    lines = OffLines(opened.sides.running)
+    return replace(ground, may_not_run=lines.may_not_run, is_off=lines.is_off)
 
 
 def _has_upstream_base(finder: Finder, module: str, definition: Definition) -> bool:

@@ -1,4 +1,4 @@
-"""Files of ours that no version test lets load at one upstream commit: whoever imports them asks for another version."""
+"""Lines and files of ours that no version test lets run at one upstream commit."""
 
 from __future__ import annotations
 
@@ -17,19 +17,33 @@ if TYPE_CHECKING:
 
 
 @dataclass(slots=True)
-class OffFiles:
-    """Asks who imports a file; a file that nobody imports, or that somebody only names, may be run by itself."""
+class OffLines:
+    """Asks what stands around a line, and who imports its file; a file that nobody imports, or that somebody only names,
+    may be run by itself.
+    """
 
     running: Running
     _known: dict[str, bool] = field(default_factory=dict)
 
-    def holds(self, path: str) -> bool:
+    def may_not_run(self, location: Location, name: str) -> bool:
+        """Whether an import in a branch need not fail: the branch is false there, or it is about the import itself."""
+        runs = self._runs(location, name)
+        return runs is False or (runs is None and self.running.guards.is_chosen(location))
+
+    def is_off(self, location: Location, name: str) -> bool:
+        """Whether our code does not run a line at this version, or does not load its file."""
+        return self._runs(location, name) is False or self._is_unloaded(location.path)
+
+    def _runs(self, location: Location, name: str = "") -> bool | None:
+        return self.running.decide(location, name)[1].holds
+
+    def _is_unloaded(self, path: str) -> bool:
         """Whether every import of the file stands where our code does not go at this version."""
         if path not in self._known:
-            self._known[path] = is_packaged(path) and not path.endswith("__init__.py") and self._is_off(path)
+            self._known[path] = is_packaged(path) and not path.endswith("__init__.py") and self._is_left_out(path)
         return self._known[path]
 
-    def _is_off(self, path: str) -> bool:
+    def _is_left_out(self, path: str) -> bool:
         modules = self.running.guards.modules
         name = modules.names_by_path.get(path, "")
         last = name.rpartition(".")[2]
@@ -39,8 +53,7 @@ class OffFiles:
         named = [(one, text) for one, text in texts if isinstance(text, str) and last in text and not is_test(one)]
         lines = [(one, list(self._find_imports(one, text, name))) for one, text in named]
         return bool(lines) and all(
-            found and all(self.running.decide(Location(one, line))[1].holds is False for line in found)
-            for one, found in lines
+            found and all(self._runs(Location(one, line)) is False for line in found) for one, found in lines
         )
 
     def _find_imports(self, path: str, text: str, name: str) -> Iterator[int]:
