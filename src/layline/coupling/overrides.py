@@ -182,6 +182,7 @@ class Overrides:
         elif runs:
             reaching = [one for one in calls if not check_call(one.shape, theirs.parameters or (), bound=True)]
             reaching = [one for one in reaching if not place.built or self._is_kept(one, place, at)]
+            reaching = [one for one in reaching if not self._is_part(one, place, at)] or reaching
         else:
             made = {one.location for one in self._find_named(found, side) if is_anothers(one, place)}
             reaching = [one for one in calls if one.slot == ours.name and reaches(one, place, at)]
@@ -195,6 +196,12 @@ class Overrides:
             TELLING if runs or ours.name == _MAKE else 1,
         )
         return tuple(put_covering_first(self._keep_possible(sites, place, found, side) if runs else sites, refused))
+
+    @staticmethod
+    def _is_part(site: CallSite, place: Place, at: Resolver) -> bool:
+        """Whether a call runs what objects of the class itself, or of one above it, keep: seldom one of the same class."""
+        home = at.resolve_in(site.module, site.around).home if site.around and place.base else None
+        return home is not None and home in find_above(place.base, at)
 
     @staticmethod
     def _is_kept(site: CallSite, place: Place, at: Resolver) -> bool:

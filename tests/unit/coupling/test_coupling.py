@@ -974,6 +974,15 @@ def test_an_override_breaks_where_upstream_runs_what_stands_in_a_slot(
     assert ("only our own code calls it" in row.detail) is (pin is CACHED)
 
 
+def test_what_objects_of_a_class_keep_is_seldom_one_of_that_class(tmp_path: Path) -> None:
+    inner = "    def run(self, x):\n        return self.core(x, mask=1, heads=2, cache=4)\n"
+    before, after = {"keel/layer.py": ATTENTION, "keel/block.py": RUNS}, {"keel/layer.py": CACHED[0] + inner}
+    for text, named in ((CACHED[1], ["keel/block.py"]), (RUNS, ["keel/layer.py"])):
+        found = couple(tmp_path / named[0], OUR_ATTENTION, before, {**after, "keel/block.py": f"import math\n{text}"})
+        (row,) = [one for one in found if one.touch.value == "overrides"]
+        assert [place.path for why in row.why for place in why.places] == named, row.detail
+
+
 def test_of_what_never_fitted_all_that_is_passed_is_named_and_what_is_no_news_is_said(tmp_path: Path) -> None:
     init = "class Layer:\n    def __init__(self, config, number, width, group=None{}):\n        pass\n"
     made = "def build(spec):\n    return build_module(spec, config=1, number=2, width=3, group=4{})\n"
