@@ -320,7 +320,7 @@ def test_a_package_that_is_patched_is_found_beside_a_submodule(tmp_path: Path) -
     assert list(parse_settings((layered.downstream.path / "layline.toml").read_text()).backends) == ["keel", "rope"]
     assert "`layline gap show rope --fetch`" in told.out, "the submodule's objects are not here"
     assert (
-        "Our code also patches hull. To add one, uncomment its block in layline.toml, or clone it and run "
+        "Our code also assigns to names of hull. To add one, uncomment its block in layline.toml, or clone it and run "
         "`layline init --force --upstream CLONE`, which writes the whole of layline.toml anew, your edits lost."
     ) in told.out
     assert "sail_t5" not in told.out, "what is imported by its own name alone may be a script"

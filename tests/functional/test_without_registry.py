@@ -16,6 +16,7 @@ from layline.app.patches_read import patches_diff, patches_find, patches_port, p
 from layline.cli.show import render
 from layline.core.report import Answer
 from layline.workspace.open import Workspace, open_workspace
+from upgrading import make_project
 
 UPSTREAM: dict[str, str | bytes | None] = {
     "pyproject.toml": '[project]\nname = "keel"\nversion = "1.0"\n',
@@ -290,3 +291,17 @@ def test_a_write_that_versions_rule_out_at_the_pin_says_so(tmp_path: Path) -> No
     assert when["keel.layers.rope"].endswith("(not at the pin, Keel 1.0)")
     assert "not at the pin" not in when["keel.layers.Norm.forward"]
     assert when[None] is None  # one of two calls is made at the pin
+
+
+def test_what_is_put_on_one_object_is_not_ported_to_its_class(tmp_path: Path) -> None:
+    """To rebind the class would change every object of it."""
+    ours = (
+        "import types\n\nfrom keel.a import Ship\n\n\ndef mine(self):\n    return 2\n\n\n"
+        "def tune():\n    ship = Ship()\n    ship.sail = types.MethodType(mine, ship)\n    return ship\n"
+    )
+    ship = "class Ship:\n    def sail(self):\n        return 1\n"
+    made = make_project(tmp_path, [("begin", {"keel/a.py": ship})], {"own/tune.py": ours})
+    page = " ".join(render(patches_show(made.open(), "own/tune.py:12"), "text").split())
+    assert "Set sail of one object (keel.a.Ship()) to own.tune.mine; leave its class (keel.a.Ship) as it is." in page
+    assert "Call tune() for each object that is to have the change, before the object is used." in page
+    assert "Rebind" not in page

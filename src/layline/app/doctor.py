@@ -22,7 +22,8 @@ def doctor(workspace: Workspace, *, pins: bool = False) -> Answer:
         looked = look_at_backend(workspace, tree, key, backend)
         findings += [next(looked)] if pins else looked
     missing = [finding for finding in findings if finding.state == "missing"]
-    summary = summarise(len(missing), len(findings), len(workspace.settings.backends))
+    guessed = sum(finding.state == "guessed" for finding in findings)
+    summary = summarise(len(missing), len(findings), len(workspace.settings.backends), guessed)
     meta = (
         ("downstream", f"{name_path(workspace.downstream.git_dir)} at {workspace.commit[:12]}"),
         ("configuration", name_path(workspace.root / "layline.toml")),

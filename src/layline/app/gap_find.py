@@ -77,6 +77,8 @@ def _tell(matches: list[Match], searched: int, word: str, label: str) -> str:
     coded = len(matches) - named - filed
     rest = f", {filed} only in the path of a file" if filed else ""
     rest += f", {coded} only in code that gains or loses it" if coded else ""
+    lost = sum(match.change.is_lost for match in matches)
+    rest += f"; the tip no longer has the files that {lost} of them added" if lost else ""
     return f"{len(matches)} of {count(searched, 'change')} of {label} since the pin {verb(len(matches), 'matches')} {word!r}: {titles}{rest}"
 
 
@@ -90,6 +92,8 @@ def _name(match: Match) -> str:
 
 
 def _tell_kind(match: Match) -> str:
+    if match.change.is_lost:
+        return "not at the tip"
     if not match.in_title and match.paths:
         return "file"
     if not match.in_title:
@@ -108,6 +112,7 @@ def _encode(match: Match) -> answers.GapMatch:
         "commits": list(change.commits),
         "area": change.area,
         "new": match.is_new,
+        "lost": match.change.is_lost,
         "in_title": match.in_title,
         "new_files": change.brings,
         "paths": list(match.paths),

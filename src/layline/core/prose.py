@@ -21,6 +21,7 @@ _IRREGULAR = {
     "uses": "use",
     "changes": "change",
     "names": "name",
+    "assigns": "assign",
     "entry": "entries",
     "dependency": "dependencies",
 }

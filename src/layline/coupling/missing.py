@@ -9,6 +9,7 @@ from layline.core.why import Reason
 from layline.coupling.callee import is_rebound
 from layline.coupling.model import Coupling, Touch
 from layline.coupling.place import Place
+from layline.errors import GitError
 from layline.interpreter.modules import read_texts
 from layline.source import SymbolKind, Tree
 from layline.source.names import is_within, parents
@@ -41,6 +42,25 @@ def is_unheard(comparer: Comparer, name: str) -> bool:
     word, *rest = name[len(holder) + 1 :].split(".")
     sides = (index, comparer.tip.index)
     return len(rest) > 1 and not any(side.mentions(module, word) for side in sides for module in side.every)
+
+
+def is_taken_away(comparer: Comparer, name: str) -> bool:
+    """Whether the file of a package lost the name before the pin, and no code of upstream has that word any more: what
+    is compiled or generated never stood there.
+    """
+    holder, _, word = name.rpartition(".")
+    entry = comparer.pin.index.entries.get(holder)
+    names = (name, f"{holder}.__getattr__")
+    if entry is None or any(comparer.pin.resolve(one).kind is not SymbolKind.ABSENT for one in names):
+        return False
+    sides = (comparer.pin.index, comparer.tip.index)
+    if any(side.mentions(module, word) for side in sides for module in side.every):
+        return False
+    tree = comparer.pin.index.parts[entry.part].tree
+    try:
+        return bool(tree.repository.git("log", "-1", "--format=%H", f"-S{word}", tree.commit, "--", entry.path).strip())
+    except GitError:  # a history without all of its objects
+        return False
 
 
 def drop_written(couplings: Iterable[Coupling], ours: Tree) -> Iterator[Coupling]:

@@ -75,6 +75,8 @@ class GapMatch(TypedDict):
     commits: list[str]
     area: str
     new: bool
+    lost: bool
+    """The tip has none of the files of code that it added."""
     in_title: bool
     new_files: int
     paths: list[str]

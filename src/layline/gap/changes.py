@@ -90,13 +90,18 @@ def mark_lost(changes: Changes, touched: Mapping[str, tuple[str, ...]], pin: Set
     """The same changes; of each what it brought, and whether that is still there."""
     classes = Classes(DEFAULT_CHURN_CLASSES, rest=CODE)
     new = {
-        change.commits: {path for commit in change.commits for path in touched.get(commit, ()) if path not in pin}
+        change.commits: {
+            path
+            for commit in change.commits
+            for path in touched.get(commit, ())
+            if path not in pin and classes.of(path) == CODE  # a test that went says nothing of what it tested
+        }
         for change in changes.kept
     }
     brought: dict[tuple[str, ...], int] = {}
     told: set[str] = set()
     for change in sorted(changes.kept, key=lambda one: one.date):  # who touches a new file first adds it
-        added = {path for path in new[change.commits] & tip if classes.of(path) == CODE} - told
+        added = (new[change.commits] & tip) - told
         told |= added
         brought[change.commits] = len(added)
     kept = (

@@ -68,7 +68,8 @@ class Match:
     @property
     def is_new(self) -> bool:
         """Its title says that it brings something, and the pin does not have it."""
-        return self.in_title and not self.change.is_known and is_novelty(self.change)
+        kept = not self.change.is_lost and not self.change.is_known
+        return self.in_title and kept and is_novelty(self.change)
 
 
 def read_searched(upstream: Repository, backend: Backend, ends: Endpoints) -> Searched:
@@ -98,7 +99,7 @@ def _read(upstream: Repository, backend: Backend, ends: Endpoints) -> Searched:
 
 def find_matches(changes: Iterable[Touching], word: str, code: Mapping[str, InCode] = _NO_CODE) -> list[Match]:
     """Those that name the word, as `patches find` reads it: what brings something first, then titles, then files, then
-    code. `code`: commits with what they do to the name.
+    code, and last what the tip no longer has. `code`: commits with what they do to the name.
     """
     wanted = Word(word)
     found = []
@@ -110,10 +111,18 @@ def find_matches(changes: Iterable[Touching], word: str, code: Mapping[str, InCo
             adds=tuple(sorted({path for each in done for path in each.adds})),
             removes=tuple(sorted({path for each in done for path in each.removes})),
         )
-        if not one.change.is_lost and (in_title or paths or done):
+        if in_title or paths or done:
             found.append(Match(change=one.change, in_title=in_title, paths=paths, code=inside))
     found.sort(key=lambda match: match.change.date, reverse=True)
-    found.sort(key=lambda match: (not match.is_new, not match.in_title, not match.paths, -match.change.brings))
+    found.sort(
+        key=lambda match: (
+            match.change.is_lost,
+            not match.is_new,
+            not match.in_title,
+            not match.paths,
+            -match.change.brings,
+        )
+    )
     return found
 
 

@@ -19,7 +19,7 @@ from layline.gap.areas import area_classes, find_package_changes, measure_areas,
 from layline.gap.causes import find_causes
 from layline.gap.changes import Changes, build_changes, mark_lost
 from layline.gap.churn import measure_churn
-from layline.gap.demands import find_demands
+from layline.gap.demands import OwnNeeds, find_demands
 from layline.gap.dependencies import Rank, compare_declarations, find_conflicts, read_declarations
 from layline.gap.dependencies.reading import rank_of
 from layline.gap.done import find_done
@@ -43,7 +43,13 @@ from layline.gap.switched_off import name_switches, open_reader
 from layline.history.changes import read_diff
 from layline.history.commits import compare_commits, read_commit, read_log
 from layline.history.pins import find_pin_moves
-from layline.history.tags import find_other_tags, find_release, find_release_branch, find_releases
+from layline.history.tags import (
+    find_other_tags,
+    find_release,
+    find_release_branch,
+    find_releases,
+    find_releases_around,
+)
 from layline.history.touched import read_touched_files
 from layline.source.tree import Tree
 from layline.workspace.guessed import say_guess
@@ -58,7 +64,7 @@ if TYPE_CHECKING:
     from layline.gap.areas import PackageChange
     from layline.gap.dependencies import Declarations, Unread
     from layline.gap.endpoints import Endpoints
-    from layline.gap.model import Cause, Side
+    from layline.gap.model import Cause, PlanStep, Side
     from layline.git import Repository
     from layline.history.changes import Diff
     from layline.history.commits import Distance
@@ -101,7 +107,9 @@ def measure_between(
     progress("looking for the upstream changes behind what breaks", 0, 0)
     fixes = find_fixes(impact.couplings, patches or ())
     packages, mentions = _find_named(pair, sides, history)
-    causes = tuple(_find_causes(workspace, history, (patches or (), impact), dependencies, (packages, mentions)))
+    needs = (dependencies, _read_own_needs(workspace, pair.settings))
+    causes = tuple(_find_causes(workspace, history, (patches or (), impact), needs, (packages, mentions)))
+    plan = build_plan(history.sides[0].commit, history.log, history.releases, causes)
     done = tuple(find_done(workspace.tree, *sides, patches or (), pair.answers))
     pair.answers.save()
     return Gap(
@@ -136,7 +144,8 @@ def measure_between(
         couplings=impact.couplings,
         stale_keys=impact.stale_keys,
         recommendation=_recommend(workspace, history, (patches or (), impact), dependencies),
-        plan=build_plan(history.sides[0].commit, history.log, history.releases, causes),
+        plan=plan,
+        around=_find_around(upstream, ends, plan),
         causes=tuple(cause for cause in causes if cause.places),
         effort=measure_effort(workspace.tree.read_text, fixes, find_lost(impact.couplings)) if impact.surface else None,
         outside=find_outside(workspace.tree.entries, sorted(find_broken_places(impact.couplings, patches or ()))),
@@ -286,15 +295,26 @@ def _find_causes(
     workspace: Workspace,
     history: History,
     ours: tuple[tuple[Drift, ...], Impact],
-    dependencies: Dependencies,
+    needs: tuple[Dependencies, OwnNeeds],
     named: tuple[tuple[PackageChange, ...], Mentions],
 ) -> Iterator[Cause]:
     """Upstream changes that break places of ours or ask something else of us, with the lines behind them."""
     (patches, impact), read = ours, cache(workspace.tree.read_text)
     lost = find_lost(impact.couplings)
-    demands = find_demands(_find_deletions(*named), dependencies, impact.stale_keys, impact.follows)
+    demands = find_demands(_find_deletions(*named), needs[0], impact.stale_keys, impact.follows, needs[1])
     for cause in find_causes(history.log, impact.couplings, patches, demands):
         yield replace(cause, lines=measure_effort(read, (*cause.places, *cause.again), lost).lines)
+
+
+def _read_own_needs(workspace: Workspace, backend: Backend) -> OwnNeeds:
+    """Of a submodule nothing is installed but what ours ask for."""
+    return OwnNeeds(read_declarations(workspace.tree, last=Rank.METADATA).items, installed=backend.path is None)
+
+
+def _find_around(upstream: Repository, ends: Endpoints, plan: tuple[PlanStep, ...]) -> tuple[str | None, str | None]:
+    """The newest release without the first change that breaks us, and the first one with it."""
+    first = next((step.next for step in plan if step.places and step.next), None)
+    return find_releases_around(upstream, ends.pin, first) if first is not None else (None, None)
 
 
 def _read_last_move(workspace: Workspace, key: str) -> LastMove | None:

@@ -192,6 +192,8 @@ class Gap:
     stale_keys: tuple[StaleKey, ...]
     recommendation: Recommendation
     plan: tuple[PlanStep, ...]
+    around: tuple[str | None, str | None] = (None, None)
+    """Around the first change that breaks us: the newest release after the pin without it, the first one with it."""
     causes: tuple[Cause, ...] = ()
     """Upstream changes that break places of ours, the weightiest first; each place has one."""
     effort: Effort | None = None

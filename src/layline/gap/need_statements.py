@@ -50,7 +50,11 @@ def tell_unread(gap: Gap, *, whole: bool = True) -> Inline:
     for scope, name in list(asked.items())[: 3 if whole else 2]:
         sides = [side for side in (_place_unread(gap, 0, scope), _place_unread(gap, 1, scope)) if side]
         told += [join_text(f"{name} (", listed_text(sides), ")")] if sides else []
-    return join_text("Could not be read in full: ", listed_text(told), ".") if told else ""
+    return (
+        join_text("Not all of these could be read, and what was not is not compared: ", listed_text(told), ".")
+        if told
+        else ""
+    )
 
 
 def _place_unread(gap: Gap, side: int, scope: str) -> Inline:
@@ -89,7 +93,7 @@ def _tell_needs(gap: Gap, rows: list[Difference]) -> Inline:
             row for row in now if row.was and row.was.scope != "runtime" and row.kind is not Kind.PYTHON
         ],
         "Dropped": [row for row in gone if not row.imported_at],
-        "No longer declared, but still imported": [row for row in gone if row.imported_at],
+        "No longer declared as needed at run time, but still imported": [row for row in gone if row.imported_at],
     }
     told: list[Inline] = []
     for kind, found in kinds.items():

@@ -130,7 +130,7 @@ def _high_level(gap: Gap, before: Before | None) -> Section:
         (
             "our places that use it",
             str(count_touched(gap)),
-            f"{len(broken)} of them break" if gap.surface else "not measured",
+            f"{len(broken)} of them {verb(len(broken), 'breaks')}" if gap.surface else "not measured",
             f"{count(files, 'file')} to change; {count(len(gap.stale_keys), 'YAML key')} to replace",
         ),
     )

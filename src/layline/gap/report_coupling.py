@@ -13,7 +13,7 @@ from layline.core.prose import count, listed, shorten_clauses, verb
 from layline.core.report import Cell, Paragraph, Section, Table
 from layline.core.why import Reason, say
 from layline.coupling.drift_model import Drift
-from layline.coupling.model import Consequence
+from layline.coupling.model import Consequence, State
 from layline.gap import statements
 from layline.gap.beside import tell_asked
 from layline.gap.breaks import (
@@ -173,9 +173,10 @@ def _standing(gap: Gap, kind: Standing) -> Section:
         lines = sorted(places, key=lambda place: int(place.rpartition(":")[2]))[:MOST_FOLDED]
         cells = listed_text([own_place(gap, place, text=place.rpartition(":")[2]) for place in lines])
         rest = len(places) - len(lines)
-        rows.append((Cell(path, code=True), join_text(cells, f" and {rest} more" if rest else "")))
+        row: tuple[Inline, ...] = (Cell(path, code=True), join_text(cells, f" and {rest} more" if rest else ""))
+        rows.append((*row, _say_undecided(gap, lines)) if kind is Standing.UNDECIDED else row)
     table = Table(
-        columns=("file", "lines"),
+        columns=("file", "lines", "why") if kind is Standing.UNDECIDED else ("file", "lines"),
         rows=tuple(rows),
         more=max(0, len(files) - MOST_FOLDED),
         more_where="the evidence file",
@@ -184,6 +185,12 @@ def _standing(gap: Gap, kind: Standing) -> Section:
     one = {Standing.FITS: "fits", Standing.UNDECIDED: "is undecided"}.get(kind, kind.value)
     title = f"{count(total, 'place')} that {one if total == 1 else kind.value}"
     return Section(title=title, blocks=(table,) if rows else ())
+
+
+def _say_undecided(gap: Gap, places: list[str]) -> str:
+    """What is known of each name that nothing is decided about."""
+    told = (one for one in gap.couplings if one.state is State.UNDECIDED and str(one.location) in places)
+    return "; ".join(dict.fromkeys(f"{one.target}: {one.detail or 'made when the code runs'}" for one in told))
 
 
 def _silent(gap: Gap) -> list[Section]:

@@ -10,6 +10,7 @@ from layline.gap import statements
 from layline.gap.breaks import count_touched, find_places
 from layline.gap.cells import change_cell, commit_cell, evidence_cell
 from layline.gap.plan import find_stops, say_asks, say_breaks, weigh
+from layline.gap.short import say_after
 from layline.git import DIFF_RULE
 from layline.history.tags import is_final
 
@@ -64,7 +65,7 @@ def _figures(gap: Gap) -> Table:
             f"+{gap.diff.insertions} −{gap.diff.deletions} lines",
             f"{statements.churn_phrase(gap)}; {len(_ours(gap))} of the files hold what we use" if lines else "",
         ),
-        ("our places that use it", str(count_touched(gap)), f"{_breaks(gap)} of them break", _work(gap)),
+        ("our places that use it", str(count_touched(gap)), _say_breaks(gap), _work(gap)),
     )
     return Table(columns=("", "pin", f"tip ({gap.ref})", "impact"), rows=rows)
 
@@ -105,8 +106,11 @@ def _ours(gap: Gap) -> set[str]:
     return used & {change.old_path or change.path for change in gap.diff.files}
 
 
-def _breaks(gap: Gap) -> str:
-    return "unknown how many" if gap.surface is None else str(len(find_places(gap)) or "none")
+def _say_breaks(gap: Gap) -> str:
+    if gap.surface is None:
+        return "unknown how many of them break"
+    broken = len(find_places(gap))
+    return f"{broken or 'none'} of them {verb(broken, 'breaks')}"
 
 
 def _plan(gap: Gap) -> Section:
@@ -132,7 +136,7 @@ def say_next(gap: Gap, step: PlanStep) -> str:
 def _steps(gap: Gap, shown: list[int]) -> tuple[Inline, ...]:
     items: list[Inline] = []
     for step in (gap.plan[index] for index in shown):
-        where = f"{step.date}, {count(step.behind, 'commit')} after the pin" if step.behind else f"{step.date}, the pin"
+        where = f"{step.date}, {say_after(gap, step.behind)}" if step.behind else f"{step.date}, the pin"
         text: list[str | Cell] = [commit_cell(gap.upstream, step.commit), f" ({where})"]
         if step.next:
             near = f" ({step.ahead} commits later)" if step.ahead > 1 else ""

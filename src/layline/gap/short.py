@@ -215,5 +215,23 @@ def way_sentence(gap: Gap) -> Inline:
             cell,
             f", {where}, breaks {places}. Without these fixes the pin cannot move past it: {left} stay out of reach.",
         )
-    here = f"{step.commit[:12]} ({step.date}, {count(step.behind, 'commit')} after the pin)"
-    return f"The pin can move to {here} before our code breaks; the next commit (", cell, f") breaks {places}."
+    here = f"{step.commit[:12]} ({step.date}, {say_after(gap, step.behind)})"
+    told = f") breaks {places}.{_say_around(gap)}"
+    return f"The pin can move to {here} before our code breaks; the next commit (", cell, told
+
+
+def say_after(gap: Gap, commits: int) -> str:
+    """How far a commit of the tip's line is; of a pin on a branch of its own from where that left the line: such a commit
+    may be older than the pin.
+    """
+    since = f"the pin's branch left {gap.ref}" if gap.distance.ahead else "the pin"
+    return f"{count(commits, 'commit')} after {since}"
+
+
+def _say_around(gap: Gap) -> str:
+    """Between which releases our code breaks; empty where none is tagged with the change."""
+    last, first = gap.around
+    if first is None:
+        return ""
+    before = f"{last} is the newest release without it, {first}" if last is not None else first
+    return f" {before} {'' if last is not None else 'is '}the first release with it."

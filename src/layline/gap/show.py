@@ -162,8 +162,10 @@ def build_report(
     workspace: Workspace, label: str, facts: list[Fact[Any]], alerts: tuple[Alert, ...], today: date
 ) -> Report:
     ordered = sorted(facts, key=lambda fact: next(i for i, start in enumerate(_ORDER) if fact.name.startswith(start)))
-    rows = tuple((_LABELS.get(fact.name, fact.name), _show_value(fact)) for fact in ordered)
     values = {fact.name: fact.value for fact in facts}
+    # where releases are cut on other branches, the tag that the tip happens to hold says nothing of them
+    silent = {"tip.tag"} if "newest_release" in values else set[str]()
+    rows = tuple((_LABELS.get(fact.name, fact.name), _show_value(fact)) for fact in ordered if fact.name not in silent)
     parted = f" (their histories parted on {values['merge_base.date']})" if "merge_base.date" in values else ""
     sentence = (
         f"{label} is pinned {values['behind']} commits behind {values['tip.commit'][:8]}"

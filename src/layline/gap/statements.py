@@ -77,7 +77,8 @@ def _tell_outside(gap: Gap, total: int) -> str:
 def place_sentence(gap: Gap, *, whole: bool = True) -> str:
     """What a place is, for who reads the word for the first time."""
     uses = "(file:line) that imports, calls, extends or patches" if whole else "that uses"
-    return f"A place is a line of our code {uses} {gap.label}; the same use of a name in one file counts once."
+    once = "where a file uses a name in the same way on several lines, only the first counts; tests are not counted"
+    return f"A place is a line of our code {uses} {gap.label}; {once}."
 
 
 def find_reasons(gap: Gap) -> Iterator[str]:

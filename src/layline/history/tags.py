@@ -6,6 +6,8 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from packaging.version import Version
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
@@ -107,6 +109,31 @@ def find_release(repository: Repository, pin: str, tip: str) -> Release | None:
     )
     date = repository.git("log", "-1", "--format=%cs", commit).decode("ascii").strip()
     return Release(name=newest, date=date, lacks=lacks, past=past, is_merged=off == 0)
+
+
+def find_releases_around(repository: Repository, pin: str, commit: str) -> tuple[str | None, str | None]:
+    """The newest final version after the pin that does not hold a commit, and the first that does; both None where none
+    does. Versions go by their numbers: an old series is mended long after the next one began.
+    """
+    tags = {name.removeprefix("refs/tags/"): oid for name, oid in repository.refs("refs/tags").items()}
+    held = {name.removeprefix("refs/tags/") for name in repository.refs("refs/tags", holding=commit)}
+    dates = _read_dates(repository, [pin, *tags.values()])
+    numbers = {name: number for name in tags if is_final(name) and (number := _read_number(name)) is not None}
+    with_it = [name for name in numbers if name in held and tags[name] in dates]
+    first = min(with_it, key=lambda name: (numbers[name], name), default=None)
+    if first is None:
+        return None, None
+    without = [
+        name
+        for name in numbers
+        if name not in held and dates.get(tags[name], 0) > dates.get(pin, 0) and numbers[name] < numbers[first]
+    ]
+    return max(without, key=lambda name: (numbers[name], name), default=None), first
+
+
+def _read_number(name: str) -> Version | None:
+    found = re.search(r"\d+(?:\.\d+)*(?:\.?post\d+)?", name.rpartition("/")[2])
+    return Version(found[0]) if found else None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from layline.core.word import Word
 from layline.patches.guards.show import show_condition
+from layline.patches.report import describe_change
 
 if TYPE_CHECKING:
     from layline.core.evidence import Location
@@ -117,7 +118,7 @@ def _stray_texts(item: Unregistered) -> Iterator[tuple[str, str]]:
     target = effect.target or ", ".join(effect.mutates)
     yield "target", target
     yield "id", f"{effect.id} {target}"
-    yield "place", f"{effect.location} {target}"
+    yield "place", f"{effect.location} {describe_change(effect)}"
     yield "inside", item.within
     yield "replacement", effect.replacement or ""
     yield "condition", show_condition(effect.when)

@@ -139,8 +139,15 @@ def _say_overlaps(effects: list[Effect]) -> str:
         said = ["set on a single object"] * single + ["uncertain"] * unsure
         return f" It is {' and '.join(said)}." if said else ""
     said = [f"{single} {'changes' if single == 1 else 'change'} single objects only"] if single else []
-    said += [f"{unsure} {verb(unsure, 'is')} uncertain"] if unsure else []
+    which = "the one" if unsure == 1 else "those"
+    same = f" ({which} that cannot be named)" if _are_same(effects) else ""
+    said += [f"{unsure} {verb(unsure, 'is')} uncertain{same}"] if unsure else []
     return f" Of all {len(effects)}, {'; '.join(said)}." if said else ""
+
+
+def _are_same(effects: list[Effect]) -> bool:
+    """Whether what is uncertain is exactly what cannot be named."""
+    return all((not effect.certain) == (_find_part(effect) == _UNNAMED) for effect in effects)
 
 
 def _name_commits(inventory: Inventory, repository: str, label: str) -> str:
@@ -173,7 +180,7 @@ def _condition(effect: Effect, patch: Patch | None) -> str:
     both, is_whole = show_short(effect, patch, _LONGEST)
     if not is_whole:
         both = f"{both} (`patches show {patch.id if patch is not None else effect.id}` tells all)"
-    rest = "; else the original stays" if effect.otherwise == AS_IT_WAS else f", else {effect.otherwise}"
+    rest = "; otherwise it is left as it was" if effect.otherwise == AS_IT_WAS else f", else {effect.otherwise}"
     return f"when {both}{rest if effect.otherwise else ''}" if both else ""
 
 

@@ -24,7 +24,11 @@ _VERBS = {
     Style.SOURCE_REWRITE: "rewrites the source of",
 }
 _ENTRY_VERBS = {Style.BINDING_REPLACEMENT: "sets", Style.FUNCTION_WRAPPING: "wraps"}
-_MOMENTS = {Moment.DEFERRED: " (when it runs)", Moment.TRANSIENT: " (for the time of a call)", Moment.INSTALL: ""}
+_MOMENTS = {
+    Moment.DEFERRED: " (when it runs)",
+    Moment.TRANSIENT: " (temporary: our code undoes it)",
+    Moment.INSTALL: "",
+}
 _NOT_APPLICABLE = {
     Style.CONFIG_REWRITE: "rewrites args",
     Style.ENV_LIFECYCLE: "sets env",

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 DEAD, NEVER_ACTIVE, STATE = "dead", "never-active", "state"
 """Kinds of a list beside the styles."""
-RULED_OUT = "the tests before this line rule it out"
+RULED_OUT = "conditions above this line in the code rule it out"
 """Why an effect outside any registration is never active."""
 _UNREAD = frozenset({TargetKind.EXTERNAL, TargetKind.UNKNOWN})
 """Of what these are nothing is known that could be replaced."""

@@ -21,6 +21,7 @@ from layline.gap.endpoints import find_endpoints
 from layline.history.pins import read_pin
 from layline.project.upstreams import find_range
 from layline.source.tree import Tree
+from layline.workspace.guessed import say_guess
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -41,7 +42,9 @@ _EXTRAS = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Finding:
-    """One thing looked at: ok, missing (something asked for is not there) or absent (nothing asked for it)."""
+    """One thing looked at: ok, missing (something asked for is not there), absent (nothing asked for it), or guessed (a
+    pin that no file of the project names).
+    """
 
     subject: str
     what: str
@@ -59,7 +62,7 @@ def build_answer(title: str, meta: tuple[tuple[str, str], ...], summary: str, fi
         meta=meta,
         sections=(
             Section(title="", blocks=(Paragraph(summary),)),
-            *_say_remedies("To do", [item for item in findings if item.state == "missing"]),
+            *_say_remedies("To do", [item for item in findings if item.state in {"missing", "guessed"}]),
             Section(title="", blocks=(Table(columns=("where", "what", "state", "found"), rows=rows),)),
             *_say_remedies("Optional", [item for item in findings if item.state == "absent"]),
         ),
@@ -90,14 +93,15 @@ def _say_remedies(title: str, findings: list[Finding]) -> Iterator[Section]:
         yield Section(title=title, blocks=(Bullets(items),))
 
 
-def summarise(missing: int, looked_at: int, backends: int) -> str:
+def summarise(missing: int, looked_at: int, backends: int, guessed: int = 0) -> str:
     if missing:
         return f"{missing} of {looked_at} prerequisites {verb(missing, 'is')} missing."
     if not backends:
         return "No backend is configured yet. Edit layline.toml: uncomment one block."
+    doubt = f" {count(guessed, 'pin')} {verb(guessed, 'is')} a guess." if guessed else ""
     return (
         f"Nothing is missing: {count(backends, 'backend')} {'is' if backends == 1 else 'are'} configured and can be "
-        "read."
+        f"read.{doubt}"
     )
 
 
@@ -167,7 +171,15 @@ def look_at_backend(workspace: Workspace, tree: Tree, key: str, backend: Backend
     try:
         pinned = read_pin(workspace.downstream, workspace.commit, key, backend)
         place = f"{pinned.revision[:12]} in {pinned.evidence.path or 'layline.toml'}"
-        yield Finding(subject=key, what="pin", state="ok", detail=place, value=pinned.revision)
+        guess = say_guess(backend)
+        yield Finding(
+            subject=key,
+            what="pin",
+            state="guessed" if guess else "ok",
+            detail=guess or place,
+            remedy=f"Write the one you use in backends.{key}.pin, and remove `guessed`." if guess else "",
+            value=pinned.revision,
+        )
     except Error as error:
         yield Finding(subject=key, what="pin", state="missing", detail=error.message, remedy=error.hint or "")
         return

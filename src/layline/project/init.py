@@ -331,7 +331,7 @@ def _say_steps(drafts: tuple[Draft, ...]) -> Iterator[str]:
     yield f"`layline gap show {first.key}{fetch}` says how far it is behind"
     yield f"`layline patches drift {first.key}` says which of our patches break"
     pin = first.backend.pin
-    own = ": `layline upgrade apply` moves the pin in it; what your package and CI require you move yourself"
+    own = ". `layline upgrade apply` moves the pin in it; requirements of your package and of CI stay as they are"
     yield f"commit {FILE_NAME}{own if pin is not None and pin.revision is not None else ''}"
 
 
@@ -362,7 +362,7 @@ def build_answer(file: Path, proposed: ProposedSettings) -> Answer:
     patched = [one.package for one in others if one.writes]
     if not drafts and patched:
         said = (
-            f"{summary} Our code patches {listed(patched)}, but no file of the project says both where to get one of "
+            f"{summary} Our code assigns to names of {listed(patched)}, but no file of the project says both where to get one of "
             "them and which version is meant. Clone one and run `layline init --force --upstream CLONE`, or fill in its "
             f"block in {FILE_NAME}."
         )
@@ -371,7 +371,7 @@ def build_answer(file: Path, proposed: ProposedSettings) -> Answer:
         blocks = (Paragraph(f"{summary} No pin was found: open the file and uncomment one of its blocks."),)
     elif patched:
         said = (
-            f"Our code also patches {listed(patched)}. To add one, uncomment its block in {FILE_NAME}, or clone it and "
+            f"Our code also assigns to names of {listed(patched)}. To add one, uncomment its block in {FILE_NAME}, or clone it and "
             f"run `layline init --force --upstream CLONE`, which writes the whole of {FILE_NAME} anew, your edits lost."
         )
         blocks = (*blocks, Paragraph(said))

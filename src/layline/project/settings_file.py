@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from layline.config import Backend, Pin
-from layline.core.prose import count
+from layline.core.prose import count, verb
 
 if TYPE_CHECKING:
     from layline.project.upstreams import Proposal
@@ -100,7 +100,8 @@ def _name_tag(pin: Pin | None, one: Proposal) -> str | None:
 
 
 def say_use(one: Proposal) -> str:
-    patched = f"; patched by at least {count(one.writes, 'line')} of ours" if one.writes else ""
+    lines = f"at least {count(one.writes, 'line')} of ours {verb(one.writes, 'assigns')} to its names"
+    patched = f"; {lines}" if one.writes else ""
     return f"imported by {count(one.files, 'file')}, tests and examples not counted{patched}"
 
 

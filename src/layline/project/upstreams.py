@@ -27,6 +27,7 @@ from layline.git import open_repository
 from layline.git.repository import find_git_dir
 from layline.history.pins import find_pins
 from layline.history.tags import find_newest_release
+from layline.project.writes import count_writes, walk
 from layline.source import survey
 from layline.source.checkouts import find_demand
 from layline.source.tree import Tree
@@ -74,7 +75,9 @@ class Proposal:
     files: int
     """How many of our files import it."""
     writes: int = 0
-    """How often our code writes to its names: what is patched is an upstream."""
+    """How many of our lines assign to its names, settings and what is put back included: what is patched is an
+    upstream.
+    """
     version: Version | None = None
     address: str | None = None
     clone: Path | None = None
@@ -201,7 +204,8 @@ def _find_version(tree: Tree, declared: Declarations, package: str) -> Version |
             choice="" if "==" in demand.text else _LOWEST_ALLOWED,
         )
     aside = _read_version(needs, declared, wanted) if not own else None
-    return found or aside or _read_address(declared, package)
+    named = any(item.rank is Rank.METADATA for item in own)
+    return found or aside or _read_address(declared, package, least=2 if named else 1)
 
 
 def _follow(tree: Tree, version: Version | None, package: str) -> Version | None:
@@ -274,8 +278,12 @@ def _order(text: str) -> tuple[bool, object]:
         return False, text
 
 
-def _read_address(declared: Declarations, package: str) -> Version | None:
-    """`pip install git+https://…/Keel-Core@v1.2`: the repository that is named after the package, most often named."""
+def _read_address(declared: Declarations, package: str, *, least: int) -> Version | None:
+    """`pip install git+https://…/Keel-Core@v1.2`: the repository that is named after the package, most often named.
+
+    `least`: places that must name it; where the metadata ask for the package by its name, the fork that a single job
+    installs is that job's own.
+    """
     found: dict[str, list[tuple[Declaration, str]]] = {}
     for item in declared.items:
         address = _ADDRESS.search(item.spec) if is_own(item.place.path) else None
@@ -283,7 +291,7 @@ def _read_address(declared: Declarations, package: str) -> Version | None:
         if address and (name == survey.normalise(package) or (len(package) > 3 and name.startswith(package.lower()))):
             found.setdefault(address[1], []).append((item, address[2]))
     most = max(found, key=lambda one: len(found[one]), default=None)
-    return _name_highest(found[most], most) if most else None
+    return _name_highest(found[most], most) if most and len(found[most]) >= least else None
 
 
 def _name_version(
@@ -335,17 +343,6 @@ def read_origin(repository: Repository) -> str | None:
     return survey.to_https(found.group(1)) if found else None
 
 
-def count_writes(tree: Tree, packages: Iterable[str]) -> Counter[str]:
-    """How often our code writes to a name of each package: `package.a.b = …`, `setattr(package.a, …)`."""
-    wanted = frozenset(packages)
-    found: Counter[str] = Counter()
-    for path in tree.paths(suffix=".py"):
-        text = tree.read_text(path) if is_own(path) else None
-        if isinstance(text, str) and any(name in text for name in wanted):
-            found.update(_find_writes(text, wanted))
-    return found
-
-
 def _find_packages(tree: Tree, names: Iterable[str]) -> set[str]:
     """Those whose inner modules our code imports: what is only imported by its own name may be a script."""
     wanted, found = set(names), set[str]()
@@ -358,46 +355,9 @@ def _find_packages(tree: Tree, names: Iterable[str]) -> set[str]:
 
 def _find_outer(text: str) -> Iterator[str]:
     """`hull` of `import hull.mast` and of `from hull.mast import …`."""
-    for node in _walk(text):
+    for node in walk(text):
         match node:
             case ast.Import(names=names):
                 yield from (alias.name.partition(".")[0] for alias in names if "." in alias.name)
             case ast.ImportFrom(module=str() as module, level=0) if "." in module:
                 yield module.partition(".")[0]
-
-
-def _walk(text: str) -> list[ast.AST]:
-    try:
-        return list(ast.walk(ast.parse(text)))
-    except (SyntaxError, ValueError, RecursionError):
-        return []
-
-
-def _find_writes(text: str, wanted: frozenset[str]) -> Iterator[str]:
-    nodes = _walk(text)
-    names = {bound: package for node in nodes for bound, package in _find_bound(node) if package in wanted}
-    for node in nodes:
-        match node:
-            case ast.Assign(targets=targets):
-                written = [target.value for target in targets if isinstance(target, ast.Attribute)]
-            case ast.Call(func=ast.Name(id="setattr"), args=[owner, *_]):
-                written = [owner]
-            case _:
-                continue
-        yield from (names[root] for owner in written if (root := _find_root(owner)) in names)
-
-
-def _find_bound(node: ast.AST) -> Iterator[tuple[str, str]]:
-    match node:
-        case ast.Import(names=names):
-            for alias in names:
-                yield alias.asname or alias.name.partition(".")[0], alias.name.partition(".")[0]
-        case ast.ImportFrom(module=str() as module, names=names, level=0):
-            for alias in names:
-                yield alias.asname or alias.name, module.partition(".")[0]
-
-
-def _find_root(node: ast.expr) -> str:
-    while isinstance(node, ast.Attribute):
-        node = node.value
-    return node.id if isinstance(node, ast.Name) else ""

@@ -154,6 +154,8 @@ class Ref(TypedDict):
 
 class SafeRef(Ref):
     commits_ahead: int
+    commits_lacking: int
+    """Commits of the pin that are not in it: the pin stands on a branch of its own."""
 
 
 class MatrixRef(Ref):
@@ -182,6 +184,8 @@ class Matrix(TypedDict):
     refs: list[MatrixRef]
     rows: list[MatrixRow]
     usable: list[str]
+    failing_already: int
+    """Places outside patches that fail at the pin already; they are not counted."""
     safe_pin: SafeRef | None
 
 

@@ -11,6 +11,8 @@ from layline.core.progress import Progress, silent
 from layline.core.revision import Commit
 from layline.coupling.culprit import find_culprits
 from layline.coupling.drift_model import Drift
+from layline.coupling.model import FAILING
+from layline.patches.drift.elsewhere import tells_elsewhere
 from layline.patches.drift.read import OpenedDrift, find_rows, open_drift
 from layline.upgrade.judging import find_drift_lines, find_lines, pin_of
 from layline.upgrade.matrix import Cell, Fit
@@ -30,6 +32,8 @@ class Cells:
     """Places of ours that break there, in patches and outside, as `patches drift` counts them."""
     others: int
     """Those outside patches that break there: imports, calls, overrides."""
+    failing: int = 0
+    """Places outside patches that fail there as they do at the pin."""
 
 
 def judge_cells(workspace: Workspace, key: str, commit: str, progress: Progress = silent) -> Cells:
@@ -48,6 +52,9 @@ def judge_cells(workspace: Workspace, key: str, commit: str, progress: Progress 
             cells=tuple(_cell(row, opened, culprits.get(id(row))) for row in rows if row.target is not None),
             breaks=len(lines),
             others=len(lines - find_lines(broken)),
+            failing=len(
+                find_lines(one for one in opening.pair.settled if one.state in FAILING and tells_elsewhere(one))
+            ),
         )
         opening.save()
         Results("cells").store(digest, codec.encode(kept))

@@ -60,6 +60,8 @@ class Matrix:
     rows: tuple[Row, ...]
     others: tuple[int, ...]
     """Of each ref: places outside patches that break there."""
+    failing: int = 0
+    """Places outside patches that fail at the pin as at one of the refs."""
     asked: int = 0
     """How many refs were meant; of many only some are judged."""
 

@@ -12,13 +12,23 @@ from layline.core.listing import Diagnostic, Group, Listing
 from layline.core.progress import Progress, silent
 from layline.core.prose import count, listed, verb
 from layline.core.report import Answer, Chart, Paragraph, Report, Section, Table
-from layline.errors import ConfigError
+from layline.errors import ConfigError, Error
 from layline.history.commits import count_commits, read_commit
 from layline.patches.drift.report import encode_commit
 from layline.upgrade.cells import judge_cells
 from layline.upgrade.judging import pin_of
 from layline.upgrade.matrix import Fit, Matrix, Row, build_matrix
-from layline.upgrade.refs import Ref, date_refs, find_listed, find_span, find_tags, find_weekly, keep_since, thin
+from layline.upgrade.refs import (
+    Ref,
+    date_refs,
+    find_listed,
+    find_position,
+    find_span,
+    find_tags,
+    find_weekly,
+    keep_since,
+    thin,
+)
 
 if TYPE_CHECKING:
     from layline.git import Repository
@@ -42,16 +52,22 @@ def ask_matrix(
     for number, ref in enumerate(chosen, 1):
         progress(f"judging {ref.name}", number, len(chosen))
         judged.append(judge_cells(workspace, key, ref.commit))
-    behind = [not count_commits(upstream, pin, ref.commit)[0] for ref in chosen]
+    ends = _find_ends(workspace, key)
+    behind = [find_position(upstream, ends, ref.commit) is not None for ref in chosen]
     found = build_matrix(chosen, [one.cells for one in judged], [one.others for one in judged], behind)
-    return replace(found, asked=len(meant))
+    return replace(found, asked=len(meant), failing=max((one.failing for one in judged), default=0))
 
 
 def build_matrix_answer(workspace: Workspace, key: str, matrix: Matrix) -> Answer:
     title = _say(matrix, workspace.label(key))
-    upstream, pin = pin_of(workspace, key)
-    safe = _find_safe(upstream, pin, matrix)
-    said = (_say_safe(safe), *_say_others(matrix), _say_legend(matrix))
+    upstream, _ = pin_of(workspace, key)
+    ends = _find_ends(workspace, key)
+    safe = _find_safe(upstream, ends, matrix)
+    said = (
+        _say_safe(safe, _find_next(upstream, ends, matrix, safe)),
+        *_say_others(matrix),
+        *([_say_legend(matrix)] if matrix.rows else []),
+    )
     return Answer(
         report=_build_report(matrix, title, said),
         data=_encode(matrix, key, safe),
@@ -112,19 +128,45 @@ def _dated(upstream: Repository, named: list[tuple[str, str]]) -> list[tuple[str
     return [(name, commit, dates[commit]) for name, commit in named]
 
 
-def _find_safe(upstream: Repository, pin: str, matrix: Matrix) -> answers.SafeRef | None:
+def _find_ends(workspace: Workspace, key: str) -> tuple[str, str]:
+    """Pin and tip; where upstream does not have the configured ref, the pin twice."""
+    upstream, pin = pin_of(workspace, key)
+    try:
+        return pin, upstream.resolve_upstream(workspace.settings.backend(key).ref)
+    except Error:
+        return pin, pin
+
+
+def _find_safe(upstream: Repository, ends: tuple[str, str], matrix: Matrix) -> answers.SafeRef | None:
     """The newest of these commits that comes after the pin and breaks nothing."""
-    for ref in reversed(matrix.usable):
-        lost, ahead = count_commits(upstream, pin, ref.commit)
-        if not lost:
-            return {"commit": ref.commit, "ref": ref.name, "date": ref.date, "commits_ahead": ahead}
-    return None
+    placed = [(find_position(upstream, ends, ref.commit), ref) for ref in matrix.usable]
+    after = [(position, ref.date, ref) for position, ref in placed if position is not None]
+    if not after:
+        return None
+    ref = max(after, key=lambda one: one[:2])[2]
+    lacks, ahead = count_commits(upstream, ends[0], ref.commit)
+    return {"commit": ref.commit, "ref": ref.name, "date": ref.date, "commits_ahead": ahead, "commits_lacking": lacks}
 
 
-def _say_safe(safe: answers.SafeRef | None) -> str:
+def _find_next(upstream: Repository, ends: tuple[str, str], matrix: Matrix, safe: answers.SafeRef | None) -> str | None:
+    """The first of these commits after the safe pin, which breaks something; None where there is none."""
+    here = find_position(upstream, ends, safe["commit"]) if safe is not None else None
+    placed = [(find_position(upstream, ends, ref.commit), ref.date, ref.name) for ref in matrix.refs]
+    later = [(place, date, name) for place, date, name in placed if place is not None and here and place > here]
+    return min(later)[2] if later else None
+
+
+def _say_safe(safe: answers.SafeRef | None, after: str | None) -> str:
     """In the word of `upgrade plan`, which looks at more commits."""
-    found = f"The newest safe pin among them is {safe['ref']}" if safe is not None else "None of them is a safe pin"
-    return f"{found}; `upgrade plan --safe` looks at every commit between pin and tip."
+    if safe is None:
+        return "None of them is a safe pin; `upgrade plan --safe` looks at every commit between pin and tip."
+    lacks = safe["commits_lacking"]
+    branch = f" (it does not contain {count(lacks, 'commit')} that the pin has)" if lacks else ""
+    broken = f"; {after}, the next of them, breaks places of ours" if after is not None else ""
+    return (
+        f"The newest safe pin among them is {safe['ref']}{branch}{broken}. "
+        "`upgrade plan --safe` looks at every commit between pin and tip."
+    )
 
 
 def _say(matrix: Matrix, label: str) -> str:
@@ -140,7 +182,7 @@ def _say(matrix: Matrix, label: str) -> str:
     patched = (
         f"; {broken or 'none'} of {count(len(matrix.rows), 'effect')} {'breaks' if broken == 1 else 'break'}{gone} at {last}"
         if matrix.rows
-        else "; no patch of ours is on it"
+        else "; our patches change nothing in it"
     )
     return (
         f"{label}: our code works unchanged with {len(usable) or 'none'} of "
@@ -159,6 +201,9 @@ def _say_others(matrix: Matrix) -> Iterator[str]:
     if any(matrix.others):
         found = (f"{ref.name} {others}" for ref, others in zip(matrix.refs, matrix.others, strict=True))
         yield f"Places outside patches that break: {', '.join(found)}."
+    if matrix.failing:
+        told = "fails at the pin already and is" if matrix.failing == 1 else "fail at the pin already and are"
+        yield f"{count(matrix.failing, 'more place')} of ours {told} not counted here; `patches drift` lists {'it' if matrix.failing == 1 else 'them'}."
 
 
 def _is_thinned(matrix: Matrix) -> bool:
@@ -237,5 +282,6 @@ def _encode(matrix: Matrix, key: str, safe: answers.SafeRef | None) -> answers.M
             for row in matrix.rows
         ],
         "usable": [ref.name for ref in matrix.usable],
+        "failing_already": matrix.failing,
         "safe_pin": safe,
     }

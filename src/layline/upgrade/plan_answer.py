@@ -66,11 +66,9 @@ def say_counts(plan: Plan) -> Iterator[str]:
     elif plan.steps and not places:
         yield f"{plan.to[:8]} is a safe pin: nothing of ours breaks there that does not break today."
     elif places:
-        good = plan.last_good.hash if plan.last_good is not None else plan.start
-        checked = f" judges {good[:8]} in full and" if good != plan.start else ""
-        yield f"`--safe`{checked} plans the way to the newest safe pin, the last commit that breaks nothing of ours."
+        yield "`--safe` plans the way to the newest safe pin only: the last commit that breaks nothing of ours."
     if plan.lacks:
-        told = f"{count(plan.lacks, 'commit')} of the pin {verb(plan.lacks, 'is')} not in it"
+        told = f"it does not contain {count(plan.lacks, 'commit')} that the pin has"
         yield f"{plan.to[:8]} is on another branch than the pin: {told}."
     settings = [mend for step in plan.steps for mend in step.mends if mend.kind in SETTINGS]
     if settings:
@@ -144,13 +142,24 @@ def say_culprit(commit: Commit | None) -> str:
 
 
 def _group(plan: Plan, number: int, step: Step) -> Group:
-    places, rest = count_lines(step.mends)
     before = f"; the commit before it is {step.before[:8]}" if step.before is not None else ""
     title = (
         f"Step {number} of {len(plan.steps)}: to {step.to[:8]} ({step.date}), {say_culprit(step.culprit)}: "
-        f"{places - rest} mechanical, {rest} left for a person{before}"
+        f"{'; '.join(_say_step(step)) or 'nothing to do'}{before}"
     )
     return Group(title=title, items=tuple(_diagnose(mend, plan.to) for mend in step.mends))
+
+
+def _say_step(step: Step) -> Iterator[str]:
+    """Places as the first line of the plan counts them, then what is counted beside them."""
+    for noun, mends in (
+        ("place", [mend for mend in step.mends if mend.kind not in BESIDE]),
+        ("setting", [mend for mend in step.mends if mend.kind in SETTINGS]),
+        ("version test", [mend for mend in step.mends if mend.kind is MendKind.GATE_RETIRED]),
+    ):
+        lines, rest = count_lines(mends)
+        if lines:
+            yield f"{count(lines, noun)} ({lines - rest} mechanical, {rest} left for a person)"
 
 
 def _diagnose(mend: Mend, to: str) -> Diagnostic:

@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, TypeVar
 
 from layline.errors import ConfigError
-from layline.history.commits import read_commits
+from layline.history.commits import count_commits, find_merge_base, read_commits
 from layline.history.tags import is_version
 
 if TYPE_CHECKING:
@@ -42,6 +42,21 @@ def keep_since(refs: Sequence[Ref], pinned: str) -> list[Ref]:
     """
     before = [number for number, ref in enumerate(refs) if ref.date <= pinned]
     return list(refs[before[-1] :]) if before else list(refs)
+
+
+def find_position(upstream: Repository, ends: tuple[str, str], commit: str) -> tuple[int, int] | None:
+    """How far after the pin a commit comes, along the line of the tip first; None where it does not come after it.
+
+    A pin may stand on a release branch, whose own commits no later release has: what has all that the main line had
+    where that branch left it, and is not the branch's own past, comes after the pin. `ends`: pin and tip.
+    """
+    pin, tip = ends
+    base = find_merge_base(upstream, pin, tip) or pin
+    lost, ahead = count_commits(upstream, base, commit)
+    if lost or (commit != pin and not count_commits(upstream, pin, commit)[1]):
+        return None
+    joint = find_merge_base(upstream, commit, tip) or commit
+    return max(0, count_commits(upstream, base, joint)[1]), ahead
 
 
 def find_weekly(upstream: Repository, pin: str, tip: str) -> list[tuple[str, str]]:

@@ -56,7 +56,10 @@ def _follow_floors(question: Question, workshop: Workshop, found: Settings) -> N
     upstream = [Tree(question.upstream, commit) for commit in (question.now.commit, question.to)]
     ours = read_declarations(_open(question, {})).items
     before, after = (read_declarations(tree, last=Rank.REQUIREMENTS).items for tree in upstream)
+    installed = question.workspace.settings.backend(question.key).path is None
     for floor in find_floors(ours, before, after):
+        if installed and not floor.problem:
+            continue  # upstream's own metadata bring what it needs; of a submodule only ours do
         path = floor.ours.place.path
         text = found.texts.get(path) or workshop.read(path)
         edited = raise_floor(text, floor) if text is not None and not floor.problem else None

@@ -130,7 +130,9 @@ def test_the_figures_of_one_report_agree_with_one_another(world: Sample, facts: 
 
     assert sum(map(len, causes)) == len(set().union(*causes)) == sum(step["places"] for step in plan)
     for text in (report, summary):
-        assert f"| {total} | {places['break'] or 'none'} of them break |" in text.replace("| 0 of", "| none of")
+        broken = places["break"]
+        said = f"| {total} | {broken or 'none'} of them {'breaks' if broken == 1 else 'break'} |"
+        assert said in text.replace("| 0 of", "| none of")
         if places["break"]:
             assert f"{places['break']} of the {total} places" in text
             assert read_number(r"fix (\d+) places? in", text) == places["break"]

@@ -132,6 +132,7 @@ def test_changes_are_grouped_by_pull_request_and_ours_come_first() -> None:
         ("Add waves", ["up/boat2_vl/__init__.py", "up/data/wave.py"], ["up/data/wave.py"], False),
         ("Add waves", ["up/wave.py"], [], True),
         ("Add waves", [], [], False),
+        ("Add waves", ["tests/test_wave.py"], [], False),
     ],
 )
 def test_what_a_change_brought_may_be_gone_at_the_tip(title: str, new: list[str], tip: list[str], lost: bool) -> None:

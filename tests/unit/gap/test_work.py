@@ -19,7 +19,7 @@ from layline.gap.areas import find_package_changes, name_deletions, name_origins
 from layline.gap.causes import find_causes
 from layline.gap.cells import plain_text
 from layline.gap.changes import UpstreamChange
-from layline.gap.demands import find_demands
+from layline.gap.demands import OwnNeeds, find_demands
 from layline.gap.dependencies import Difference, compare_declarations, read_declarations
 from layline.gap.dependencies.model import Declaration, Kind, Rank
 from layline.gap.dependencies.reading import find_declarations
@@ -284,6 +284,33 @@ def test_a_need_on_the_way_counts_where_the_range_of_the_pin_ends(
     found = find_demands({}, dependencies, ())
     told = {int(one, 16): asks.needs[0].partition(", which")[0] for one, asks in found.items()}
     assert told == asked
+
+
+OWN = [
+    # (kind, what ours ask for, upstream is installed as a package, what upstream asks for, do ours meet it)
+    (Kind.PYTHON, ">=3.10", True, ">=3.10", True),
+    (Kind.PYTHON, ">=3.9", True, ">=3.10", False),
+    (Kind.PYTHON, None, True, ">=3.10", False),
+    (Kind.REQUIREMENT, ">=0.21", True, ">=1.5", True),  # pip brings it
+    (Kind.REQUIREMENT, None, True, ">=1.5", True),
+    (Kind.REQUIREMENT, ">=0.21,<1.0", True, ">=1.5", False),
+    (Kind.REQUIREMENT, ">=0.21", False, ">=1.5", False),  # of a submodule nobody installs anything but us
+    (Kind.REQUIREMENT, ">=2.0", False, ">=1.5", True),
+    (Kind.REQUIREMENT, None, False, ">=1.5", False),
+    (Kind.REQUIREMENT, "", False, ">=1.5", False),
+]
+
+
+@pytest.mark.parametrize(("kind", "ours", "installed", "asked", "met"), OWN)
+def test_a_need_that_ours_meet_asks_nothing_of_us(
+    kind: Kind, ours: str | None, installed: bool, asked: str, met: bool
+) -> None:
+    """Stops were told for versions of Python that our own metadata ask for, too."""
+    name, scope = ("python", "requires-python") if kind is Kind.PYTHON else ("fast", "runtime")
+    item = Declaration(
+        rank=Rank.METADATA, kind=kind, name=name, spec=ours or "", scope=scope, place=Location("pyproject.toml", 1)
+    )
+    assert OwnNeeds((item,) if ours is not None else (), installed=installed).meet(kind, name, asked) == met
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,14 @@ from layline.git import open_repository
 from layline.history.changes import FileChange, read_diff
 from layline.history.commits import compare_commits, find_tip_at, read_commit, read_commits, read_log, say_count
 from layline.history.pins import find_pin_moves, read_pin
-from layline.history.tags import find_newest_release, find_releases, is_final, is_version, nearest_tag
+from layline.history.tags import (
+    find_newest_release,
+    find_releases,
+    find_releases_around,
+    is_final,
+    is_version,
+    nearest_tag,
+)
 
 SUBJECTS = [
     ("Fix the rudder (#12)", 12),
@@ -249,3 +256,26 @@ def test_the_command_that_counts_stands_in_one_place() -> None:
     written = [path for path in source.rglob("*.py") if "git rev-list --count" in path.read_text(encoding="utf-8")]
     assert [str(path.relative_to(source)) for path in written] == ["history/commits.py"]
     assert say_count("a", "b") == "git rev-list --count a..b"
+
+
+def test_the_releases_around_a_change(tmp_path: Path) -> None:
+    """Each is cut on a branch of its own; an old series is mended after the change."""
+    upstream = History.start(tmp_path / "up")
+    pin = upstream.commit("begin", {"a.py": "x = 1\n"})
+
+    def release(name: str, branch: str, subject: str) -> None:
+        upstream.git("checkout", "-q", *(("-b", branch) if name.endswith(".0") else (branch,)))
+        upstream.commit(subject, {"version": name})
+        upstream.git("tag", name)
+        upstream.git("checkout", "-q", "main")
+
+    upstream.commit("go on", {"a.py": "x = 2\n"})
+    release("v5.0.0", "five", "Release 5.0.0")
+    change = upstream.commit("break", {"a.py": "y = 2\n"})
+    repository = open_repository(upstream.path)
+    assert find_releases_around(repository, pin, change) == (None, None)
+    release("v5.1.0", "six", "Release 5.1.0")
+    release("v5.0.1", "five", "Release 5.0.1")
+    upstream.git("tag", "v5.1.0rc1", "v5.1.0")
+    assert find_releases_around(open_repository(upstream.path), pin, change) == ("v5.0.1", "v5.1.0")
+    assert find_releases_around(open_repository(upstream.path), pin, upstream.commits[1]) == (None, "v5.0.0")

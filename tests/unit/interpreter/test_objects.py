@@ -128,7 +128,7 @@ def test_the_way_to_an_object_is_told(tmp_path: Path) -> None:
     )
     (item,) = read_files(tmp_path, {"own/boot.py": source}).unregistered
     assert item.effect.reason == (
-        "a method set as `forward` of `model.layers[…].attn`, an object that only exists at run time"
+        "sets a method as `forward` of `model.layers[…].attn`, an object that only exists at run time"
     )
 
 
@@ -372,7 +372,7 @@ def test_what_an_installed_wrapper_does_comes_later(tmp_path: Path) -> None:
 def test_environment_variables_outside_registrations_are_counted(tmp_path: Path) -> None:
     source = "import os\nimport up.a as m\ndef go():\n    os.environ['A'] = '1'\n    m.f = print\n"
     skipped = read_files(tmp_path, {"own/boot.py": source}).skipped
-    assert [item.why for item in skipped] == ["1 variable set outside any registration is not listed: A"]
+    assert [item.why for item in skipped] == ["1 variable that our code sets outside its patches is not listed: A"]
 
 
 def test_the_gate_at_the_only_call_is_told(tmp_path: Path) -> None:

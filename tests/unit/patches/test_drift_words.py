@@ -18,7 +18,7 @@ from layline.patches.drift.lines import Places, group_causes, say_broken, say_ot
 from layline.patches.show import say_need, say_needs
 
 BROKEN = [
-    (Places(0, 0, 0, 0), "no patch of ours is known to change it"),
+    (Places(0, 0, 0, 0), "none of our patches is known to change this upstream"),
     (Places(1, 0, 0, 0), "the one patched place does not break"),
     (Places(1, 1, 0, 0), "the one patched place breaks"),
     (Places(5, 0, 1, 0), "none of 5 patched places break"),

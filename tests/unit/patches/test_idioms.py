@@ -351,22 +351,22 @@ WITHOUT_TARGET: list[tuple[str, str, str]] = [
     (
         "class of an object",
         "def go(model):\n    class D: pass\n    model.__class__ = D\ngo(ctx.model)",
-        "`__class__` of `ctx.model`, an object that only exists at run time",
+        "sets `__class__` of `ctx.model`, an object that only exists at run time",
     ),
     (
         "attribute of an object's class",
         "def go(model):\n    def g(self): pass\n    type(model).forward = g\ngo(ctx.model)",
-        "`forward` of the class of `ctx.model`, an object that only exists at run time",
+        "sets `forward` of the class of `ctx.model`, an object that only exists at run time",
     ),
     (
         "method bound onto an object",
         "def go(model):\n    def g(self): pass\n    model.forward = g.__get__(model)\ngo(ctx.model)",
-        "a method set as `forward` of `ctx.model`, an object that only exists at run time",
+        "sets a method as `forward` of `ctx.model`, an object that only exists at run time",
     ),
     (
         "class found by upstream",
         "from up.dynamic import find_class\ndef g(self): pass\nfind_class('visual.Block').forward = g",
-        "`forward` of what up.dynamic.find_class('visual.Block') returns",
+        "sets `forward` of what up.dynamic.find_class('visual.Block') returns",
     ),
     (
         "wrapt on an object",

@@ -44,7 +44,7 @@ TAILS = [
     ),
     (
         "def g(): pass\ndef go(fast):\n    f = m.f\n    if fast:\n        f = g\n    m.f = f\n",
-        "when fast; else the original stays",
+        "when fast; otherwise it is left as it was",
     ),
 ]
 
@@ -99,7 +99,7 @@ def test_the_list_says_why_drift_counts_more_that_does_nothing() -> None:
 def test_the_class_of_what_a_call_returns(tmp_path: Path) -> None:
     source = "import up.a as m\ndef g(self): pass\ndef go(x):\n    m.attach(x).__class__.forward = g\n"
     [stray] = read_files(tmp_path, {"own/boot.py": source}).unregistered
-    assert stray.effect.reason == "`forward` of the class of what up.a.attach(…) returns"
+    assert stray.effect.reason == "sets `forward` of the class of what up.a.attach(…) returns"
 
 
 INSTALLING = [

@@ -67,7 +67,10 @@ def test_what_tests_before_it_rule_out_is_never_active() -> None:
     stray = Unregistered(effect=_effect("up.layers.Loss", "own/loss.py", 3), within="own.loss.install")
     ruled_out = replace(stray, effect=replace(stray.effect, when=NEVER))
     told = [(one.active, one.active_reason) for one in (as_patch([stray]), as_patch([ruled_out]))]
-    assert told == [(True, "it applies when install runs"), (False, "the tests before this line rule it out")]
+    assert told == [
+        (True, "it applies when install runs"),
+        (False, "conditions above this line in the code rule it out"),
+    ]
 
 
 def test_a_name_of_several_patches_lists_their_ids() -> None:

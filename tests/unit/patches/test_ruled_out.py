@@ -63,4 +63,7 @@ def test_a_line_that_never_runs_is_a_warning(tmp_path: Path) -> None:
     source = "import up.a as m\ndef go(fast):\n    if fast:\n        return\n    if fast:\n        m.f = print\n"
     listing = build_listing(read_files(tmp_path, {"own/boot.py": source}), "own", "up")
     [told] = [item for group in listing.groups for item in group.items]
-    assert (told.code, told.details) == ("never-active", (("why", "the tests before this line rule it out"),))
+    assert (told.code, told.details) == (
+        "never-active",
+        (("why", "conditions above this line in the code rule it out"),),
+    )

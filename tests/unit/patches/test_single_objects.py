@@ -538,7 +538,7 @@ def give(model, sought=None):
 """
     found = [item.effect for item in read_files(tmp_path, {"own/boot.py": source}).unregistered]
     assert [one.location.line for one in found] == lines
-    assert all((one.reason or "").startswith("a part set under a computed name") for one in found)
+    assert all((one.reason or "").startswith("sets a part of ") for one in found)
 
 
 @pytest.mark.parametrize(("way", "lines"), [("model.__setattr__", [7]), ("super().__setattr__", [])])
@@ -772,7 +772,7 @@ def test_one_of_several_objects_is_told_as_it_is_written(tmp_path: Path) -> None
     (item,) = read_files(tmp_path, {"own/boot.py": UNWRAP}).unregistered
     assert item.effect.reached == "unwrap(model)"
     assert item.effect.reason == (
-        "a method set as `forward` of `unwrap(model)`, an object that only exists at run time"
+        "sets a method as `forward` of `unwrap(model)`, an object that only exists at run time"
     )
 
 
@@ -879,7 +879,7 @@ def test_a_line_that_two_callers_come_to_is_told_as_it_is_written(tmp_path: Path
     )
     (item,) = read_files(tmp_path, {"own/boot.py": source}).unregistered
     assert (item.effect.location.line, item.effect.reached) == (7, "head")
-    assert item.effect.reason == "`forward` of `head`, an object that only exists at run time"
+    assert item.effect.reason == "sets `forward` of `head`, an object that only exists at run time"
 
 
 def test_a_helper_that_many_call_is_told_in_its_own_words(tmp_path: Path) -> None:

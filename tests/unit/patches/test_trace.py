@@ -37,7 +37,7 @@ UNSEEN = [
     ),
     (_effect("up.a.f"), "fast", {"up.a"}, "only when fast"),
     (_effect("up.a.f", when="ready"), "fast", {"up.a"}, "only when fast and ready"),
-    (_effect("up.a.f", moment=Moment.TRANSIENT), "always", {"up.a"}, "only for the time of a call"),
+    (_effect("up.a.f", moment=Moment.TRANSIENT), "always", {"up.a"}, "only until our code undoes it"),
     (_effect("up.a.f"), "always", {"up.a"}, "its installer did not run"),
 ]
 

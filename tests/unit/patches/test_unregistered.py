@@ -316,7 +316,7 @@ UNNAMED = [
             "        model.forward = MethodType(g, model)\n"
         ),
         "binding-replacement",
-        "a method set as `forward` of `model`",
+        "sets a method as `forward` of `model`",
         "model is not None",
     ),
     (
@@ -337,7 +337,7 @@ UNNAMED = [
         "through its dictionary",
         "def g(self): pass\ndef go(model):\n    model.mlp.__dict__['forward'] = g\n",
         "binding-replacement",
-        "`forward` of `model.mlp`",
+        "sets `forward` of `model.mlp`",
         None,
     ),
 ]
@@ -542,7 +542,8 @@ def test_the_head_line_counts_every_effect_once_and_says_what_overlaps(tmp_path:
     listing = build_listing(replace(read, unregistered=tuple(items), pin="a" * 40), "own", "Up")
     assert listing.title == (
         "Up: 4 monkey patches (this project has no patch registry): 1 on Up, 2 on other packages (other 2), 1 on targets "
-        "that cannot be named without running the code. Of all 4, 1 changes single objects only; 1 is uncertain."
+        "that cannot be named without running the code. Of all 4, 1 changes single objects only; 1 is uncertain "
+        "(the one that cannot be named)."
     )
 
 
@@ -629,7 +630,7 @@ def test_a_method_put_on_an_object_is_told_in_the_title_of_its_page(tmp_path: Pa
     source = "def g(self): pass\ndef go(model):\n    model.forward = g.__get__(model)\n"
     (item,) = read_files(tmp_path, {"own/boot.py": source}).unregistered
     assert describe_logic((item.effect,)) == (
-        "a method set as `forward` of `model`, an object that only exists at run time → own.boot.g (own/boot.py:1)"
+        "sets a method as `forward` of `model`, an object that only exists at run time → own.boot.g (own/boot.py:1)"
     )
 
 
@@ -720,7 +721,7 @@ def test_classes_that_a_table_names_are_found_in_a_long_function(tmp_path: Path)
 def test_variables_set_beside_no_other_patch_are_counted(tmp_path: Path) -> None:
     source = "import os\nimport up.a\nos.environ['UP_A'] = '1'\ndef go():\n    os.environ.setdefault('UP_B', '2')\n"
     (told,) = read_files(tmp_path, {"own/boot.py": source}).skipped
-    assert told.why == "2 variables set outside any registration are not listed: UP_A, UP_B"
+    assert told.why == "2 variables that our code sets outside its patches are not listed: UP_A, UP_B"
 
 
 def test_what_two_branches_put_in_one_place_is_told_of_both(tmp_path: Path) -> None:

@@ -46,6 +46,17 @@ def test_paths_of_the_project_are_named_from_here(sample: Sample) -> None:
     assert "../keel.git" in out
 
 
+def test_a_guessed_pin_is_told(sample: Sample, tmp_path: Path) -> None:
+    """Who doubts the pin asks here: it said that nothing is missing."""
+    keel = f'[backends.keel]\nobjects = "{sample.root / "keel.git"}"\npackages = ["keel"]\n'
+    for guessed in (True, False):
+        pin = f'pin = {{ revision = "main"{", guessed = true" if guessed else ""} }}\n'
+        (tmp_path / "layline.toml").write_text(f'[project]\nname = "x"\ngit = "{sample.harbor}"\n\n{keel}{pin}')
+        out = layline("doctor", cwd=tmp_path).out
+        assert ("1 pin is a guess." in out) == guessed
+        assert ("Write the one you use in backends.keel.pin, and remove `guessed`." in out) == guessed
+
+
 def test_a_project_without_backends_is_told_what_to_do(sample: Sample, tmp_path: Path) -> None:
     (tmp_path / "layline.toml").write_text(f'[project]\nname = "x"\ngit = "{sample.harbor}"\n')
     assert (

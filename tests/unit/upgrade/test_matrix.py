@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from histories import History
 from layline.app.over_time import patches_matrix
+from layline.app.patches_drift import patches_drift
 from layline.errors import ConfigError, Error
 from layline.git import open_repository
+from layline.patches.drift.ask import DriftOptions
 from layline.upgrade import refs
 from layline.upgrade.matrix import Matrix
 from upgrading import Files, Project, make_project
@@ -129,3 +133,67 @@ def test_what_older_code_lacks_did_not_break_since(project: Project) -> None:
     rows = patches_matrix(project.open(), "keel", refs=f"{removed},{back},{tip}").data["rows"]
     told = {row["target"]: (row["first_break"], row["needs_after"]) for row in rows}
     assert told == {"keel.a.run": (tip, None), "keel.b.run": (None, removed)}
+
+
+def test_a_release_after_the_branch_of_the_pin_is_a_safe_pin(tmp_path: Path) -> None:
+    """A pin on a release branch has commits that no later release has; the branch's own later releases are older than
+    what left the main line after it, whatever their dates.
+    """
+    keep: Files = {"keel/a.py": RUN}
+    project = make_project(tmp_path, [("begin", keep)], {"own/use.py": "from keel.a import run\n"})
+    upstream = project.upstream
+    upstream.git("checkout", "-q", "-b", "release-1")
+    upstream.commit("Release 1.0", {"version.txt": "1.0"})
+    upstream.git("tag", "v1.0")
+    pinned = upstream.commits[-1]
+    upstream.git("checkout", "-q", "main")
+    upstream.commit("Go on (#2)", {"keel/b.py": RUN})
+    upstream.git("tag", "v2.0")
+    upstream.commit("Remove run (#3)", {"keel/a.py": "x = 1\n"})
+    upstream.git("tag", "v2.1")
+    upstream.git("checkout", "-q", "release-1")
+    upstream.commit("Release 1.1", {"version.txt": "1.1"})
+    upstream.git("tag", "v1.1")
+    project.downstream.gitlink("third_party/keel", pinned)
+    project.downstream.commit("Pin a release")
+    answer = patches_matrix(project.open(), "keel", refs="v1.0,v1.1,v2.0,v2.1")
+    assert answer.data["usable"] == ["v1.0", "v2.0", "v1.1"]
+    assert (answer.data["safe_pin"]["ref"], answer.data["safe_pin"]["commits_lacking"]) == ("v2.0", 1)
+    assert answer.listing is not None
+    assert answer.listing.meta[0].startswith(
+        "The newest safe pin among them is v2.0 (it does not contain 1 commit that the pin has); v2.1, the next of "
+        "them, breaks places of ours."
+    )
+    older = patches_matrix(project.open(), "keel", refs=f"{upstream.commits[0]},v1.0")
+    assert older.data["safe_pin"]["ref"] == "v1.0", "what the pin's own branch grew from comes before it"
+
+
+GONE = [
+    # what the package's own file had before the pin, whether its other files name the word, does the import fail for sure
+    ("def hail(): ...\n", "", True),
+    ("from keel.a import hail\n", "", True),
+    ("", "", False),  # a compiled module, for all we know
+    ("def hail(): ...\n", "names = ['hail']\n", False),  # something may put it there
+    ("def hail(): ...\n\n\ndef __getattr__(name): ...\n", "", False),
+]
+
+
+@pytest.mark.parametrize(("before", "beside", "fails"), GONE)
+def test_a_name_that_a_package_lost_before_the_pin(tmp_path: Path, before: str, beside: str, fails: bool) -> None:
+    """It was told by nobody: the matrix said that all works unchanged, the report `undecided`, drift nothing."""
+    kept = before[before.index("def __getattr__") :] if "__getattr__" in before else "x = 1\n"
+    steps: list[tuple[str, Files]] = [
+        ("begin", {"keel/__init__.py": before, "keel/a.py": f"{RUN}{beside}"}),
+        ("lose it", {"keel/__init__.py": kept}),
+        ("go on", {"keel/b.py": RUN}),
+    ]
+    project = make_project(tmp_path, steps, {"own/use.py": "from keel import hail\n"})
+    project.downstream.gitlink("third_party/keel", project.upstream.commits[1])
+    project.downstream.commit("Pin the second")
+    drift = patches_drift(project.open(), "keel", DriftOptions())
+    matrix = patches_matrix(project.open(), "keel", refs="main")
+    assert [one["today"] for one in drift.data["elsewhere"]] == ["does-not-fit"] * fails
+    assert matrix.data["failing_already"] == fails
+    assert matrix.listing is not None
+    told = "1 more place of ours fails at the pin already and is not counted here; `patches drift` lists it."
+    assert (told in matrix.listing.meta) == fails

@@ -484,7 +484,24 @@ def test_a_step_counts_lines_as_the_plan_does() -> None:
     listing = build_answer(plan, "Keel").listing
     assert listing is not None
     assert "1 can be fixed mechanically, 1 is left for a person" in listing.title
-    assert "1 mechanical, 1 left for a person" in listing.groups[0].title
+    assert ": 2 places (1 mechanical, 1 left for a person)" in listing.groups[0].title
+
+
+def test_a_step_counts_settings_apart_from_places() -> None:
+    """The first line said that nothing is mechanical, the step that two are: the two were requirements."""
+    kinds = ((1, MendKind.REMOVED, False), (2, MendKind.FLOOR_RAISED, True), (3, MendKind.GATE_RETIRED, True))
+    mends = [
+        Mend(file="a.py", lines=(at, at), kind=kind, mechanical=sure, diff="", why="", target="x")
+        for at, kind, sure in kinds
+    ]
+    step = Step(to="t", date="2026-01-01", culprit=None, mends=tuple(mends))
+    listing = build_answer(Plan(backend="keel", commit="c", start="p", to="t", steps=(step,)), "Keel").listing
+    assert listing is not None
+    assert "0 can be fixed mechanically" in listing.title
+    assert listing.groups[0].title.endswith(
+        ": 1 place (0 mechanical, 1 left for a person); 1 setting (1 mechanical, 0 left for a person); "
+        "1 version test (1 mechanical, 0 left for a person)"
+    )
 
 
 @pytest.mark.parametrize(

@@ -96,6 +96,15 @@ def are_apart(one: str, other: str) -> bool:
     return False
 
 
+def is_met(ours: str, theirs: str) -> bool:
+    """Whatever ours allow is no older than theirs ask for; False where that cannot be said."""
+    mine, asked = _parse(ours), _parse(theirs)
+    if mine is None or asked is None:
+        return False
+    floor, wanted = _floor(mine), _floor(asked)
+    return floor is not None and wanted is not None and floor >= wanted
+
+
 def _compare_floors(old: Version | None, new: Version | None) -> Iterator[Change]:
     if old is None and new is not None:
         yield Change.FLOORED

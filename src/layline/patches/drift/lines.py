@@ -119,6 +119,8 @@ def _title(drift: DriftReport, rows: Iterable[Drift]) -> str:
     told = f"{len(failing)} {'imports and calls' if calls else 'imports'}" if len(failing) > 1 else "1 import"
     told = "1 call" if calls and len(failing) == 1 else told
     more += [f"{told} {verb(len(failing), 'fails')} at the pin already"] if failing else []
+    if not places.total:
+        return f"{drift.label}: {say_broken(places)}; at {drift.tip.hash[:8]} {'; '.join(more)}."
     return f"{drift.label}: {say_broken(places)} at {drift.tip.hash[:8]}" + "".join(f"; {part}" for part in more) + "."
 
 
@@ -135,7 +137,7 @@ def say_others(places: Places) -> list[str]:
 def say_broken(places: Places) -> str:
     match places.total:
         case 0:
-            return "no patch of ours is known to change it"
+            return "none of our patches is known to change this upstream"
         case 1:
             return "the one patched place breaks" if places.broken else "the one patched place does not break"
     return f"{places.broken or 'none'} of {places.total} patched places {verb(places.broken, 'breaks')}"
@@ -322,9 +324,11 @@ def _close(drift: DriftReport, *, listed: bool) -> Iterator[str]:
         yield "`since` is known for some rows without a search; `--culprits` searches for all of them."
     if drift.read_keys:
         what = f"{count(drift.read_keys, 'config key')} that a patch reads"
-        yield f"Beside the {count(drift.listed, 'listed effect')}, {what} {verb(drift.read_keys, 'has')} a row."
+        yield f"Beside the {count(drift.listed, 'effect')} in `patches list`, {what} {verb(drift.read_keys, 'has')} a row."
     for reason, number in drift.uncompared.items():
         if reason is not Uncompared.FILTERED:
-            whole = count(drift.listed, "listed effect")
-            part = f"{number} of {whole}" if drift.listed > 1 else "The one listed effect"
+            whole = count(drift.listed, "effect")
+            part = (
+                f"{number} of the {whole} in `patches list`" if drift.listed > 1 else "The one effect in `patches list`"
+            )
             yield f"{part} {verb(number, 'is')} not compared: {UNCOMPARED[reason]}."

@@ -150,8 +150,10 @@ def _is_doubtful(event: Write, name: str, found: Known, installer: Installer) ->
 def _describe_object(effect: Effect, event: Write, name: str, installer: Installer) -> Effect:
     """Nothing names the class: how the object is reached, and what is known of its attribute."""
     value, owner = event.value or Unknown("deleted"), _find_holder(event.owner)
-    bound = _how(value)
-    how = bound or ("wraps " if effect.style is Style.FUNCTION_WRAPPING else "")
+    how = _how(value) or "sets "
+    if effect.style is Style.FUNCTION_WRAPPING:
+        how = "sets a wrapping method as " if _how(value) else "wraps "
+    how = "deletes " if event.value is None else how
     called = find_class_name(event.owner, event.when)
     root = None if called else find_foreign_root(owner, installer.machine)
     kind = f", of a class called {called}" if called else ""
@@ -220,8 +222,8 @@ def _find_nameless(event: Write, installer: Installer) -> Iterator[Effect]:
         holder=find_holder(event.owner),
         reached=spell_owner(event.owner, event, installer),
         told=True,
-        reason=f"{'a part' if is_part else 'a method'} set under a computed name "
-        f"(`{spell_object(event.name) or '…'}`) on {say_whose(event.owner, event, installer)}",
+        reason=f"sets {'a part' if is_part else 'a method'} of {say_whose(event.owner, event, installer)}, under a name "
+        f"that is computed (`{spell_object(event.name) or '…'}`)",
     )
 
 
@@ -279,7 +281,7 @@ def _how(value: Value) -> str:
         or (isinstance(found, Called) and found.callee == Outside("types.MethodType"))
         for found in find_alternatives(value)
     )
-    return "a method set as " if bound else ""
+    return "sets a method as " if bound else ""
 
 
 def _is_plain_attribute(event: Write, name: str) -> bool:

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from layline.interpreter.modules import Module
     from layline.patches.installer import Installer
 
-_TOO_LONG = "too long to be read whole; effects towards its end may be missing"
+_TOO_LONG = "only the first {limit} statements that a call of it runs were read; changes after them may be missing"
 _MOST_VARIABLES = 12
 _FLAGS = re.compile(r"\.(?:backends|config|_config|knobs|envs|flags)\.[\w.]+$")
 """Switches that a package offers to be set: `torch.backends.cudnn.benchmark`."""
@@ -124,7 +124,7 @@ def count_left_out(items: Sequence[Unregistered], scope: Scope, known: Iterable[
         more = f" and {len(variables) - _MOST_VARIABLES} more" if len(variables) > _MOST_VARIABLES else ""
         yield Skipped(
             "environment variables",
-            f"{count(len(variables), 'variable')} set outside any registration {verb(len(variables), 'is')} "
+            f"{count(len(variables), 'variable')} that our code sets outside its patches {verb(len(variables), 'is')} "
             f"not listed: "
             f"{shown}{more}",
         )
@@ -195,7 +195,7 @@ def find_in_module(
             events = run_function(machine, function, given)
             if machine.log.exhausted:
                 place = f"{function.dotted} ({module.path}:{function.node.lineno})"
-                skipped.append(Skipped(place, _TOO_LONG))
+                skipped.append(Skipped(place, _TOO_LONG.format(limit=machine.limit)))
             leavings.mark(events, function)
             mark_put_back(events, function, put_back)
             for item in _collect(events, function.dotted, installer, read.packages):

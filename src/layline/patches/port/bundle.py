@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from layline.core.effect_ids import is_effect_id
-from layline.core.patch import Moment
+from layline.core.patch import Holder, Moment
 from layline.patches.port.slicing import Slice
 from layline.patches.port.vendor import write_modules
 
@@ -226,7 +226,8 @@ def build_bundle(
         dict.fromkeys(
             e.target
             for e in patch.effects
-            if e.target and e.moment is Moment.INSTALL and e.target.partition(".")[0] not in inside
+            if e.target and e.moment is Moment.INSTALL and e.holder is not Holder.OBJECT
+            if e.target.partition(".")[0] not in inside
         )
     )
     environment = tuple(

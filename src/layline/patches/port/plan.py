@@ -8,13 +8,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from layline.core.effect_ids import is_effect_id
-from layline.core.patch import Moment, TargetKind
+from layline.core.patch import Holder, Moment, TargetKind
 from layline.core.report import Bullets, Cell, Code, Paragraph, Section
 from layline.patches.guards.show import show_condition, show_guard
 from layline.patches.port.guard import quote_guard
 
 if TYPE_CHECKING:
-    from layline.core.patch import Patch
+    from layline.core.patch import Effect, Patch
     from layline.core.report import Block, Inline
     from layline.interpreter.modules import Modules
     from layline.patches.declared_keys import Schema
@@ -45,6 +45,7 @@ def find_consumers(patch: Patch, index: Index, resolver: Resolver) -> Iterator[C
         if (
             not effect.target
             or effect.moment is not Moment.INSTALL
+            or effect.holder is Holder.OBJECT  # whoever imports the class still makes the object that is changed
             or effect.target_kind in {TargetKind.EXTERNAL, TargetKind.ABSENT, TargetKind.UNKNOWN}
         ):
             continue
@@ -93,7 +94,7 @@ def build_plan(
     *,
     registers: frozenset[str],
 ) -> Section:
-    rebound = [effect.target for effect in patch.effects if effect.target and effect.moment is Moment.INSTALL]
+    rebound = [effect.target for effect in patch.effects if effect.target and _is_rebound(effect)]
     patched = set(rebound)
     files = [modules.path_of(name) or name for name in found.modules if name in found.statements]
     shims = sorted({stub for stubs in found.stubs.values() for stub in stubs})
@@ -139,7 +140,10 @@ def describe_installing(patch: Patch) -> Inline:
                 around,
                 ").",
             )
-        return ("Call ", Cell(f"{patch.handler}()", code=True), " before upstream uses the name.")
+        call = Cell(f"{patch.handler}()", code=True)
+        if all(effect.holder is Holder.OBJECT for effect in patch.effects):
+            return ("Call ", call, " for each object that is to have the change, before the object is used.")
+        return ("Call ", call, " before upstream uses the name.")
     return (
         "Either rebind directly (",
         Cell("apply()", code=True),
@@ -150,12 +154,27 @@ def describe_installing(patch: Patch) -> Inline:
 
 def _describe_targets(patch: Patch) -> Iterator[Inline]:
     for effect in patch.effects:
-        if effect.target and effect.moment is Moment.INSTALL:
+        if effect.holder is Holder.OBJECT and effect.moment is Moment.INSTALL:
+            yield _describe_object(effect)
+        elif effect.target and effect.moment is Moment.INSTALL:
             alias = f", an imported name of {effect.alias_of}" if effect.alias_of else ""
             absent = " (absent at the pin: it is created)" if effect.target_kind is TargetKind.ABSENT else ""
             yield ("Rebind ", Cell(effect.target, code=True), f"{alias}{absent} with {effect.replacement}.")
         elif effect.mutates:
             yield f"Set {', '.join(effect.mutates)} ({effect.moment.value})."
+
+
+def _describe_object(effect: Effect) -> Inline:
+    """On the object alone: to rebind the class would change every object of it."""
+    holder, _, last = (effect.target or "").rpartition(".")
+    name = effect.attribute or last or "the attribute"
+    which = f" of one object ({effect.reached})" if effect.reached else " of one object"
+    rest = f"; leave its class ({holder}) as it is" if holder else ""
+    return ("Set ", Cell(name, code=True), f"{which} to {effect.replacement or 'our replacement'}{rest}.")
+
+
+def _is_rebound(effect: Effect) -> bool:
+    return effect.moment is Moment.INSTALL and effect.holder is not Holder.OBJECT
 
 
 def _describe_consumer(item: Consumer, patched: set[str]) -> Inline:

@@ -160,7 +160,7 @@ def _explain(effect: Effect, patch: Patch | None, records: Records) -> str:
     if both:
         return f"only when {both}"
     if effect.moment is not Moment.INSTALL:
-        return "only for the time of a call" if effect.moment is Moment.TRANSIENT else "only when a replacement runs"
+        return "only until our code undoes it" if effect.moment is Moment.TRANSIENT else "only when a replacement runs"
     if patch is not None and not patch.active:
         return f"never active: {patch.active_reason}"
     return "its installer did not run" if effect.certain else "it is uncertain"
