@@ -109,7 +109,8 @@ def _tell_need(gap: Gap, row: Difference) -> Inline:
     """
     name = _NAMES.get(row.name, row.name)
     if not row.bounds:
-        return join_text(f"{name}{row.now.spec if row.now else ''}", _since(gap, row, " (", ")"))
+        instead = f", which removed {row.instead_of}" if row.instead_of else ""
+        return join_text(f"{name}{row.now.spec if row.now else ''}", _since(gap, row, " (", f"{instead})"))
     told: list[Inline] = [name]
     spec = row.now.spec if row.now else ""
     if len(row.bounds) > MOST_BOUNDS:

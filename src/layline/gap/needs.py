@@ -34,7 +34,21 @@ def name_needs(
         by = next((one for one in inside if _is_other(row, read(f"{one.hash}^", row.file))), None)
         if by is not None and _is_hidden(row, read(by.hash, row.file)):
             by = None  # what it did to the need, or a later one that cannot be read either, is not known
-        yield replace(row, by=by, bounds=tuple(_date_bounds(row, by, inside, read)))
+        old = _find_old_name(row, by, read) if by is not None else ""
+        yield replace(row, by=by, bounds=tuple(_date_bounds(row, by, inside, read)), instead_of=old)
+
+
+def _find_old_name(row: Difference, by: Commit, read: Read) -> str:
+    """What the change removed that brought a new need: a package may only have another name."""
+    now = row.now
+    if row.was is not None or now is None:
+        return ""
+    before, after = (
+        {item.name for item in read(commit, row.file) if (item.kind, item.scope) == (row.kind, now.scope)}
+        for commit in (f"{by.hash}^", by.hash)
+    )
+    gone = before - after
+    return gone.pop() if after - before == {row.name} and len(gone) == 1 else ""
 
 
 def _date_bounds(row: Difference, by: Commit | None, inside: list[Commit], read: Read) -> Iterator[tuple[str, Commit]]:

@@ -28,7 +28,8 @@ class Hit:
 
     backend: str
     patch: str | None
-    """The patch's id, or that of an effect outside any registration; None: a config key that no patch reads."""
+    """The patch's id, or that of an effect outside any registration; None: a config key that no patch reads, or a
+    line that could not be followed."""
     where: str
     text: str
     location: Location
@@ -73,6 +74,10 @@ def find_word(
                 location=item.effect.location,
                 rank=7,
             )
+    for place in inventory.balance.not_read:
+        if wanted.stands_in(str(place)):
+            text = "this line may change another package; what it changes could not be followed"
+            yield Hit(backend=inventory.backend, patch=None, where="not followed", text=text, location=place, rank=9)
     for key, declared in schema.keys.items():
         if wanted.stands_in(key):
             first = declared[0]

@@ -91,7 +91,7 @@ def _count(inventory: Inventory, label: str, packages: tuple[str, ...]) -> str:
     if not inventory.patches:
         is_elsewhere = inventory.pin is not None and not any(_find_part(one) == _UPSTREAM for one in effects)
         none = f", none of them on {label}" if stray and is_elsewhere else ""
-        whole = f"{count(len(stray), 'monkey patch')}{none} (this project has no patch registry)"
+        whole = f"{count(len(stray), 'monkey patch')}{_say_lines(effects)}{none} (this project has no patch registry)"
         return f"{whole}: {parts}.{_say_overlaps(effects)}" if stray else f"{whole}."
     held = sum(len(patch.effects) for patch in inventory.patches)
     outside = f", and {count(len(stray), 'effect')} outside any registration" if stray else ""
@@ -99,6 +99,12 @@ def _count(inventory: Inventory, label: str, packages: tuple[str, ...]) -> str:
     never = f"; {count(off, 'patch')} {verb(off, 'is')} never active" if off else ""
     told = f" The effects: {parts}.{_say_overlaps(effects)}" if effects else ""
     return f"{count(len(inventory.patches), 'patch')} with {count(held, 'effect')}{outside}{never}.{told}"
+
+
+def _say_lines(effects: list[Effect]) -> str:
+    """One line may change several classes; each is a patch."""
+    lines = len({effect.location for effect in effects})
+    return f" in {count(lines, 'line')}" if lines < len(effects) else ""
 
 
 def _say_parts(effects: list[Effect], named: str, packages: tuple[str, ...], *, is_pinned: bool) -> str:

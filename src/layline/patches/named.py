@@ -63,13 +63,15 @@ def _hint(inventories: list[Inventory], word: str) -> str:
 
 
 def _find_beside(inventories: list[Inventory], word: str) -> str | None:
-    """The place of a patch in the same file whose line is nearest."""
+    """The place of a patch whose line is nearest, in the same file or in the one whose name is spelled like it."""
     asked = _PLACE.match(word)
     if asked is None:
         return None
     path, line = asked["path"].removeprefix("./"), int(asked["line"])
-    places = (effect.location for inventory in inventories for effect in inventory.every_effect())
-    found = (place for place in places if place.path == path or place.path.endswith(f"/{path}"))
+    places = [effect.location for inventory in inventories for effect in inventory.every_effect()]
+    found = [place for place in places if place.path == path or place.path.endswith(f"/{path}")]
+    alike = difflib.get_close_matches(path, sorted({place.path for place in places}), n=1, cutoff=0.8)
+    found = found or [place for place in places if place.path in alike]
     near = min(found, key=lambda place: (abs(place.line - line), place.line), default=None)
     return str(near) if near is not None else None
 

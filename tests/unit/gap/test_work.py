@@ -179,6 +179,7 @@ def test_a_need_is_told_with_the_change_that_brought_it(tmp_path: Path) -> None:
         "old": (1, None),
         "slow": (2, "up/__init__.py"),
     }
+    assert {row.name: row.instead_of for row in found if row.instead_of} == {"new": "old"}
 
 
 @pytest.mark.parametrize(

@@ -54,6 +54,8 @@ class Difference:
     bounds: tuple[tuple[str, Commit], ...] = ()
     """Of bounds that came one after the other (`>=3.6.0`, `<4.8.0`; `==1`, `==2`) each with its commit, the oldest
     first."""
+    instead_of: str = ""
+    """Of a new need, the one that the same commit took away, where each is the only one."""
     imported_at: str | None = None
     """A file of the tip that still imports what is no longer declared."""
     also: tuple[str, ...] = ()

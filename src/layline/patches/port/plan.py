@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from layline.source.resolve import Resolver
 
 _MOST = 12
+_SAID = "the condition after “Applies when” above"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -93,7 +94,9 @@ def build_plan(
     consumers: list[Consumer],
     *,
     registers: frozenset[str],
+    told: bool = False,
 ) -> Section:
+    """`told`: the page has said already when it applies."""
     rebound = [effect.target for effect in patch.effects if effect.target and _is_rebound(effect)]
     patched = set(rebound)
     files = [modules.path_of(name) or name for name in found.modules if name in found.statements]
@@ -110,7 +113,7 @@ def build_plan(
         (
             f"Constraint: {show_condition(patch.guard.written)} (reads: {show_guard(patch.guard)}); copied word for word below."
             if patch.guard.written is not None
-            else f"Constraint: {show_guard(patch.guard)}."
+            else f"Constraint: {_SAID if told else show_guard(patch.guard)}."
         ),
         *(f"Constraint: {need}." for need in patch.guard.other if not is_effect_id(patch.id)),
         *(f"Limit of our code: {limit.text} ({limit.location}), or it raises." for limit in keys.limits[:_MOST]),
