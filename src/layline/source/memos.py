@@ -85,6 +85,8 @@ class Answers:
         self._memos = memos or Memos()
         self._rows: dict[str, dict[str, Any]] = {}
         self._fresh: set[tuple[str, str]] = set()
+        """Found now; what is saved stays found."""
+        self._unsaved: set[str] = set()
 
     def load(self, blobs: Iterable[str]) -> None:
         """Read what is kept of many files at once."""
@@ -118,13 +120,14 @@ class Answers:
             self._memos.compare(f"{question} of {blob}", {"": row[question]}, {"": answer})
         row[question] = answer
         self._fresh.add((blob, question))
+        self._unsaved.add(blob)
 
     def save(self) -> None:
         """Keep what was made."""
-        for blob in sorted({blob for blob, _ in self._fresh}):
+        for blob in sorted(self._unsaved):
             self._memos.keep(self._key(blob), self._rows[blob])
         self._memos.save()
-        self._fresh = set()
+        self._unsaved = set()
 
     def _key(self, blob: str) -> str:
         return self._memos.key("blob", blob)
