@@ -80,6 +80,11 @@ NAME = replace(CAUSE, target="keel.moe.Args", detail="renamed")
             [replace(NAME, new_target="keel.mo.Args")],
             [("keel.moe", "so 2 effects wait")],
         ),
+        (  # the other name is a cause of its own
+            replace(CAUSE, target="keel.moe.Args"),
+            [replace(NAME, target="keel.moe.B", new_target="keel.two"), replace(NAME, new_target="keel.one")],
+            [("keel.moe.Args", "renamed; so 2 effects wait")],
+        ),
         (replace(CAUSE, culprit=None), [NAME], [("keel.moe.Args", "renamed; so 2 effects wait")]),
         (
             CAUSE,

@@ -11,6 +11,7 @@ from layline.core.why import Reason, Why, say
 from layline.coupling.drift_model import Drift
 from layline.coupling.roots import Root, explain, find_roots
 from layline.patches.drift.elsewhere import IMPORTS, Elsewhere
+from layline.source.names import is_within
 
 
 def find_failing_imports(rows: Iterable[Drift]) -> Iterator[Elsewhere]:
@@ -36,8 +37,9 @@ def is_same_line(one: Elsewhere, cause: Elsewhere) -> bool:
 
 def choose_rows(cause: Elsewhere, names: list[Elsewhere]) -> list[Elsewhere]:
     """The cause, or the names that its line imports where these say more: where one is now, or which commit took it. The
-    first of them then tells what waits behind the import.
+    first of them then tells what waits behind the import. Of two causes on one line each has its own names.
     """
+    names = [one for one in names if is_within(one.target, cause.target)]
     implied = {f"{cause.new_target}{one.target.removeprefix(cause.target)}" for one in names}
     knows_more = any(one.new_target and one.new_target not in implied for one in names)
     knows_who = cause.culprit is None and any(one.culprit for one in names)
