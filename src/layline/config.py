@@ -229,6 +229,10 @@ class Settings:
         self.backend(name)
         return name
 
+    def knows(self, name: str) -> bool:
+        """Whether a backend is called or labelled so."""
+        return any(name.lower() in {key.lower(), one.label.lower()} for key, one in self.backends.items())
+
     def backend(self, key: str) -> Backend:
         if key in self.backends:
             return self.backends[key]

@@ -110,6 +110,8 @@ def gap_find(
     from layline.workspace.open import fetch_backend, open_workspace
 
     workspace = open_workspace(config, at=at)
+    if backend is not None and workspace.settings.knows(word) and not workspace.settings.knows(backend):
+        word, backend = backend, word  # other commands take the backend first
     key = workspace.settings.choose(backend)
     if fetch:
         fetch_backend(workspace, key)

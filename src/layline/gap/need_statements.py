@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING
 
 from layline.core.evidence import Location
@@ -10,7 +11,7 @@ from layline.core.prose import count, listed
 from layline.gap.cells import change_cell, join_text, listed_text, place_cell, plain_text
 from layline.gap.dependencies import Kind, Rank
 from layline.gap.dependencies.compare import Move
-from layline.gap.dependencies.model import EVERY_EXTRA, PYTHON, RUNTIME
+from layline.gap.dependencies.model import BY, EVERY_EXTRA, PYTHON, RUNTIME
 from layline.gap.platform import IN_CI, PlatformChange, is_platform
 
 if TYPE_CHECKING:
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from layline.gap.dependencies import Difference
     from layline.gap.model import Gap
 
+MOST_NEEDS = 6
 MOST_BOUNDS = 3
 """Steps of one bound that are told one by one."""
 _NAMES = {"python": "Python "}
@@ -36,6 +38,10 @@ def dependency_sentence(gap: Gap) -> Inline:
     total = len(metadata) - len(python)
     some = "" if not total else ", none of them at run time" if not runtime else f", {len(runtime)} of them at run time"
     some = ", all of them at run time" if total and len(runtime) == total else some
+    partly = sum(1 for row in metadata if _is_partly_needed(row))
+    if partly:
+        everywhere = f"{len(runtime)} of them at run time and {partly}" if runtime else f"{partly} of them"
+        some = f", {everywhere} at run time by one of several requirement files"
     told = f"The package metadata differs in {count(total, 'requirement')}{some}." if total else ""
     ranges = _tell_python(gap, python) if python else ""
     return join_text(told, " " if told and python else "", ranges, *_after(unread))
@@ -144,9 +150,11 @@ def dependency_items(
     platforms = _find_platforms(gap)[: max(2, most // 2)]
     told = [_platform_item(gap, change) for change in platforms if _is_gone(change)]
     told += [join_text("Needed at run time. ", _tell_needs(gap, needs))] if needs else []
+    partly = [row for row in gap.dependencies.differences if _is_partly_needed(row)]
+    told += [_tell_partly(partly)] if partly else []
     told += [unread] if unread else []
     told += [_platform_item(gap, change) for change in platforms if not _is_gone(change)]
-    rows = [row for row in gap.dependencies.differences if not is_platform(row) and row not in needs]
+    rows = [row for row in gap.dependencies.differences if not is_platform(row) and row not in (*needs, *partly)]
     found: list[Inline] = [
         *told,
         *(difference_item(gap, row) for row in sorted(rows, key=_dependency_weight)[: most - len(told)]),
@@ -154,6 +162,25 @@ def dependency_items(
     if len(told) + len(rows) > most:
         found[-1] = more
     return tuple(found) or ("No dependency declaration differs between pin and tip.",)
+
+
+def _tell_partly(rows: list[Difference]) -> str:
+    """`torch==2.13.0 (cpu.txt and cuda.txt)`: what only some of the requirement files ask for, the widest first; of each
+    package what most of them say at the tip.
+    """
+    files: dict[str, set[str]] = {}
+    specs: dict[str, Counter[str]] = {}
+    for row in rows:
+        files.setdefault(row.name, set()).update(one.scope.partition(BY)[2] for one in (row.now, row.was) if one)
+        specs.setdefault(row.name, Counter()).update([row.now.spec] if row.now else [])
+    widest = sorted(files, key=lambda name: (-len(files[name]), name))
+    told = []
+    for name in widest[:MOST_NEEDS]:
+        spec = specs[name].most_common(1)[0][0] if specs[name] else " (dropped)"
+        told.append(f"{name}{spec} ({listed(sorted(files[name]))})")
+    more = [f"{len(widest) - MOST_NEEDS} more"] if len(widest) > MOST_NEEDS else []
+    shown = listed([*told, *more], most=MOST_NEEDS + 1)
+    return f"Needed at run time by one of several requirement files, changed: {shown}."
 
 
 def _is_gone(change: PlatformChange) -> bool:
@@ -214,6 +241,13 @@ def _find_platforms(gap: Gap) -> list[PlatformChange]:
 def count_needs(gap: Gap) -> int:
     """Of Python itself and of packages: what a run needs otherwise than at the pin."""
     return sum(1 for row in gap.dependencies.differences if row.rank is Rank.METADATA and row.is_runtime)
+
+
+def _is_partly_needed(row: Difference) -> bool:
+    """What a run needs where one of several requirement files is installed: a platform, mostly."""
+    sides = [one for one in (row.was, row.now) if one is not None]
+    is_partly = any(one.scope.startswith(f"{RUNTIME}{BY}") for one in sides) and not row.is_runtime
+    return row.rank is Rank.METADATA and row.kind is Kind.REQUIREMENT and is_partly
 
 
 def _is_need(row: Difference) -> bool:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from layline.change.options.flags import find_files_with
 from layline.core.ours import is_packaged, is_test
 from layline.gap.dependencies import Rank
+from layline.gap.dependencies.reading import rank_of
 from layline.gap.switched_off import MOST, Declared, Read
 
 if TYPE_CHECKING:
@@ -30,12 +31,26 @@ def name_needs(
         if row.rank is not Rank.METADATA or not row.is_runtime:
             yield row
             continue
+        said = _read_as_need(row, read)
         inside = [one for one in commits if row.file in touched.get(one.hash, ())][:MOST]
-        by = next((one for one in inside if _is_other(row, read(f"{one.hash}^", row.file))), None)
-        if by is not None and _is_hidden(row, read(by.hash, row.file)):
+        by = next((one for one in inside if _is_other(row, said(f"{one.hash}^", row.file))), None)
+        if by is not None and _is_hidden(row, said(by.hash, row.file)):
             by = None  # what it did to the need, or a later one that cannot be read either, is not known
-        old = _find_old_name(row, by, read) if by is not None else ""
-        yield replace(row, by=by, bounds=tuple(_date_bounds(row, by, inside, read)), instead_of=old)
+        old = _find_old_name(row, by, said) if by is not None else ""
+        yield replace(row, by=by, bounds=tuple(_date_bounds(row, by, inside, said)), instead_of=old)
+
+
+def _read_as_need(row: Difference, read: Read) -> Read:
+    """A requirement file that the metadata take their needs from says them under its own name: here they are the need's."""
+    item = row.now or row.was
+    if item is None or rank_of(row.file) is not Rank.REQUIREMENTS:
+        return read
+
+    def said(commit: str, path: str) -> Declared:
+        found = read(commit, path)
+        return Declared((replace(one, scope=item.scope) for one in found), found.unread)
+
+    return said
 
 
 def _find_old_name(row: Difference, by: Commit, read: Read) -> str:

@@ -180,6 +180,7 @@ FOUND = [
 @pytest.mark.parametrize(("word", "said", "numbers"), FOUND)
 def test_what_upstream_did_about_a_word(world: Sample, word: str, said: str, numbers: list[int]) -> None:
     assert layline("gap", "find", word, "keel", cwd=world.harbor).out.splitlines()[0] == said
+    assert layline("gap", "find", "keel", word, cwd=world.harbor).out.splitlines()[0] == said, "either order"
     told = json.loads(layline("gap", "find", word, "keel", "--format", "json", cwd=world.harbor).out)
     assert [row["number"] for row in told["changes"]] == numbers
     assert (told["searched"], told["left_out"]) == (17, {"reverted": 2, "housekeeping": 11})

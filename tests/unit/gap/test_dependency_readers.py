@@ -274,6 +274,7 @@ def test_setup_py_names_the_files_it_reads(tmp_path: Path) -> None:
         "requirements/cuda.txt": "-r common.txt\ntorch==2.1\n",
         "requirements/rocm.txt": "-r common.txt\ntorch==2.0\n",
         "requirements/lint.txt": "ruff\n",
+        "requirements/test/cuda.txt": "pytest\n",
     }
     found = read_declarations(read(tmp_path, files))
     told = [(one.name, one.spec, one.scope) for one in found.items if one.rank is Rank.METADATA]

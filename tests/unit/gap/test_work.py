@@ -26,7 +26,7 @@ from layline.gap.dependencies.reading import find_declarations
 from layline.gap.dependencies.workflows import find_commented, find_workflow_declarations
 from layline.gap.effort import find_lines, measure_effort
 from layline.gap.model import Demand, Dependencies, Gap, PlanStep
-from layline.gap.need_statements import dependency_items
+from layline.gap.need_statements import dependency_items, dependency_sentence
 from layline.gap.needs import mark_imported, name_needs
 from layline.gap.own_files import find_lost_imports, find_mentions, find_outside, list_yaml
 from layline.gap.plan import build_plan, say_asks, say_breaks
@@ -234,6 +234,52 @@ def test_a_state_that_cannot_be_read_dates_no_need(tmp_path: Path, needs: list[s
     rows = compare_declarations(*(read_declarations(Tree(upstream, one)) for one in (commits[0], commits[-1])))
     found = list(name_needs(rows, log, dict.fromkeys(commits, ("setup.py",)), open_reader(upstream)))
     assert [(row.name, row.by.pull_request if row.by else None) for row in found] == [("fast", number)]
+
+
+def test_a_need_from_a_requirement_file_has_its_own_change(tmp_path: Path) -> None:
+    """The newest change of the file was told for each of its lines."""
+    script = "from setuptools import setup\nsetup(name='up', install_requires=read('needs/requirements.txt'))\n"
+    texts = ["fast>=1\nsmall==1\n", "fast>=2\nsmall==1\n", "fast>=2\nsmall==2\n"]
+    history = History.start(tmp_path / "up")
+    commits = [
+        history.commit(f"Change (#{at})", {"setup.py": script, "needs/requirements.txt": text})
+        for at, text in enumerate(texts)
+    ]
+    upstream = open_repository(history.path)
+    log = [read_commit(upstream, one) for one in reversed(commits[1:])]
+    rows = compare_declarations(*(read_declarations(Tree(upstream, one)) for one in (commits[0], commits[-1])))
+    touched = dict.fromkeys(commits, ("needs/requirements.txt",))
+    found = [row for row in name_needs(rows, log, touched, open_reader(upstream)) if row.rank is Rank.METADATA]
+    assert [(row.name, row.by.pull_request if row.by else None) for row in found] == [("fast", 1), ("small", 2)]
+
+
+def test_needs_of_one_of_several_files_are_told(tmp_path: Path) -> None:
+    script = (
+        "from setuptools import setup\n\ndef needs():\n    return read('a.txt') if is_a() else read('b.txt')\n\n"
+        "setup(name='up', install_requires=needs())\n"
+    )
+    history = History.start(tmp_path / "up")
+    commits = []
+    for at in (1, 2):
+        needs = {
+            "requirements/all.txt": f"all=={at}\n",
+            "requirements/a.txt": f"-r all.txt\nmost=={at}+a\n",
+            "requirements/b.txt": f"-r all.txt\nlone=={at}\nmost=={at}\n",
+        }
+        commits.append(history.commit(f"Change (#{at})", {"setup.py": script, **needs}))
+    upstream = open_repository(history.path)
+    found = compare_declarations(*(read_declarations(Tree(upstream, one)) for one in commits))
+    rows = tuple(row for row in found if row.rank is Rank.METADATA)
+    gap = cast(
+        "Gap",
+        SimpleNamespace(upstream="up", dependencies=SimpleNamespace(unread=((), ()), differences=rows, platform=())),
+    )
+    assert plain_text(dependency_sentence(gap)).startswith(
+        "The package metadata differs in 4 requirements, 1 of them at run time and 3 at run time by one of several requirement files."
+    )
+    assert plain_text(dependency_items(gap)[1]) == (
+        "Needed at run time by one of several requirement files, changed: most==2+a (a.txt and b.txt) and lone==2 (b.txt)."
+    )
 
 
 @pytest.mark.parametrize(

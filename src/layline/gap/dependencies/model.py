@@ -75,6 +75,8 @@ EVERY_EXTRA = "extra"
 """The scope of what was not read of all extras together."""
 RUNTIME, PYTHON = "runtime", "requires-python"
 """The scopes that every installation meets."""
+BY = " by "
+"""Between a scope and the one of several files that asks for it: `runtime by cuda.txt`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +94,7 @@ class Unread(Skipped):
 
     def _is_of(self, scope: str) -> bool:
         every = EVERY_EXTRA in self.scopes and scope.startswith(f"{EVERY_EXTRA} ")
-        return not self.scopes or every or scope.partition(" by ")[0] in self.scopes
+        return not self.scopes or every or scope.partition(BY)[0] in self.scopes
 
     def _is_beside(self, item: Declaration) -> bool:
         if item.rank is not Rank.METADATA:

@@ -14,6 +14,7 @@ from layline.gap.dependencies.containers import CONTAINER_FILE, find_container_d
 from layline.gap.dependencies.documents import find_document_declarations
 from layline.gap.dependencies.locks import LOCK_FILES, read_lock
 from layline.gap.dependencies.model import (
+    BY,
     METADATA_FILES,
     SETUP_FILES,
     Declaration,
@@ -180,7 +181,7 @@ def _find_read(tree: Tree, scope: str, paths: tuple[str, ...]) -> Iterator[Decla
     places = [{one.place for one in items if isinstance(one, Declaration)} for items in found.values()]
     shared = set.intersection(*places)
     for path, items in found.items():
-        alone = f"{scope} by {posixpath.basename(path)}"
+        alone = f"{scope}{BY}{posixpath.basename(path)}"
         for one in items:
             yield replace(one, scope=alone) if isinstance(one, Declaration) and one.place not in shared else one
 

@@ -101,13 +101,21 @@ def find_setup_py_files(text: str, known: Iterable[str]) -> dict[str, tuple[str,
     except (SyntaxError, ValueError, RecursionError):
         return {}
     found: dict[str, tuple[str, ...]] = {}
+    listed = list(known)
     for keyword in script.keywords:
         value = script.look_up(keyword.value)
         if keyword.arg in _SCOPES and isinstance(value, ast.Call):
             texts = script.find_texts(value)
-            files = [path for path in known if any(path == one or path.endswith(f"/{one}") for one in texts)]
-            found[_SCOPES[keyword.arg]] = tuple(files)
+            meant = {path for one in texts for path in _find_nearest(one, listed)}
+            found[_SCOPES[keyword.arg]] = tuple(path for path in listed if path in meant)
     return {scope: files for scope, files in found.items() if files}
+
+
+def _find_nearest(name: str, known: list[str]) -> list[str]:
+    """Files that a name may mean: of `requirements/cpu.txt` and `requirements/test/cpu.txt` the one nearer to setup.py."""
+    files = [path for path in known if path == name or path.endswith(f"/{name}")]
+    least = min((path.count("/") for path in files), default=0)
+    return [path for path in files if path.count("/") == least]
 
 
 def _find_keyword(path: str, keyword: ast.keyword, value: Value) -> Iterator[Declaration | _Left]:
