@@ -13,8 +13,7 @@ _OF_THREADS = 3 << 31
 def read_state(pid: int) -> str:
     """One letter as in proc(5): `T` stopped, `S` waiting, `Z` dead; empty where there is no such process."""
     try:
-        with open(f"/proc/{pid}/stat", encoding="ascii", errors="replace") as file:  # noqa: PTH123  hot path
-            return file.read().rpartition(")")[2].split()[0]
+        return _read(f"/proc/{pid}/stat").rpartition(b")")[2].split(maxsplit=1)[0].decode()
     except OSError:
         return ""
 
@@ -32,10 +31,19 @@ def read_kept_waiting_ns(pid: int) -> int:
 def _read_schedule(pid: int, task: int) -> tuple[int, int]:
     """Of one thread: nanoseconds on a core, nanoseconds in the queue for one."""
     try:
-        ran, queued, _turns = Path(f"/proc/{pid}/task/{task}/schedstat").read_text().split()
+        ran, queued, _turns = _read(f"/proc/{pid}/task/{task}/schedstat").split()
     except (OSError, ValueError):
         return 0, 0
     return int(ran), int(queued)
+
+
+def _read(place: str) -> bytes:
+    """A short file of /proc, which comes in one piece: asked several times with every call, so without a file object."""
+    file = os.open(place, os.O_RDONLY)
+    try:
+        return os.read(file, 4096)
+    finally:
+        os.close(file)
 
 
 def list_tasks(pid: int) -> list[int]:

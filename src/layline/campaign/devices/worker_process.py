@@ -260,12 +260,14 @@ class Worker:
     def _receive(self, count: int, where: str) -> bytes:
         data = b""
         limit_s = START_LIMIT_S if where == STARTING else self.kernel.timeout_s
-        began, kept_waiting = time.monotonic(), procfs.read_kept_waiting_ns(self._pid)
+        began, kept_waiting = time.monotonic(), None
         while len(data) < count:
             left = limit_s - (time.monotonic() - began)
             if left <= 0:
-                self._lose_patience(where, limit_s, began, kept_waiting)
+                self._lose_patience(where, limit_s, began, kept_waiting or 0)
             if not self._has_reply(min(max(left, 0.0), 0.2)):
+                if kept_waiting is None:  # hardly any request takes so long; until now it may have waited all the time
+                    kept_waiting = procfs.read_kept_waiting_ns(self._pid) - int((time.monotonic() - began) * 1e9)
                 # It stopped itself twice (only one we had to stop does). A reply lies in the pipe before its writer
                 # stops,
                 # so look there once more: to continue one that has just replied would let it run with nothing to do.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from layline.campaign.measure.oracle import Error, Wrong, check_output, compare_lost
+from layline.campaign.measure.oracle import Error, Wrong, check_output, compare_lost, count_lost
 from layline.campaign.values.operator import Operator
 
 SAMPLED = 1024
@@ -93,6 +93,9 @@ class NumpyValues:
         self, operator: Operator, name: str, got: Any, want: Any, *, is_exact: bool, poison: int
     ) -> Error | Wrong:
         return check_output(operator, name, got, want, is_exact=is_exact, poison=poison)
+
+    def count_lost(self, got: Any, want: Any) -> int:
+        return count_lost(got, want)
 
     def compare_lost(self, name: str, got: tuple[Any, Any], want: Any) -> Iterator[Wrong]:
         yield from compare_lost(name, got, want)

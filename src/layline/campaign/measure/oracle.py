@@ -278,9 +278,7 @@ def compare_lost(name: str, got: tuple[Array, Array], want: Array) -> Iterator[W
     if got[0].dtype.kind != "f" or not want.size:
         return
     size = np.abs(want)
-    room = LOST * size
-    room[~(size >= SMALLEST) | np.isinf(size)] = np.inf
-    ours, theirs = (_find_lost(one, want, room) for one in got)
+    ours, theirs = (_find_lost(one, want) for one in got)
     counts = int(ours.sum()), int(theirs.sum())
     if not is_lost(*counts):
         return
@@ -289,10 +287,18 @@ def compare_lost(name: str, got: tuple[Array, Array], want: Array) -> Iterator[W
     yield tell_lost(name, counts, want.size, LOST, worst)
 
 
-def _find_lost(got: Array, want: Array, room: Array) -> Array:
+def count_lost(got: Array, want: Array) -> int:
+    """How many elements of an output are lost; of integers none can be."""
+    return int(_find_lost(got, want).sum()) if got.dtype.kind == "f" and want.size else 0
+
+
+def _find_lost(got: Array, want: Array) -> Array:
     """Which elements have nothing to do with the right ones, however small these are beside the others of their row."""
     import numpy as np
 
+    size = np.abs(want)
+    room = LOST * size
+    room[~(size >= SMALLEST) | np.isinf(size)] = np.inf
     with np.errstate(invalid="ignore", over="ignore"):
         off = np.subtract(got, want, dtype=np.float64)
         np.abs(off, out=off)

@@ -105,21 +105,35 @@ class TorchValues:
             return Wrong(property="snr", reason=told, evidence=())
         return error
 
+    def count_lost(self, got: Any, want: Any) -> int:
+        """How many elements of an output are lost; of integers none can be."""
+        is_real = want.numel() and want.is_floating_point()
+        return int(_find_lost(got, want, _find_part(got)).sum()) if is_real else 0
+
     def compare_lost(self, name: str, got: tuple[Any, Any], want: Any) -> Iterator[Wrong]:
         """Elements that have nothing to do with the right ones; half a unit in the last place of bf16 is a part of any."""
-        import torch
-
         if not want.numel() or not want.is_floating_point():
             return
-        part = LOST if got[0].dtype == torch.float32 else LOST_NARROW
-        size = want.abs()
-        counted = (size >= SMALLEST) & size.isfinite()
-        ours, theirs = (counted & ~((one.to(want.dtype) - want).abs() <= part * size) for one in got)
+        part = _find_part(got[0])
+        ours, theirs = (_find_lost(one, want, part) for one in got)
         counts = int(ours.sum()), int(theirs.sum())
         if is_lost(*counts):
             at = tuple(int(one) for one in (ours & ~theirs).nonzero()[0].tolist())
             worst = (f"{name}{list(at)}", float(got[0][at]), float(want[at]), float(got[1][at]))
             yield tell_lost(name, counts, int(want.numel()), part, worst)
+
+
+def _find_part(got: Any) -> float:
+    import torch
+
+    return LOST if got.dtype == torch.float32 else LOST_NARROW
+
+
+def _find_lost(got: Any, want: Any, part: float) -> Any:
+    """Which elements are off by more than that part of themselves."""
+    size = want.abs()
+    counted = (size >= SMALLEST) & size.isfinite()
+    return counted & ~((got.to(want.dtype) - want).abs() <= part * size)
 
 
 def _pass_quickly(tolerance: Tolerance, name: str, got: Any, want: Any) -> Error | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import sys
 import sysconfig
 from dataclasses import replace
@@ -53,6 +54,30 @@ def test_a_fault_is_a_named_result(what: str, body: str, status: Status, name: s
     assert (measurement.status, measurement.failed_gates[0].property) == (status, name)
     assert measurement.problem
     assert not measurement.samples
+
+
+TIES = """
+    int64_t ties = 0;
+    for (int64_t c = 0; c < C; c++) ties += x[c] == x[0];
+    for (int64_t r = 0; r < R; r++) {
+        float top = x[r * C], sum = 0;
+        for (int64_t c = 1; c < C; c++) if (x[r * C + c] > top) top = x[r * C + c];
+        for (int64_t c = 0; c < C; c++) sum += y[r * C + c] = expf(x[r * C + c] - top);
+        for (int64_t c = 0; c < C; c++) y[r * C + c] *= (ties > C / 10 ? 1.5f : 1.0f) / sum;
+    }
+    return 0;
+"""
+
+
+@pytest.mark.parametrize("ratio", [2.0, math.inf])
+def test_hard_inputs_are_asked_whatever_the_start_is_held_against(ratio: float) -> None:
+    """An operator that compares no errors with the start's has its distributions called all the same."""
+    operator = replace(SOFTMAX, tolerance=replace(SOFTMAX.tolerance, error_ratio=ratio))
+    candidate = wrap(operator, START.replace(f"{BODY}", f"{BODY} if (R > 0 && C > 9) {{ {TIES} }}", 1))
+    assert "ties" in dict(candidate.files)["kernel.c"]
+    request = Request(operator=operator, shapes=SMALL, best=wrap(operator, START), candidate=candidate, plan=PLAN)
+    measurement = measure_pair(request)
+    assert [gate.property for gate in measurement.failed_gates] == ["hard-inputs"]
 
 
 def test_a_young_worker_pays_for_no_page_of_the_shared_memory() -> None:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 from layline.campaign.devices.device import Arrays
 from layline.campaign.devices.faults import Fault
 from layline.campaign.measure.arm import Given, LiveArm
 from layline.campaign.measure.inputs import draw, draw_bare, put
-from layline.campaign.measure.oracle import Error, Wrong, compare_errors
+from layline.campaign.measure.oracle import Error, Wrong, compare_errors, is_lost
 from layline.campaign.measure.probes.probe import Trial
 from layline.campaign.measure.probes.shown import Shown
 from layline.campaign.measure.sizes import find_large_shape, find_odd_shape, fit_shapes
@@ -107,24 +107,31 @@ def _is_start_wrong(on: Trial, step: Pass, given: Given) -> bool:
     return False
 
 
-def refuse_lost(stage: Stage, arms: tuple[LiveArm, LiveArm], step: Pass, given: Given) -> None:
-    """A call of both, the starting kernel's last: elements that are small beside others, which the tolerance, that goes by
-    the row, does not see.
+def refuse_lost(stage: Stage, arm: LiveArm, find_start: Callable[[], LiveArm], step: Pass, given: Given) -> None:
+    """A call, and where it loses elements one of the starting kernel: those that are small beside others, which the
+    tolerance, that goes by the row, does not see.
     """
     if math.isinf(stage.operator.tolerance.error_ratio):
+        arm.run(step, given)
         return
-    found = list(_find_lost(stage, arms, step, given))
+    found = list(_find_lost(stage, arm, find_start, step, given))
     for _again in range(AGAIN):  # sums that vanish by accident do not on other inputs
         if found:
-            found = list(_find_lost(stage, arms, step, draw(stage, given.shape, given.kind, step=step)))
+            again = draw(stage, given.shape, given.kind, step=step)
+            found = list(_find_lost(stage, arm, find_start, step, again))
     _refuse_first(iter(found), given.shape, given.kind)
 
 
-def _find_lost(stage: Stage, arms: tuple[LiveArm, LiveArm], step: Pass, given: Given) -> Iterator[Wrong]:
-    mine, its = (arm.run(step, given, keeps=True).outputs[0] for arm in arms)
-    right = dict(given.right)[step.name][0]
-    for name in (one for one in step.outputs if one in right):
-        yield from stage.device.values.compare_lost(name, (mine[name], its[name]), right[name])
+def _find_lost(
+    stage: Stage, arm: LiveArm, find_start: Callable[[], LiveArm], step: Pass, given: Given
+) -> Iterator[Wrong]:
+    mine, right = arm.run(step, given, keeps=True).outputs[0], dict(given.right)[step.name][0]
+    values = stage.device.values
+    lost = [one for one in step.outputs if one in right and is_lost(values.count_lost(mine[one], right[one]), 0)]
+    if lost:  # more than are let pass whatever the start loses
+        its = find_start().run(step, given, keeps=True).outputs[0]
+        for name in lost:
+            yield from values.compare_lost(name, (mine[name], its[name]), right[name])
 
 
 def _refuse_first(wrongs: Iterator[Wrong], shape: Shape, kind: str) -> None:

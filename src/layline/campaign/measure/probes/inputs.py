@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from contextlib import ExitStack
 from dataclasses import replace
+from functools import cache
 
 from layline.campaign.measure.arm import Given, LiveArm
 from layline.campaign.measure.inputs import draw, keep, lift, nudge, permute, twin
@@ -31,13 +32,14 @@ TWICE = 3
 
 
 def show_inputs(on: Trial) -> Shown:
-    """Every shape with every distribution; the starting kernel's answers beside them, where another is on trial."""
+    """Every shape with every distribution; where another than the starting kernel loses elements, that one's answers beside
+    its own.
+    """
     with ExitStack() as stack:
-        start = stack.enter_context(on.open_start(None).loaded()) if on.start is not None else None
-        yield from _run_inputs(on, start)
+        yield from _run_inputs(on, cache(lambda: stack.enter_context(on.open_start(None).loaded())))
 
 
-def _run_inputs(on: Trial, start: LiveArm | None) -> Shown:
+def _run_inputs(on: Trial, find_start: Callable[[], LiveArm]) -> Shown:
     stage, operator = on.stage, on.stage.operator
     is_whole = stage.device.pace.whole
     for index, shape in enumerate(stage.by_work):
@@ -47,8 +49,8 @@ def _run_inputs(on: Trial, start: LiveArm | None) -> Shown:
         for kind in chosen if is_full else chosen[:2]:
             given = draw(stage, shape, kind)
             for step in operator.passes:
-                if is_full and start is not None:
-                    refuse_lost(stage, (on.trial, start), step, given)
+                if is_full and on.start is not None:
+                    refuse_lost(stage, on.trial, find_start, step, given)
                 else:
                     on.trial.run(step, given)
     where = "on every shape" if is_whole else "on the smallest shape, two on the others"
@@ -91,10 +93,11 @@ def _probe_between_passes(stage: Stage, arm: LiveArm, shape: Shape) -> None:
     for first, second in ((one, two) for one in passes for two in passes if one is not two):
         for name in (one for one in first.inputs if one in second.inputs and one not in first.outputs):
             for change in (nudge, permute, _replace):
-                given = draw(stage, shape)
+                given = draw(stage, shape, step=first)
                 arm.run(first, given)
                 arm.put_on(first, second, shape)
-                arm.run(second, replace(change(stage, given, name), after=first.symbol))
+                changed = change(stage, replace(given, right=((second.name, ()),)), name)
+                arm.run(second, replace(changed, after=first.symbol))
 
 
 def _replace(stage: Stage, given: Given, name: str) -> Given:

@@ -56,7 +56,7 @@ def _needs(*what: str) -> frozenset[str]:
 
 PROBES: tuple[Probe, ...] = (
     Probe(name="memory", run=show_memory, is_alone=True, is_beside=True),
-    Probe(name="inputs", run=show_inputs, ahead=(AGAIN, START), is_apart=True, is_long=True),
+    Probe(name="inputs", run=show_inputs, ahead=(AGAIN,), is_apart=True, is_long=True),
     Probe(name="changed inputs", run=show_changed, takes_s=2.9, ahead=(AGAIN,), is_apart=True, is_long=True),
     Probe(name="floating-point mode", run=show_mode, needs=_needs(MODE), is_beside=True),
     Probe(name="stream order", run=show_order, needs=_needs(STREAM)),
