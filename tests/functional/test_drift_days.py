@@ -179,6 +179,31 @@ class Dinghy(Boat):
 def go():
     return walk(saw(1), pace=2)
 """
+OWN_STEPS: dict[str, tuple[dict[str, str | None], dict[str, str | None]]] = {
+    "a class of ours inherits nothing any more": (
+        {
+            "harbour/more.py": "from harbour.use import Dinghy\n\n\nclass More(Dinghy):\n    def sail(self, wind):\n        return super().sail(wind)\n"
+        },
+        {"harbour/use.py": USES.replace("Dinghy(Boat)", "Dinghy")},
+    ),
+    "a class of ours gets another base, two files away": (
+        {
+            "harbour/near.py": "from harbour.far import Far\n\n\nclass Near(Far):\n    pass\n",
+            "harbour/far.py": "class Far:\n    pass\n",
+            "harbour/more.py": "from harbour.near import Near\n\n\nclass More(Near):\n    def sail(self, wind):\n        return super().sail(wind)\n",
+        },
+        {"harbour/far.py": "from keel.boat import Boat\n\n\nclass Far(Boat):\n    pass\n"},
+    ),
+    "a module that patches are loaded with begins to import what is lost": (
+        {"harbour/use.py": "def go():\n    return 1\n", "harbour/engine.py": "import harbour.use\n\n"},
+        {"harbour/use.py": "from keel.run import lost\n\n\ndef go():\n    return 1\n"},
+    ),
+    "the line that fails such a module moves": (
+        {"harbour/use.py": "from keel.run import lost\n", "harbour/engine.py": "import harbour.use\n\n"},
+        {"harbour/use.py": "# lost\n\nfrom keel.run import lost\n"},
+    ),
+}
+"""Two edits of ours, the second on top of the first; what is read of other files of ours by name."""
 ENGINE = """\
 def register_patch(patch_id, backend=None, backend_versions=None, condition=None):
     def register(handler):
@@ -207,11 +232,11 @@ class Days:
         self.upstream = History.start(root / "upstream")
         pin = self.upstream.commit("pin", dict(PIN))
         self.base = self.upstream.commit("base", dict(BASE))
-        ours = History.start(root / "downstream")
-        ours.gitlink("third_party/keel", pin)
+        self.ours = History.start(root / "downstream")
+        self.ours.gitlink("third_party/keel", pin)
         files = {"harbour/__init__.py": "import harbour.patches.all_patches\n", "harbour/patches/__init__.py": ""}
         files |= {"harbour/engine.py": ENGINE, "harbour/patches/all_patches.py": OURS, "harbour/use.py": USES}
-        ours.commit("ours", dict(files))
+        self.ours.commit("ours", dict(files))
         (root / "layline.toml").write_text(CONFIG)
 
     def edit(self, files: Mapping[str, str | None]) -> str:
@@ -263,6 +288,50 @@ def test_rows_of_the_edit_before(name: str, days: Days, monkeypatch: pytest.Monk
     cold, _ = days.ask(tip)
     assert warm == cold
     assert [row.findings for row in cold.rows] != [row.findings for row in before.rows]
+
+
+@pytest.mark.parametrize("name", OWN_STEPS)
+def test_our_edit_before(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    days = Days(tmp_path)
+    monkeypatch.setenv("LAYLINE_CACHE", str(tmp_path / "warm"))
+    first, second = OWN_STEPS[name]
+    if "harbour/engine.py" in first:
+        first = {**first, "harbour/engine.py": f"{first['harbour/engine.py']}{ENGINE}"}
+    tip = days.edit(CASES["a base gets another method"])
+    days.ours.commit("first", dict(first))
+    before, _ = days.ask(tip)
+    days.ours.commit("second", dict(second))
+    warm, _ = days.ask(tip)
+    monkeypatch.setenv("LAYLINE_CACHE", str(tmp_path / "cold"))
+    cold, _ = days.ask(tip)
+    assert warm == cold
+    path = "harbour/more.py" if "harbour/more.py" in first else "harbour/patches/all_patches.py"
+    assert tell_of(path, cold) != tell_of(path, before)
+
+
+def tell_of(path: str, found: KeptDrift) -> list[str]:
+    """What an answer says of one file of ours."""
+    rows = [repr(row) for row in found.rows if row.location.path == path]
+    return [*rows, *(repr(one) for one in found.elsewhere if one.location.path == path)]
+
+
+def test_an_edit_of_ours_that_no_name_leads_to(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Another function of a file that all patches see: only the file itself is judged again."""
+    days = Days(tmp_path)
+    monkeypatch.setenv("LAYLINE_CACHE", str(tmp_path / "warm"))
+    days.ours.commit("first", {"harbour/engine.py": f"{ENGINE}\n\ndef idle():\n    return 1\n"})
+    before, _ = days.ask(days.base)
+    days.ours.commit("second", {"harbour/engine.py": f"import os\n\n\ndef idle():\n    return os\n\n\n{ENGINE}"})
+    judged: list[Subject] = []
+
+    def judge(subjects: list[Subject], sides: Sides) -> Iterator[Judged]:
+        judged.extend(subjects)
+        return judge_subjects(subjects, sides)
+
+    monkeypatch.setattr(read, "judge_subjects", judge)
+    warm, _ = days.ask(days.base)
+    assert warm == before
+    assert judged == []
 
 
 @pytest.mark.parametrize("name", STAYS)

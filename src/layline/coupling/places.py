@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -25,6 +25,8 @@ class KeptPlaces:
 
     couplings: tuple[Coupling, ...] = ()
     skipped: tuple[Skipped, ...] = ()
+    told: dict[str, str] = field(default_factory=dict)
+    """Files of ours of which lines are told, and what stood for their text."""
 
 
 @dataclass(eq=False)
@@ -59,6 +61,7 @@ class PlaceKeeper:
         for path, listed in fresh.items():
             unread = tuple(one for one in judged.skipped if one.path == path)
             found, known = KeptPlaces(couplings=tuple(listed), skipped=unread), kept[path]
+            found = replace(found, told=self.sight.find_told(codec.encode(found)))
             if known is not None and memos.compare is not None:
                 memos.compare(f"places of {path}", codec.encode(known), codec.encode(found))
             kept[path] = found
@@ -73,7 +76,7 @@ class PlaceKeeper:
 
     def _decode(self, plain: dict[str, Any], stamp: Stamp) -> KeptPlaces | None:
         found = codec.decode_kept(KeptPlaces, plain)
-        if found is None:
+        if found is None or not self.sight.stays(found.told):
             return None
         couplings = (replace(one, tip_evidence=stamp(one.tip_evidence)) for one in found.couplings)
         return replace(found, couplings=tuple(couplings))

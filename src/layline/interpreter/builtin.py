@@ -91,7 +91,7 @@ def _import_module(machine: Machine, arguments: Arguments, keywords: Keywords, _
         level = len(name) - len(name.lstrip("."))
         base = package.split(".")[: len(package.split(".")) - level + 1]
         name = ".".join([*base, *([name.lstrip(".")] if name.lstrip(".") else [])])
-    return machine.find_module(name)
+    return machine.find_by_text(name)
 
 
 def _dunder_import(machine: Machine, arguments: Arguments, keywords: Keywords, _: ast.AST) -> Value | None:
@@ -99,7 +99,7 @@ def _dunder_import(machine: Machine, arguments: Arguments, keywords: Keywords, _
     if name is None:
         return None
     whole = "fromlist" in keywords or len(arguments) > 3
-    return machine.find_module(name if whole else name.partition(".")[0])
+    return machine.find_by_text(name if whole else name.partition(".")[0])
 
 
 def _partial(_: Machine, arguments: Arguments, keywords: Keywords, __: ast.AST) -> Value | None:
@@ -265,7 +265,7 @@ def _loaded_module(machine: Machine, arguments: Arguments, _: Keywords, __: ast.
     names = [name_module(found) for found in find_alternatives(arguments[0])] if arguments else []
     found: Value | None = None
     for name in names:
-        module = machine.find_module(name) if name else Element(Outside("sys.modules"), arguments[0])
+        module = machine.find_by_text(name) if name else Element(Outside("sys.modules"), arguments[0])
         found = module if found is None else Choice(Unknown("which is loaded"), found, module)
     return found
 

@@ -171,7 +171,7 @@ class Interpreter(Namings, Writes):
         outer, self.deferred = self.deferred, True
         for name in dict.fromkeys(named):
             self.frame.conditions.append((Called(Outside("imported"), (Outside(name),)), False))
-            self.call_function(hook, [self.find_module(name)], {}, node)
+            self.call_function(hook, [self.find_by_text(name)], {}, node)
             self.frame.conditions.pop()
         self.deferred = outer
         return True

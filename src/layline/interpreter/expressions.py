@@ -138,7 +138,7 @@ class Expressions(Machine):
             case Choice(test=test, yes=yes, no=no):
                 return Choice(test, self.read_item(yes, key), self.read_item(no, key))
             case Outside(path="sys.modules") if (named := name_module(key)) is not None:
-                return self.find_module(named)
+                return self.find_by_text(named)
             case Outside(path=path) if path.endswith(".__dict__") and isinstance(key, Literal):
                 return self.read_attribute(Outside(path.removesuffix(".__dict__")), str(key.value))
             case Outside(path=path) if path.endswith(".__dataclass_fields__") and isinstance(key, Literal):

@@ -25,7 +25,7 @@ def _resolve_name(machine: Machine, arguments: Arguments, _: Keywords, __: ast.A
     module, colon, inner = name.partition(":")
     if not colon:
         module, _dot, inner = name.rpartition(".")
-    found = machine.find_module(module or name)
+    found = machine.find_by_text(module or name)
     for part in inner.split(".") if module and inner else []:
         found = machine.read_attribute(found, part)
     return found
@@ -48,7 +48,7 @@ def _resolve_path(machine: Machine, arguments: Arguments, keywords: Keywords, _:
     if name is None:
         return None
     text = text_of(given[0])
-    parent = machine.find_module(text) if text is not None else given[0]
+    parent = machine.find_by_text(text) if text is not None else given[0]
     *owners, attribute = name.split(".")
     for part in owners:
         parent = machine.read_attribute(parent, part)

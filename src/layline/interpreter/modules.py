@@ -23,6 +23,10 @@ _BUILD_FILES = frozenset({"pyproject.toml", "setup.cfg"})
 _BUILDERS = frozenset({"setuptools", "distutils", "skbuild", "numpy.distutils"})
 
 
+WHOLE = "*"
+"""After a name that was looked for: any name of that module may be read, whatever imports say."""
+
+
 class Value:
     """What an expression may stand for; the kinds are in `interpreter.values`."""
 

@@ -1,20 +1,22 @@
 """What each file of the downstream can see of the others, by its imports.
 
-A reading of one module depends on the files it can reach and on nothing else, so that a digest of these tells whether
-it would say the same again. All other names that it looks for among our modules, given as text or put together at run
+A reading of one module depends on what it can reach by names and on nothing else (`source.sighted`), so that a digest
+of this tells whether it would say the same again. All other names that it looks for among our modules, given as text or put together at run
 time, are noted while it looks (`Modules.asked`).
 """
 
 from __future__ import annotations
 
-import hashlib
 from typing import TYPE_CHECKING
 
+from layline.core.weak import weakly
 from layline.interpreter.modules import Module, resolve_relative
 from layline.source.facts import Facts
+from layline.source.sighted import Sighted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
+    from typing import Any
 
     from layline.interpreter.modules import Modules
 
@@ -33,7 +35,9 @@ class Reach:
         self._load = load
         self._names: dict[str, frozenset[str]] = {}
         self._seen: dict[str, frozenset[str]] = {}
-        self._own: dict[str, str] = {}
+        self._sighted = Sighted(
+            weakly(self._find_parts), weakly(self._lead), weakly(self._find_states), weakly(self.find_blob)
+        )
 
     def facts_of(self, path: str) -> Facts:
         """Of any file of the tree; none where it cannot be read."""
@@ -63,11 +67,28 @@ class Reach:
         return self._seen[path]
 
     def digest(self, paths: Iterable[str]) -> str:
-        """Of everything that can be seen from these files, and of what the names in it lead to."""
-        found = hashlib.sha256()
-        for seen in sorted({seen for path in paths for seen in self.see(path)}):
-            found.update(self._digest_file(seen).encode())
-        return found.hexdigest()
+        """Of everything that can be read from these files by following names."""
+        listed = set(paths)
+        for path in listed:
+            self.see(path)  # reads ahead
+        return self._sighted.digest(listed)
+
+    def find_blob(self, path: str) -> str:
+        entry = self._modules.tree.find(path)
+        return entry.oid if entry is not None else ""
+
+    def _find_parts(self, path: str) -> dict[str, Any] | None:
+        return self.facts_of(path).parts
+
+    def _find_states(self, path: str) -> list[tuple[str, str]]:
+        names = dict.fromkeys(_find_names(self._describe(path), self.facts_of(path)))
+        states = ((name, self._modules.state_of(name)) for name in names)
+        return [(name, state.strip("/")) for name, state in states if state is not None]
+
+    def _lead(self, path: str, level: int, name: str) -> list[str]:
+        dotted = resolve_relative(self._describe(path), name or None, level) if level else name
+        state = self._modules.state_of(dotted)
+        return [state] if state is not None and state != "/" else []
 
     def find_circles(self, paths: Iterable[str]) -> dict[str, tuple[str, ...]]:
         """Module → those that import one another with it when they are imported, in order of name."""
@@ -100,14 +121,6 @@ class Reach:
     def _describe(self, path: str) -> Module:
         name = self._modules.names_by_path.get(path, "")
         return Module(name, path, is_package=path.endswith("__init__.py"))
-
-    def _digest_file(self, path: str) -> str:
-        if path not in self._own:
-            entry = self._modules.tree.find(path)
-            states = [f"{name}={self._modules.state_of(name)}" for name in sorted(self.names_of(path))]
-            text = "\0".join([path, entry.oid if entry is not None else "", *states])
-            self._own[path] = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
-        return self._own[path]
 
 
 def _find_names(module: Module, facts: Facts) -> Iterator[str]:

@@ -160,6 +160,9 @@ class Machine(ABC):
     def find_module(self, name: str) -> Value: ...
 
     @abstractmethod
+    def find_by_text(self, name: str) -> Value: ...
+
+    @abstractmethod
     def read_module(self, module: Module) -> None: ...
 
     @abstractmethod

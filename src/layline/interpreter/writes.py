@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from layline.interpreter.branches import assume, find_pairs, restrict
 from layline.interpreter.containers import put_entries
 from layline.interpreter.events import Log, Write
+from layline.interpreter.modules import WHOLE
 from layline.interpreter.objects import class_of
 from layline.interpreter.stashed import find_kept_inside
 from layline.interpreter.state import Machine, Stored, find_restores, is_either, module_around, same_place, text_of
@@ -53,6 +54,11 @@ class Writes(Machine):
             if module is not None:
                 return Inside(module)
         return Outside(name)
+
+    def find_by_text(self, name: str) -> Value:
+        """A module by a name that the program itself works with: what is read of it stands in no import."""
+        self.modules.asked.add(f"{name}{WHOLE}")
+        return self.find_module(name)
 
     def read_module(self, module: Module) -> None:
         """Read the top level of a module once; its events stay with it.
@@ -154,7 +160,7 @@ class Writes(Machine):
         if found is not None:
             return self.settle(found)
         if self.modules.knows(f"{module.name}.{name}"):
-            return self.find_module(f"{module.name}.{name}")
+            return self.find_by_text(f"{module.name}.{name}")
         if name == "__name__":
             return Literal(module.name)
         if module.stars:

@@ -18,6 +18,7 @@ from layline.core.progress import Progress, count, silent
 from layline.source.handed import BUILT, SPECIFIED, find_handed, find_own_specs
 from layline.source.loads import WALKS, LoadLine, Walk, called_name, find_loads, find_walks, loads_module
 from layline.source.parsing import parse_tree
+from layline.source.parts import encode_parts
 from layline.source.sites import CHANGES, Site, SiteFinder, encode_sites, read_chain, read_setattr
 from layline.source.texts import find_rows, find_texts, read_text
 from layline.source.walking import walk
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
     from layline.source.cache import Cache
     from layline.source.tree import Tree
 
-ANALYSER = f"facts-10-py{sys.version_info[0]}.{sys.version_info[1]}"
+ANALYSER = f"facts-11-py{sys.version_info[0]}.{sys.version_info[1]}"
 """Part of the cache key: raise the number whenever the rows change."""
 _BY_NAME = frozenset({"getattr", "hasattr", "setattr", "delattr", "attrgetter"})
 _CONSTANT = frozenset({ast.Constant, ast.List, ast.Tuple, ast.Dict, ast.Set, ast.JoinedStr})
@@ -97,6 +98,8 @@ class Facts:
     """Lines that may change another package, counted without following anything."""
     words: frozenset[str] = frozenset()
     """Every name, attribute, keyword and imported name."""
+    parts: dict[str, Any] | None = None
+    """What others may read of it by name (`source.parts`)."""
 
     @property
     def called(self) -> frozenset[str]:
@@ -150,7 +153,8 @@ def parse_facts(data: bytes) -> Facts:
 def encode_facts(data: bytes) -> str:
     """The rows of one blob as JSON; a JSON string says why there are none."""
     tree = parse_tree("", data)
-    return json.dumps(tree.why if isinstance(tree, Skipped) else _Walker().read(tree), separators=(",", ":"))
+    rows = tree.why if isinstance(tree, Skipped) else {**_Walker().read(tree), "d": encode_parts(tree, data)}
+    return json.dumps(rows, separators=(",", ":"))
 
 
 def decode_facts(text: str) -> Facts | None:
@@ -173,6 +177,7 @@ def decode_facts(text: str) -> Facts | None:
         sites=tuple(Site(*row) for row in plain["p"]),
         attributes=frozenset(plain["a"]),
         words=frozenset(plain["n"].split(" ")),
+        parts=plain["d"],
     )
 
 

@@ -1,8 +1,9 @@
 """What each file of a downstream can see of the others, by its imports: what a judgement about one of its lines depends
 on.
 
-Wider than `interpreter.reach`, which follows what runs: imports for types count, and the packages around a module are
-part of the digest. A name that leads nowhere is part of it too: a module that appears changes it.
+By name (`source.sighted`): a function that nothing in sight mentions may change. Wider than `interpreter.reach`, which
+follows what runs: imports for types count, and what the packages around a module do when they are loaded. A module that
+appears where a name led nowhere changes it too.
 """
 
 from __future__ import annotations
@@ -13,11 +14,13 @@ import posixpath
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from layline.core.weak import weakly
 from layline.source.facts import ImportLine, decode_imports, list_handed, read_rows
 from layline.source.handed import BUILT
 from layline.source.names import module_name
+from layline.source.sighted import Sighted, find_paths
 
 if TYPE_CHECKING:
     from layline.source.cache import Cache
@@ -35,6 +38,7 @@ class Look:
     """Dotted texts that are given to calls."""
     classes: tuple[str, ...] = ()
     handed: frozenset[str] = frozenset()
+    parts: dict[str, Any] | None = None
 
 
 class Sight:
@@ -52,9 +56,11 @@ class Sight:
                 self.names.setdefault(str(name), []).append(path)
         self._looks: dict[str, Look] = {}
         self._next: dict[str, frozenset[str]] = {}
-        self._own: dict[str, bytes] = {}
         self._around: dict[str, frozenset[str]] = {}
-        self._digests: dict[tuple[frozenset[str], bool], str] = {}
+        self._digests: dict[frozenset[str], str] = {}
+        self._sighted = Sighted(
+            weakly(self._find_parts), weakly(self._lead), weakly(self._find_loaded), weakly(self.find_blob)
+        )
 
     def see(self, starts: Iterable[str], *, loaded: bool = False) -> frozenset[str]:
         """These files, all that they import, all that those import, and so on; with `loaded` also the packages around
@@ -71,20 +77,47 @@ class Sight:
             waiting = sorted(fresh)
         return frozenset(seen)
 
-    def digest(self, starts: Iterable[str], *, loaded: bool = False) -> str:
-        """Of everything in sight, of where the names in it lead, and of the packages around it."""
-        asked = frozenset(starts), loaded
+    def digest(self, starts: Iterable[str]) -> str:
+        """Of everything that can be read from these files by following names."""
+        asked = frozenset(path for path in starts if path in self._tree.entries)
         if asked not in self._digests:
-            self._digests[asked] = self._digest(self.see(asked[0], loaded=loaded))
+            self.see(asked)  # reads ahead
+            self._digests[asked] = self._sighted.digest(asked)
         return self._digests[asked]
 
-    def _digest(self, seen: frozenset[str]) -> str:
+    def digest_loading(self, starts: Iterable[str]) -> str:
+        """Of what these files, all that they import and the packages around these import, line by line."""
         found = hashlib.sha256()
-        for path in sorted(seen):
-            found.update(self._own[path])
-        for init in sorted({one for path in seen for one in self._find_around(path)}):
-            found.update(f"{init}\0{self._oid(init)}\0".encode("utf-8", "surrogatepass"))
+        for path in sorted(self.see(starts, loaded=True)):
+            look = self._looks[path]
+            runs = look.parts["s"][0] if look.parts is not None else self.find_blob(path)
+            told = repr([path, runs, look.imports, look.texts, self._find_loaded(path)])
+            found.update(told.encode("utf-8", "surrogatepass"))
         return found.hexdigest()
+
+    def find_told(self, plain: object) -> dict[str, str]:
+        """Files of ours of which a plain value tells lines, each with what stands for its text."""
+        paths = sorted({path for path in find_paths(plain) if path in self._tree.entries})
+        return {path: self.find_blob(path) for path in paths}
+
+    def stays(self, told: dict[str, str]) -> bool:
+        """Whether none of these files has changed, so that lines of theirs are where they were."""
+        return all(self.find_blob(path) == blob for path, blob in told.items())
+
+    def _find_parts(self, path: str) -> dict[str, Any] | None:
+        self._read([path])
+        return self._looks[path].parts
+
+    def _lead(self, path: str, level: int, name: str) -> list[str]:
+        return self._find(path, "." * level + name)
+
+    def _find_loaded(self, path: str) -> list[tuple[str, str]]:
+        """Where the imports of a file lead, and what the packages around it do when they are loaded."""
+        self._read([path, *self._find_around(path)])
+        names = dict.fromkeys(_find_names(self._looks[path]))
+        found = [(name, there) for name in names for there in self._find(path, name)]
+        around = ((init, self._looks[init].parts) for init in sorted(self._find_around(path)))
+        return [*found, *((f"{init} {parts['s'][0] if parts else self.find_blob(init)}", "") for init, parts in around)]
 
     def find_handed(self, path: str) -> list[str]:
         """Those classes of a file that some file, tests apart, builds or hands on, and by which keywords."""
@@ -131,10 +164,8 @@ class Sight:
 
     def _find_next(self, path: str) -> frozenset[str]:
         if path not in self._next:
-            found = {name: self._find(path, name) for name in sorted(set(_find_names(self._looks[path])))}
-            told = "\0".join([path, self._oid(path), *(f"{name}={','.join(there)}" for name, there in found.items())])
-            self._own[path] = hashlib.sha256(told.encode("utf-8", "surrogatepass")).digest()
-            self._next[path] = frozenset(there for listed in found.values() for there in listed)
+            names = set(_find_names(self._looks[path]))
+            self._next[path] = frozenset(there for name in names for there in self._find(path, name))
         return self._next[path]
 
     def _find_around(self, path: str) -> frozenset[str]:
@@ -155,12 +186,13 @@ class Sight:
         place = posixpath.join(folder, bare.replace(".", "/")) if bare else folder
         return [one for one in (f"{place}.py", f"{place}/__init__.py") if one in self._tree.entries]
 
-    def _oid(self, path: str) -> str:
+    def find_blob(self, path: str) -> str:
+        """What stands for the text of a file; nothing where there is none."""
         entry = self._tree.find(path)
         return entry.oid if entry is not None else ""
 
     def _read(self, paths: Iterable[str]) -> None:
-        oids = {path: self._oid(path) for path in paths if path not in self._looks}
+        oids = {path: self.find_blob(path) for path in paths if path not in self._looks}
         if not oids:
             return
         texts = read_rows(self._tree, oids.values(), self._cache)
@@ -182,6 +214,7 @@ def _decode(text: str) -> Look:
         given=tuple(text for _, text in plain["s"]),
         classes=tuple(name for name, _ in plain["b"]),
         handed=frozenset(list_handed(plain)),
+        parts=plain["d"],
     )
 
 

@@ -57,6 +57,9 @@ CASES = (
     Case("re-exported from elsewhere", {"own/help.py": "from own.a import new\n", "own/a.py": "def new(): pass\n"}, {"own/a.py": "new = 7\n"}),
     Case("shadowing root", {"own/help.py": "def new(): pass\n"}, {"src/own/help.py": "new = 1\n", "pyproject.toml": ""}),
     Case("no longer Python", {"own/help.py": "def new(): pass\n"}, {"own/help.py": "def new(:\n"}),
+    Case("a neighbour changes", {"own/help.py": "def new(): pass\n\n\ndef far(): return 1\n"}, {"own/help.py": "def new(): pass\n\n\ndef far(): return 2\n"}),
+    Case("made by a function of another file", {"own/help.py": "from own.far import make\n\nnew = make()\n", "own/far.py": "def make():\n    return len\n"}, {"own/far.py": "def make():\n    return max\n"}),
+    Case("a name of the top level that a function reads", {"own/help.py": "KEPT = len\n\n\ndef make():\n    return KEPT\n\n\nnew = make()\n"}, {"own/help.py": "KEPT = max\n\n\ndef make():\n    return KEPT\n\n\nnew = make()\n"}),
 )  # fmt: skip
 
 
@@ -72,6 +75,11 @@ STRAY = (
     Case("helper elsewhere", {"own/help.py": "def put(of, new): pass\n", "own/go.py": "from own.help import put\nimport up.x\n\n\ndef run():\n    put(up.x, len)\n"}, {"own/help.py": "def put(of, new):\n    of.f = new\n"}),
     Case("installing base class", {"own/base.py": "class Base:\n    names = ()\n", "own/heir.py": "from own.base import Base\n\n\nclass Heir(Base):\n    names = ('f',)\n"}, {"own/base.py": "import up.y\n\n\nclass Base:\n    names = ()\n\n    def go(self):\n        for name in self.names:\n            setattr(up.y, name, len)\n"}),
     Case("named as text", {"own/go.py": "import importlib, up.z\n\n\ndef run():\n    up.z.f = importlib.import_module('own.' + 'late').new\n"}, {"own/late.py": "def new(): pass\n"}),
+    Case("named as text, and imported by name", {"own/go.py": "import importlib, up.z\nfrom own.late import one\n\n\ndef run():\n    up.z.e = one()\n    up.z.f = importlib.import_module('own.' + 'late').new()\n", "own/late.py": "def one():\n    return abs\n\n\ndef new():\n    return len\n"}, {"own/late.py": "def one():\n    return abs\n\n\ndef new():\n    return max\n"}),
+    Case("a submodule read from its package", {"own/go.py": "import own.sub.late, up.z\n\n\ndef run(of=own):\n    up.z.f = of.sub.late.new()\n", "own/sub/__init__.py": "", "own/sub/late.py": "def new():\n    return len\n"}, {"own/sub/late.py": "def new():\n    return max\n"}),
+    Case("a method of a base class two files away", {"own/go.py": "import up.z\nfrom own.mid import Mid\n\n\ndef run():\n    Mid().put(up.z)\n", "own/mid.py": "from own.base import Base\n\n\nclass Mid(Base):\n    pass\n", "own/base.py": "class Base:\n    def put(self, of):\n        of.f = len\n"}, {"own/base.py": "class Base:\n    def put(self, of):\n        of.g = len\n"}),
+    Case("lines of a helper move", {"own/help.py": "def first(): pass\n\n\ndef put(of, new):\n    of.f = new\n", "own/go.py": "from own.help import put\nimport up.x\n\n\ndef run():\n    put(up.x, len)\n"}, {"own/help.py": "def first():\n    pass\n\n\ndef put(of, new):\n    of.f = new\n"}),
+    Case("a decorator of ours is handed a function", {"own/mark.py": "import up.d\n\n\ndef mark(name):\n    def put(new):\n        setattr(up.d, name(), new)\n        return new\n    return put\n", "own/names.py": "def where(): return 'f'\n", "own/go.py": "from own.mark import mark\nfrom own.names import where\n\n\n@mark(where)\ndef run(): pass\n"}, {"own/names.py": "def where(): return 'g'\n"}),
     Case("registry filled by another import", {"own/reg.py": "import up.r\nTABLE = []\n\n\ndef go():\n    for name in TABLE:\n        setattr(up.r, name, len)\n", "own/fill.py": "from own.reg import TABLE\nTABLE.append('a')\nimport up.other\nup.other.k = len\n"}, {"own/fill.py": "from own.reg import TABLE\nTABLE.append('b')\nimport up.other\nup.other.k = len\n"}),
     Case("caller appears", {}, {"own/caller.py": "from own.other import put\n\n\ndef start():\n    put()\n"}),
     Case("two modules that import one another", {"own/a.py": "from own.b import K\nimport up.c\nJ = 'j'\nup.c.f = K\n", "own/b.py": "from own.a import J\nimport up.c\nK = 'k'\nup.c.g = J\n"}, {"own/b.py": "from own.a import J\nimport up.c\nK = 'l'\nup.c.g = J\n"}),

@@ -191,8 +191,10 @@ class Search:
         """`self.redirect(x)`, where `self.redirect = Redirection()`."""
         names = frozenset(name for path in {site.path for site in made} for name in self._find_held(path, owner))
         for path, one in self._facts.items():
+            if names.isdisjoint(one.words) and names.isdisjoint(one.attributes):
+                continue
             module = self._names.find_module(path)
-            if names.isdisjoint(one.words | one.attributes) or module is None:
+            if module is None:
                 continue
             file = read_file(module, names)
             for use in (use for name in sorted(names) for use in file.uses.get(name, ()) if use.is_call):

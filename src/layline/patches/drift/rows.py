@@ -67,6 +67,8 @@ class KeptRow:
 
     judged: Judged
     asked: Asked
+    told: dict[str, str] = field(default_factory=dict)
+    """Files of ours of which lines are told, and what stood for their text."""
 
 
 @dataclass(slots=True, eq=False)
@@ -120,7 +122,8 @@ class RowKeeper:
         kept = self.tips.find(key, self._decode) if self.memos.compare is not None else None
         if kept is not None and self.memos.compare is not None:
             self.memos.compare(f"row {subject.patch.id}", codec.encode(kept), codec.encode(plain))
-        self.tips.keep(key, codec.encode(KeptRow(judged=plain, asked=asked)), reads)
+        told = self.sight.find_told(codec.encode(plain))
+        self.tips.keep(key, codec.encode(KeptRow(judged=plain, asked=asked, told=told)), reads)
         return plain
 
     def _decode(self, row: dict[str, Any], stamp: Stamp) -> Judged | None:
@@ -128,6 +131,7 @@ class RowKeeper:
         if kept is None:
             return None
         stays = self.targets.holds(kept.asked.targets) and self.named.holds(kept.asked.named)
+        stays = stays and self.sight.stays(kept.told)
         loads = kept.asked.loads.items()
         if not stays or any(self._describe_load(module) != told for module, told in loads):
             return None
@@ -140,7 +144,7 @@ class RowKeeper:
         """
         if module not in self._loads:
             paths = self.sight.names.get(module, [])
-            key = self.memos.key("load", self.tips.tip, module, paths, self.sight.digest(paths, loaded=True))
+            key = self.memos.key("load", self.tips.tip, module, paths, self.sight.digest_loading(paths))
             kept = self.memos.recall([key]).get(key) if self.memos.compare is None else None
             if kept is None:
                 sides = self.find_reader().imports

@@ -12,7 +12,9 @@ from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 from layline import codec
 from layline.core.progress import Progress, count, silent
 from layline.errors import RecordError
+from layline.interpreter.modules import WHOLE
 from layline.patches.installer import Known, MemberKind, know_no_members, know_nothing
+from layline.source.sighted import find_paths
 
 if TYPE_CHECKING:
     from layline.interpreter.calls import Interpreter
@@ -154,6 +156,8 @@ class Units:
                 return None
             if row["beyond"] and self.reach.digest(row["beyond"]) != row["digest"]:
                 return None
+            if any(self.reach.find_blob(path) != blob for path, blob in row["at"].items()):
+                return None  # lines of theirs are told
             return codec.decode(kind, row["value"], where="cache")
         except (RecordError, KeyError, TypeError, AttributeError, ValueError):
             return None
@@ -169,9 +173,12 @@ class Units:
             asked |= modules.asked_by(one)
         known = {name for one in seen for name in self.reach.names_of(one)}
         states = {name: self._find_state(name) for name in sorted(asked - known)}
-        beyond = sorted({state for state in states.values() if state and state not in {"/", "!"}} - seen)
+        whole = {state for name, state in states.items() if name.endswith(WHOLE)} - {path}
+        beyond = sorted({one for one in (*(set(states.values()) - seen), *whole) if one and one not in {"/", "!"}})
         digest = self.reach.digest(beyond) if beyond else ""
-        row = {"asked": states, "beyond": beyond, "digest": digest, "value": codec.encode(value)}
+        plain = codec.encode(value)
+        told = {one: self.reach.find_blob(one) for one in sorted(set(find_paths(plain)) - {path})}
+        row = {"asked": states, "beyond": beyond, "digest": digest, "at": told, "value": plain}
         if self.upstream.noted:
             self.memos.keep(key, {_ROW: self._here(key)})
             key, row = self._here(key), {**row, "upstream": self.upstream.noted}
@@ -182,4 +189,4 @@ class Units:
         """Where a name leads; `top?` asks whether anything imports that package."""
         if name.endswith("?"):
             return "!" if self.machine.is_package(name[:-1]) else None
-        return self.machine.modules.state_of(name)
+        return self.machine.modules.state_of(name.removesuffix(WHOLE))
