@@ -19,6 +19,8 @@ class ConditionKind(StrEnum):
     NOT = "not"
     NAME = "name"
     """An upstream name that must be bound: hasattr, callable, `is not None`, a caught import."""
+    CLASS = "class"
+    """An upstream name that must be a class: `isinstance(x, type)`, `inspect.isclass(x)`."""
     KEY = "key"
     """A config key that must be set to something true."""
     VERSION = "version"
@@ -97,7 +99,7 @@ class VersionPattern:
 
 OPAQUE = Condition(kind=ConditionKind.OPAQUE)
 ALWAYS, NEVER = Condition(kind=ConditionKind.ALL), Condition(kind=ConditionKind.ANY)
-_DECIDABLE = frozenset({ConditionKind.NAME, ConditionKind.KEY, ConditionKind.VERSION})
+_DECIDABLE = frozenset({ConditionKind.NAME, ConditionKind.CLASS, ConditionKind.KEY, ConditionKind.VERSION})
 
 
 def say(text: str) -> Condition:
@@ -107,6 +109,10 @@ def say(text: str) -> Condition:
 
 def need_name(name: str) -> Condition:
     return Condition(kind=ConditionKind.NAME, text=name)
+
+
+def need_class(name: str) -> Condition:
+    return Condition(kind=ConditionKind.CLASS, text=name)
 
 
 def need_key(key: str) -> Condition:

@@ -82,9 +82,10 @@ class Removal:
 
     def __str__(self) -> str:
         if self.commit is None:
-            other = f"; {self.elsewhere} defines the name" if self.elsewhere else ""
+            other = f"; the name is defined at {self.elsewhere}" if self.elsewhere else ""
             return f"upstream's history up to the pin never had {self.what}{other}"
-        return f"upstream removed {self.what} in {self.commit[:12]} ({self.date}, {self.subject})"
+        other = f"; the name is defined at {self.elsewhere} now" if self.elsewhere else ""
+        return f"upstream removed {self.what} in {self.commit[:12]} ({self.date}, {self.subject}){other}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -194,7 +194,9 @@ class Reason(Enum):
     NOT_BOUND_USED = "stays undefined: {name}, used without a test (NameError) in {text} {names:4&}"
     TRY_ENDS = "lines {counts[0]} to {counts[1]} do not run"
     HANDLER_LEAVES = "the function ends in the handler at line {counts[0]}"
-    FAILS_ALREADY = "neither the pin nor the tip has it: the import fails when this line runs"
+    FAILS_ALREADY = (
+        "neither the pin nor the tip has it: the import fails when this line runs{name:?; the pin has that name at %}"
+    )
     IMPORT_TOO_NEW = "the pin does not have it and the tip does: today the import fails when this line runs"
     READ_FAILS_ALREADY = "neither the pin nor the tip has it: reading it fails when this line runs"
     NOT_CALLED = "upstream no longer has this method, so our override is not called"
@@ -243,6 +245,7 @@ class Reason(Enum):
     GATE_UNDECIDED = "undecided whether its version pattern {name} holds at the tip ({other})"
     SIDE_HAS = "the {other} has {name}"
     SIDE_LACKS = "the {other} has no {name}"
+    KIND_IS = "{name} is a {text} at the {other}"
     KEY_FALSE = "upstream dropped the config key {name}, and no config file of ours sets it"
     KEY_STILL_SET = "upstream dropped the config key {name}, which our configuration still sets"
     VERSION_IS = "{text} is {names} at the {other} ({name})"

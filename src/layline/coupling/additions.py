@@ -24,7 +24,8 @@ def accept_additions(rows: Iterable[Drift], unknown: frozenset[str], ours: Tree)
     for row in rows:
         place = next((one for one in reads.get(row.target or "", ()) if one != row.location), None)
         arrives = row.comparison is not None and row.comparison.after.exists
-        if row.target not in unknown or row.kind is not DriftKind.DEAD_AT_PIN or arrives or place is None:
+        fails = row.effect is not None and row.effect.raises  # it cannot create what is missing
+        if row.target not in unknown or row.kind is not DriftKind.DEAD_AT_PIN or arrives or fails or place is None:
             yield row
             continue
         why = Why(Reason.OUR_ADDITION, places=(place,))

@@ -15,6 +15,7 @@ from layline.core.condition import Condition, ConditionKind, VersionPattern, is_
 from layline.core.drift import DriftKind
 from layline.core.patch import Patch
 from layline.core.why import Reason, Why
+from layline.source.definitions import DefinitionKind
 from layline.source.names import longest_root
 from layline.source.resolve import Resolver
 from layline.source.symbols import SymbolKind
@@ -91,7 +92,9 @@ def _judge_condition(condition: Condition | None, ground: RefKnowledge, what: st
 
 def _told_false(then: Decision, now: Decision, condition: Condition, ground: RefKnowledge, what: str) -> Outlook:
     needed = list(_find_needed(condition, ground))
-    planned = not any(part.kind is ConditionKind.NAME for part in needed)
+    # a class that became a function, or went, was there when the patch was written
+    unplanned = {ConditionKind.NAME} if then.holds is False else {ConditionKind.NAME, ConditionKind.CLASS}
+    planned = not any(part.kind in unplanned for part in needed)
     if then.holds is False:
         because = tuple(dict.fromkeys(then.why))
         return Outlook(why=Why(Reason.GUARD_NEVER, what, parts=because), can_go=True, is_over=True, is_planned=planned)
@@ -116,6 +119,8 @@ def decide(condition: Condition, ground: RefKnowledge, side: int) -> Decision:
             return Decision(None if inner.holds is None else not inner.holds, inner.why)
         case ConditionKind.NAME:
             return _decide_name(condition.text, ground, side)
+        case ConditionKind.CLASS:
+            return _decide_class(condition.text, ground, side)
         case ConditionKind.KEY:
             return _decide_key(condition.text, ground, side)
         case ConditionKind.VERSION:
@@ -147,6 +152,24 @@ def _decide_name(name: str, ground: RefKnowledge, side: int) -> Decision:
     if symbol.kind in {SymbolKind.DEFINITION, SymbolKind.SUBMODULE} and plain:
         return Decision(True, (Why(Reason.SIDE_HAS, name, where),))
     return Decision(None)  # bound under a condition, or made at run time
+
+
+def _decide_class(name: str, ground: RefKnowledge, side: int) -> Decision:
+    """Whether a name is a class there; one that the pin had and the tip lacks is none."""
+    if not longest_root(name, ground.packages):
+        return Decision(None)
+    definition = _resolver(ground, side).resolve(name).definition
+    if definition is None:
+        found = _decide_name(name, ground, side)
+        return found if found.holds is False else Decision(None)
+    if (
+        definition.group != 0
+        or definition.decorators
+        or definition.kind not in {DefinitionKind.CLASS, DefinitionKind.FUNCTION}
+    ):
+        return Decision(None)
+    is_class = definition.kind is DefinitionKind.CLASS
+    return Decision(is_class, (Why(Reason.KIND_IS, name, _side(side), definition.kind.value),))
 
 
 def _decide_key(key: str, ground: RefKnowledge, side: int) -> Decision:
@@ -227,7 +250,7 @@ def _find_needed(condition: Condition, ground: RefKnowledge) -> Iterator[Conditi
 
 
 def _find_new_home(condition: Condition, ground: RefKnowledge) -> str | None:
-    if condition.kind is not ConditionKind.NAME:
+    if condition.kind not in {ConditionKind.NAME, ConditionKind.CLASS}:
         return None
     found = ground.comparer.compare(condition.text)
     return found.new_home if found.kind in {DriftKind.MOVED, DriftKind.RENAMED, DriftKind.BINDING_LOST} else None

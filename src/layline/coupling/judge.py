@@ -26,7 +26,7 @@ from layline.coupling.callee import (
     is_told_by_name,
 )
 from layline.coupling.forwards import find_accepting
-from layline.coupling.missing import find_missing, is_taken_away, is_unheard
+from layline.coupling.missing import LOST_BEFORE, find_definition, find_missing
 from layline.coupling.model import FAILING, Consequence, Coupling, State, Touch, is_flag
 from layline.coupling.overrides import Overrides
 from layline.coupling.place import Place
@@ -252,8 +252,8 @@ class Judge:
         # below a package it may be a module that is compiled
         entry = self._comparer.pin.index.entries.get(holder)
         alone = entry is not None and not entry.path.endswith("__init__.py")
-        if sure and (alone or is_unheard(self._comparer, place.target) or is_taken_away(self._comparer, place.target)):
-            why = (Why(Reason.FAILS_ALREADY),)
+        if sure and (alone or any(one(self._comparer, place.target) for one in LOST_BEFORE)):
+            why = (Why(Reason.FAILS_ALREADY, find_definition(self._comparer, place.target) or ""),)
             return Verdict(state=State.MISSING, consequence=Consequence.LOOK, why=why)
         return _ABSENT
 

@@ -17,7 +17,7 @@ from layline.git import Repository
 from layline.history.commits import read_commits
 from layline.history.timeline import Timeline, read_timeline
 from layline.source import Module, parse_module
-from layline.source.names import parents
+from layline.source.names import find_files, parents
 from layline.source.slices import slice_definition
 from layline.workspace.past import Past
 
@@ -95,7 +95,7 @@ def _guess_places(target: str, sides: Sides) -> Iterator[tuple[str, str]]:
         entry = sides.pin.index.entries.get(module)
         rest = target[len(module) + 1 :]
         if entry is not None:
-            yield entry.path, rest
+            yield from ((path, rest) for path in find_files(entry.path))
             return
         for root in roots:
             folder = "" if root in {"", "."} else f"{root.strip('/')}/"

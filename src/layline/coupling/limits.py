@@ -40,11 +40,11 @@ def limit_by_guard(question: Question, severity: Severity) -> Iterator[Finding]:
         return
     before = {Reason.NOT_REACHED, Reason.LINE_FAILS}
     failing = any(item.certain and item.why.reason in before for item in question.lost)
-    if found.is_over and question.sides.reader.is_import_lost(question.comparison, question.effect.location):
-        return  # what the target stands in is imported before the condition is asked
     if found.why.reason is Reason.GUARD_NEVER and found.is_planned:  # written for other versions
         yield Finding(severity=Severity.OK, why=found.why, is_limit=True, retires=True)
         return
+    if found.is_over and question.sides.reader.is_import_lost(question.comparison, question.effect.location):
+        return  # what the target stands in is imported before the condition is asked
     off = found.is_over and severity is Severity.BREAKS and not (found.of_effect and failing)
     yield Finding(severity=Severity.LOOK if off else Severity.OK, why=found.why, is_limit=off, retires=found.can_go)
     if off and not found.is_planned:

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 from layline.change.compare import Comparer
 from layline.core.why import Reason
 from layline.coupling.callee import is_rebound
 from layline.coupling.model import Coupling, Touch
+from layline.coupling.past_modules import stood_once
 from layline.coupling.place import Place
 from layline.errors import GitError
 from layline.interpreter.modules import read_texts
 from layline.source import SymbolKind, Tree
 from layline.source.names import is_within, parents
 from layline.source.usage import sets_attribute
+from layline.workspace.past import Past
 
 
 def find_missing(comparer: Comparer, place: Place, patched: Iterable[str]) -> str | None:
@@ -61,6 +63,23 @@ def is_taken_away(comparer: Comparer, name: str) -> bool:
         return bool(tree.repository.git("log", "-1", "--format=%H", f"-S{word}", tree.commit, "--", entry.path).strip())
     except GitError:  # a history without all of its objects
         return False
+
+
+def is_module_lost(comparer: Comparer, name: str) -> bool:
+    """Whether it is, or is taken from, a module that upstream deleted before the pin."""
+    return stood_once(comparer.pin, name) and not comparer.tip.resolve(name).exists
+
+
+LOST_BEFORE: tuple[Callable[[Comparer, str], bool], ...] = (is_unheard, is_taken_away, is_module_lost)
+"""Why a name below a package is missing and not compiled."""
+
+
+def find_definition(comparer: Comparer, name: str) -> str | None:
+    """The one place where the pin defines a missing name, under another module; None where it is none or several."""
+    tree = comparer.pin.index.parts[0].tree
+    word = name.rpartition(".")[2]
+    found = Past(tree.repository, tree.commit).find_definitions([word]).get(word)
+    return found if found is not None and "," not in found else None
 
 
 def drop_written(couplings: Iterable[Coupling], ours: Tree) -> Iterator[Coupling]:

@@ -43,7 +43,7 @@ class State(StrEnum):
     """The name we patch stays; what our replacement reads, returns or is reached through does not."""
     MISSING = "missing already"
     """Neither the pin nor the tip has it: our line fails today."""
-    NEVER_FITTED = "never fitted"
+    NEVER_FITTED = "fits neither pin nor tip"
     """Our call fits neither the pin's signature nor the tip's: it fails today."""
     TOO_NEW = "too new"
     """Our call or import fits the tip and not the pin: it fails today."""

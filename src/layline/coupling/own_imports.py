@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from layline.core.evidence import Location
+from layline.coupling.past_modules import stood_once
 from layline.git import Blob
 from layline.source import Import, Module, SymbolKind, Tree, absolute_name, module_name, open_cache
 from layline.source.names import is_package, is_within, longest_root, parents
@@ -142,12 +143,13 @@ class OwnImports:
                 yield name
 
     def is_missing(self, name: str) -> bool:
-        """True if upstream's code does not bind it; a whole module that is not there may be compiled or generated."""
+        """True if upstream's code does not bind it; a whole module that was never there may be compiled or generated."""
         if self._side.resolve(name).kind is not SymbolKind.ABSENT:
             return False
         holder, _, last = name.rpartition(".")
         entry = self._side.index.entries.get(holder)
-        return self._trusted or (entry is not None and not entry.is_package and not last.startswith("_"))
+        alone = entry is not None and not entry.is_package and not last.startswith("_")
+        return self._trusted or alone or stood_once(self._side, name)
 
 
 def _drop_implied(found: Iterator[FailingImport]) -> Iterator[FailingImport]:

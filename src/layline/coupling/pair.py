@@ -21,7 +21,7 @@ from layline.coupling.flags import FlagChanges, compare_flags_of, settle_flags
 from layline.coupling.installed import InstalledFunctions
 from layline.coupling.judge import Judge
 from layline.coupling.missing import drop_written
-from layline.coupling.model import Consequence, is_flag
+from layline.coupling.model import FAILING, Consequence, State, is_flag
 from layline.coupling.own_code import find_running, judge_ours, read_indexes, read_ours, read_running
 from layline.coupling.own_keys import find_own_keys
 from layline.coupling.places import KeptPlaces, PlaceKeeper
@@ -228,11 +228,13 @@ class Pair:
         return settle_flags(couplings, flags, frozenset(self._flags.known), ours)
 
     def _is_left_behind(self, place: Coupling) -> bool:
-        """Whether what breaks stands in a function that is handed on below another version only."""
-        if place.consequence is not Consequence.WILL_BREAK:
+        """Whether what breaks, or fails already, stands in a function that is handed on below other versions only."""
+        fails = {State.TOO_NEW: (0,), **dict.fromkeys(FAILING, (0, 1))}.get(place.state, ())
+        sides = (1,) if place.consequence is Consequence.WILL_BREAK else fails
+        condition = self.installed.find(place.location) if sides else None
+        if condition is None:
             return False
-        condition = self.installed.find(place.location)
-        return condition is not None and decide(condition, self.running.ground, 1).holds is False
+        return all(decide(condition, self.running.ground, side).holds is False for side in sides)
 
     @cached_property
     def installed(self) -> InstalledFunctions:

@@ -13,6 +13,7 @@ from layline.core.condition import (
     OPAQUE,
     Condition,
     ConditionKind,
+    need_class,
     need_key,
     need_name,
     negate,
@@ -31,7 +32,6 @@ from layline.interpreter.versions import (
     read_attribute,
 )
 
-_PRESENT = frozenset({"builtins.callable", "builtins.bool"})
 _COMPARISONS = frozenset({"==", "!=", "<", ">", "<=", ">="})
 _JOINS = {"and": ConditionKind.ALL, "or": ConditionKind.ANY}
 _MOST_PARTS = 40
@@ -74,11 +74,8 @@ def _recognise(value: Value, reader: Reader) -> Condition:
             return _comparison(reader, (operator, left, right))
         case Called(callee=Outside(path=path), arguments=(left, right)) if path in OPERATORS:
             return _comparison(reader, (OPERATORS[path], left, right))
-        case Called(callee=Outside(path="builtins.hasattr"), arguments=(owner, Literal(value=str(name)), *_)):
-            if above := _name(owner):
-                return need_name(f"{above}.{name}")
-        case Called(callee=Outside(path=path), arguments=(inner,)) if path in _PRESENT and (name := _name(inner)):
-            return need_name(name)
+        case Called(callee=Outside(path=path), arguments=(owner, *given)) if above := _name(owner):
+            return _ask(path, above, given)
         case Member() | Element() if (key := reader.roots.key_of(value)) is not None and _is_off_by_default(value):
             return need_key(key)
         case (
@@ -86,6 +83,18 @@ def _recognise(value: Value, reader: Reader) -> Condition:
             | Element(owner=Outside(path="os.environ"), key=Literal(value=str(name)))
         ):
             return Condition(kind=ConditionKind.ENV, text=name)
+    return OPAQUE
+
+
+def _ask(path: str, name: str, given: list[Value]) -> Condition:
+    """What a call asks about a name of upstream."""
+    match path, given:
+        case "builtins.hasattr", [Literal(value=str(word)), *_]:
+            return need_name(f"{name}.{word}")
+        case (("builtins.callable" | "builtins.bool"), []):
+            return need_name(name)
+        case ("inspect.isclass", []) | ("builtins.isinstance", [Outside(path="builtins.type")]):
+            return need_class(name)
     return OPAQUE
 
 

@@ -46,7 +46,7 @@ def tell_excluded(inventory: Inventory, pinned: Pinned, upstreams: Upstreams, mo
 def _is_excluded(effect: Effect, running: Running) -> bool:
     if effect.when is not None and find_told(effect.when) == ALWAYS:
         return False  # told once for several callers, of which one was read
-    if effect.when is not None and asks_about(effect.when, ConditionKind.VERSION):
+    if effect.when is not None and asks_about(effect.when, ConditionKind.VERSION, ConditionKind.CLASS):
         return decide(effect.when, running.ground, 0).holds is False
     return running.decide(effect.location)[0].holds is False
 

@@ -72,6 +72,7 @@ class Known:
     suggestion: str | None = None
     is_field: bool = False
     """A class declares it as data."""
+    is_function: bool = False
 
 
 class MemberKind(StrEnum):
@@ -372,8 +373,8 @@ class Installer:
 
     def _is_class(self, dotted: str) -> bool:
         """A class that upstream has: a name it lacks is added to it; one that a module lacks is read by nobody."""
-        is_named = dotted.rpartition(".")[2][:1].isupper()
-        return is_named and self.look_up(dotted).kind in {TargetKind.DEFINITION, TargetKind.IMPORTED_NAME}
+        known, is_named = self.look_up(dotted), dotted.rpartition(".")[2][:1].isupper()
+        return is_named and not known.is_function and known.kind in {TargetKind.DEFINITION, TargetKind.IMPORTED_NAME}
 
 
 def _find_held(attributes: dict[str, Value]) -> Function | Partial | None:

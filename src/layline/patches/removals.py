@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from layline.core.evidence import Skipped
 from layline.core.patch import Effect, Inventory, Removal, TargetKind
-from layline.source.names import is_within
+from layline.source.names import find_files, is_within
 from layline.source.usage import binds
 from layline.workspace.past import Past
 
@@ -105,7 +105,18 @@ def _look_at(target: str, upstreams: Upstreams) -> _Doubt | None:
         return _look_below(target, upstreams.index)
     entry = upstreams.index.entries[module]
     files = _guess_files(entry.path, inner[0]) if entry.is_package else ()
-    return _Doubt(target, upstreams.index.parts[entry.part], module, entry.path, tuple(inner), files)
+    found = _Doubt(target, upstreams.index.parts[entry.part], module, entry.path, tuple(inner), files)
+    return _follow_import(found, upstreams) if len(inner) > 1 else found
+
+
+def _follow_import(doubt: _Doubt, upstreams: Upstreams) -> _Doubt:
+    """What a member belongs to may only be imported there: then its own file had the member."""
+    owner = upstreams.resolver.resolve(f"{doubt.module}.{doubt.inner[0]}")
+    home = upstreams.index.entries.get(owner.module or "")
+    if owner.definition is None or home is None or home.path == doubt.path:
+        return doubt
+    inner = (*owner.definition.qualname.split("."), *doubt.inner[1:])
+    return replace(doubt, part=upstreams.index.parts[home.part], module=home.name, path=home.path, inner=inner)
 
 
 def _look_below(target: str, index: Index) -> _Doubt | None:
@@ -134,11 +145,14 @@ def _tell_part(part: Part, doubts: list[_Doubt]) -> Iterator[tuple[str, Removal 
             yield doubt.target, None
         else:
             rest.append((doubt, name))
-    changed = past.find_binding_changes((doubt.path, name) for doubt, name in rest)
-    never = past.find_definitions(name for doubt, name in rest if (doubt.path, name) not in changed)
+    changed = past.find_binding_changes((path, name) for doubt, name in rest for path in find_files(doubt.path))
+    other = past.find_definitions(name for doubt, name in rest if (doubt.path, name) not in changed)
     for doubt, name in rest:
-        what, found = f"{name} of {doubt.path}", changed.get((doubt.path, name))
-        yield doubt.target, Removal(what=what, elsewhere=never.get(name)) if found is None else _build(what, found)
+        lost = next((path for path in find_files(doubt.path) if (path, name) in changed), doubt.path)
+        what, found = f"{name} of {lost}", changed.get((lost, name))
+        elsewhere = other.get(name) if lost != doubt.path or found is None else None
+        removal = Removal(what=what) if found is None else _build(what, found)
+        yield doubt.target, replace(removal, elsewhere=elsewhere)
 
 
 def _build(what: str, found: FoundCommit) -> Removal:

@@ -9,7 +9,7 @@ from layline.core.evidence import Alert, Evidence, Severity
 from layline.core.patch import Holder, Moment, Style, TargetKind
 from layline.core.report import Bullets, Cell, Paragraph, Report, Section, Table
 from layline.patches.guards.show import show_condition, show_guard
-from layline.patches.wanted import DELETED, is_addition, is_state
+from layline.patches.wanted import DELETED, asks_first, is_addition, is_state
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -181,6 +181,15 @@ def explain_absence(effect: Effect) -> str:
     if effect.suggestion:
         words.append(f"did you mean {effect.suggestion}?")
     return "; " + "; ".join(words) if words else ""
+
+
+def explain_write(effect: Effect) -> str:
+    """What a write to an absent target does."""
+    if effect.raises:
+        return "Patching a name that is missing raises AttributeError when this line runs"
+    if asks_first(effect):
+        return "Our code tests for what it needs first (see “Applies when”)"
+    return "The write creates the name; it replaces nothing"
 
 
 def find_shared_targets(inventory: Inventory) -> dict[str, list[Patch]]:

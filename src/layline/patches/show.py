@@ -31,6 +31,7 @@ from layline.patches.report import (
     describe_logic,
     describe_switch,
     explain_absence,
+    explain_write,
     find_shared_targets,
 )
 from layline.patches.side_by_side import find_differences, show_signature
@@ -241,13 +242,8 @@ def _describe_target(opened: OpenedInventory, effect: Effect) -> Iterator[Block]
         yield Paragraph((Cell(effect.target or "", code=True), why))
         return
     if effect.target_kind is TargetKind.ABSENT:
-        hint = explain_absence(effect)
-        yield Paragraph(
-            (
-                Cell(effect.target or "", code=True),
-                f" does not exist at the pin{hint}: the write creates it, and no upstream code reads it.",
-            )
-        )
+        words = f" does not exist at the pin{explain_absence(effect)}. {explain_write(effect)}."
+        yield Paragraph((Cell(effect.target or "", code=True), words))
         return
     if symbol.definition is None or symbol.module is None:
         yield Paragraph(

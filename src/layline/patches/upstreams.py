@@ -53,8 +53,9 @@ class Upstreams:
         symbol = self.resolver.resolve(dotted)
         suggestion = self.suggest(symbol) if symbol.kind is SymbolKind.ABSENT else None
         is_field = symbol.definition is not None and symbol.definition.kind is DefinitionKind.FIELD
+        is_function = symbol.definition is not None and symbol.definition.kind is DefinitionKind.FUNCTION
         kind = TargetKind.UNKNOWN if self._may_be_inherited(symbol) else _KINDS[symbol.kind]
-        return Known(kind, symbol.alias_of or symbol.reached_as, suggestion, is_field)
+        return Known(kind, symbol.alias_of or symbol.reached_as, suggestion, is_field, is_function)
 
     def _may_be_inherited(self, symbol: Symbol) -> bool:
         """A member of a class of upstream that only a class of another package may have."""

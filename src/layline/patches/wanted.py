@@ -96,11 +96,12 @@ def is_ruled_out(effect: Effect) -> bool:
 def is_dead(effect: Effect) -> bool:
     """Upstream does not have the target, and its history or a name close by says that it was once meant to."""
     known = bool(effect.suggestion) or (effect.removal is not None and effect.removal.commit is not None)
-    return (
-        effect.target_kind is TargetKind.ABSENT
-        and known
-        and not asks_about(effect.when, ConditionKind.VERSION, ConditionKind.NAME)
-    )
+    return effect.target_kind is TargetKind.ABSENT and known and not asks_first(effect)
+
+
+def asks_first(effect: Effect) -> bool:
+    """Its condition asks for a version, or for what upstream has: code for other versions may be meant."""
+    return asks_about(effect.when, ConditionKind.VERSION, ConditionKind.NAME, ConditionKind.CLASS)
 
 
 def is_addition(effect: Effect) -> bool | None:

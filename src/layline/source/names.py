@@ -33,6 +33,13 @@ def is_package(path: str) -> bool:
     return path.endswith("/__init__.py") or path == "__init__.py"
 
 
+def find_files(path: str) -> tuple[str, ...]:
+    """The file of a module, and the one it has where a module became a package or a package a module."""
+    folder, _, name = path.rpartition("/")
+    other = f"{folder}.py" if name == "__init__.py" else f"{path.removesuffix('.py')}/__init__.py"
+    return (path, other) if folder or name != "__init__.py" else (path,)
+
+
 def absolute_name(module: str, *, package: bool, level: int, name: str) -> str | None:
     """What a (relative) import names, seen from `module`; None where it climbs out of the top package."""
     if level == 0:

@@ -576,7 +576,7 @@ CASES = [
         "from keel.run import run\nrun(1, wrong=2)\n",
         {"keel/run.py": RUN},
         {"keel/run.py": RUN.replace("y=1", "z=1")},
-        [("calls", "keel.run.run", "never fitted", "look at")],
+        [("calls", "keel.run.run", "fits neither pin nor tip", "look at")],
     ),
     (
         "a constructor's decorator took the name at the pin",

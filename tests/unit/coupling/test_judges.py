@@ -9,10 +9,11 @@ import pytest
 from histories import History
 from layline.change.compare import Comparer
 from layline.change.trace import Tracer
-from layline.core.condition import Condition, ConditionKind, need_name, need_version, negate
+from layline.core.condition import Condition, ConditionKind, need_class, need_name, need_version, negate
 from layline.core.evidence import Location
 from layline.core.patch import Effect, Holder, Inventory, Patch, Style, Unregistered
 from layline.core.why import Reason, say
+from layline.coupling.additions import accept_additions
 from layline.coupling.culprit import find_culprits
 from layline.coupling.decide import RefKnowledge
 from layline.coupling.drift import find_drifts, find_target
@@ -53,6 +54,7 @@ def judge(
     at: int = 1,
     beside: tuple[Effect, ...] = (),
     alone: Effect | None = None,
+    gone: str | None = None,
 ) -> Drift:
     """The row of one effect that puts the first definition of our file in the place of `target`; with a `base` the pin
     lies on a branch that leaves the line of the tip there.
@@ -61,7 +63,7 @@ def judge(
     if base is not None:
         upstream.commit("base", {"keel/__init__.py": "", **base})
         upstream.git("checkout", "-q", "-b", "release")
-    pin = upstream.commit("pin", {"keel/__init__.py": "", **before})
+    pin = upstream.commit("pin", {"keel/__init__.py": "", **before, **({gone: None} if gone else {})})
     if base is not None:
         upstream.git("checkout", "-q", "main")
     if between is not None:
@@ -184,6 +186,25 @@ def test_a_replacement_that_imports_what_is_missing_does_not_fit_today(
     assert (row.today, row.severity) == (today, severity)
     assert ("neither the pin nor the tip has" in row.detail) is (severity == "breaks")
     assert row.culprit is None
+
+
+DELETED = [
+    # (what it shows, what else the pin has, what it does today)
+    ("a module that upstream deleted", {}, "does-not-fit"),
+    ("one that its own code imports: generated", {"keel/use.py": "from keel.masts import Mast\n"}, "fits"),
+    ("one that is compiled now", {"keel/masts.pyx": ""}, "fits"),
+    ("one that the package makes when asked", {"keel/__init__.py": "def __getattr__(name):\n    return 1\n"}, "fits"),
+]
+
+
+@pytest.mark.parametrize(("more", "today"), [row[1:] for row in DELETED], ids=[row[0] for row in DELETED])
+def test_a_replacement_that_imports_from_a_deleted_module_does_not_fit_today(
+    tmp_path: Path, more: dict[str, str], today: str
+) -> None:
+    ours = "def fast(x):\n    from keel.masts import Mast\n    return Mast(x)\n"
+    base = {"keel/run.py": RUN, "keel/masts.py": "class Mast:\n    pass\n"}
+    row = judge(tmp_path, {"keel/run.py": RUN, **more}, {}, ours=ours, base=base, gone="keel/masts.py")
+    assert row.today == today, row.detail
 
 
 CAN_GO = [
@@ -1044,6 +1065,58 @@ def test_what_raises_where_the_name_is_missing_is_not_dead(
     alone = Effect(style=Style.BINDING_REPLACEMENT, target="keel.run.sail", location=place, raises=raises)
     row = judge(tmp_path, {"keel/run.py": RUN}, after, alone=alone)
     assert (row.kind, row.severity, row.today) == ("dead-at-pin", severity, today)
+
+
+@pytest.mark.parametrize(("raises", "kind"), [(False, "external"), (True, "dead-at-pin")])
+def test_what_raises_adds_no_name_for_our_own_code(tmp_path: Path, raises: bool, kind: str) -> None:
+    place = Location("harbour/patch.py", 2)
+    alone = Effect(style=Style.BINDING_REPLACEMENT, target="keel.run.sail", location=place, raises=raises)
+    row = judge(tmp_path, {"keel/run.py": RUN}, {}, alone=alone)
+    ours = History.start(tmp_path / "read").commit("ours", {"own.py": "import keel.run as r\n\nprint(r.sail)\n"})
+    tree = Tree(open_repository(tmp_path / "read"), ours)
+    (found,) = accept_additions([row], frozenset({"keel.run.sail"}), tree)
+    assert found.kind == kind, found.detail
+
+
+HULL = "class Hull:\n    def load(self, x):\n        return x\n"
+FACTORY = "def Hull(x):\n    return x\n"
+CLASSES = [
+    # (what it shows, the pin, the tip, severity, the reasons)
+    ("a function at both refs", FACTORY, FACTORY, "ok", ["guard-never"]),
+    ("a function that goes", FACTORY, "x = 1\n", "ok", ["guard-never"]),
+    ("a class that becomes a function", HULL, FACTORY, "look", ["guard-over-unless"]),
+    ("a class at both refs", HULL, HULL, "ok", []),
+    ("a function that a decorator may make a class", f"@made\n{FACTORY}", f"@made\n{FACTORY}", "ok", []),
+    ("a class that goes", HULL, "x = 1\n", "breaks", []),
+]
+
+
+@pytest.mark.parametrize(
+    ("pin", "tip", "severity", "told"), [row[1:] for row in CLASSES], ids=[row[0] for row in CLASSES]
+)
+def test_a_write_that_asks_for_a_class_does_nothing_to_a_function(
+    tmp_path: Path, pin: str, tip: str, severity: str, told: list[str]
+) -> None:
+    ours = (
+        "def load(self, x):\n    return x\n\n\ndef install():\n    from keel.hull import Hull\n    Hull.load = load\n"
+    )
+    row = judge(
+        tmp_path,
+        {"keel/hull.py": pin},
+        {"keel/hull.py": tip},
+        target="keel.hull.Hull.load",
+        condition=need_class("keel.hull.Hull"),
+        ours=ours,
+    )
+    assert (row.severity, [code for code in codes(row) if code.startswith("guard")]) == (severity, told), row.detail
+
+
+@pytest.mark.parametrize(
+    ("then", "now"), [("keel/deck.py", "keel/deck/__init__.py"), ("keel/deck/__init__.py", "keel/deck.py")]
+)
+def test_a_name_is_looked_for_where_its_module_stood_before(tmp_path: Path, then: str, now: str) -> None:
+    row = judge(tmp_path, {now: "x = 1\n"}, {}, base={then: HULL}, target="keel.deck.Hull.load", gone=then)
+    assert "had-until" in codes(row), row.detail
 
 
 GETTER = "RUN = None\n\n\ndef get_run(kind=0):\n    if kind:\n        return 1\n    return RUN\n"

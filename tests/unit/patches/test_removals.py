@@ -11,6 +11,7 @@ from histories import History
 from layline.git import open_repository
 from layline.patches.removals import find_removals
 from layline.source import Index, Part, Tree, build_index
+from layline.source.resolve import Resolver
 
 TARGETS = (
     "up.a.old",
@@ -22,6 +23,9 @@ TARGETS = (
     "up.b.never",
     "up.b.old",
     "up.gone.f",
+    "up.grown.Kept.f",
+    "up.grown.Moved.f",
+    "up.front.Kept.f",
     "other.f",
 )
 
@@ -31,6 +35,7 @@ class Asked:
     """What `find_removals` reads of the upstreams."""
 
     index: Index
+    resolver: Resolver
     skipped: tuple[str, ...] = field(default=())
 
 
@@ -43,6 +48,19 @@ def upstreams(tmp_path_factory: pytest.TempPathFactory) -> Asked:
     upstream.commit("Drop older (#2)", {"up/a.py": "def old(): pass\n"})
     upstream.commit("Drop old (#3)", {"up/a.py": "kept = 1\n"})
     upstream.commit("Drop gone (#4)", {"up/gone.py": None})
+    members = "class Kept:\n    def f(self): pass\n\n\nclass Moved:\n    def f(self): pass\n"
+    upstream.commit("Grow", {"up/grown.py": members})
+    upstream.commit(
+        "Split (#5)",
+        {
+            "up/grown.py": None,
+            "up/grown/__init__.py": "from up.grown.kept import Kept\n",
+            "up/grown/kept.py": "class Kept:\n    def f(self): pass\n",
+            "up/grown/moved.py": "class Moved:\n    def f(self): pass\n",
+            "up/front.py": "from up.grown.kept import Kept\n",
+        },
+    )
+    upstream.commit("Drop f (#6)", {"up/grown/kept.py": "class Kept:\n    pass\n"})
     tip = upstream.commit(
         "Define it where it belongs",
         {
@@ -51,7 +69,8 @@ def upstreams(tmp_path_factory: pytest.TempPathFactory) -> Asked:
         },
     )
     repository = open_repository(Path(upstream.path))
-    return Asked(build_index([Part(tree=Tree(repository, tip))]))
+    index = build_index([Part(tree=Tree(repository, tip))])
+    return Asked(index, Resolver(index))
 
 
 def test_together_as_alone(upstreams: Asked) -> None:
@@ -76,5 +95,8 @@ def test_each_answer(upstreams: Asked) -> None:
         "up.b.never": (None, None),
         "up.b.old": (None, None),
         "up.gone.f": ("Drop gone (#4)", None),
+        "up.grown.Kept.f": ("Drop f (#6)", None),
+        "up.grown.Moved.f": ("Split (#5)", "up/grown/moved.py:1"),
+        "up.front.Kept.f": ("Drop f (#6)", None),
         "other.f": None,
     }

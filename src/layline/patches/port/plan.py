@@ -12,6 +12,7 @@ from layline.core.patch import Holder, Moment, TargetKind
 from layline.core.report import Bullets, Cell, Code, Paragraph, Section
 from layline.patches.guards.show import show_condition, show_guard
 from layline.patches.port.guard import quote_guard
+from layline.patches.wanted import asks_first
 
 if TYPE_CHECKING:
     from layline.core.patch import Effect, Patch
@@ -161,10 +162,16 @@ def _describe_targets(patch: Patch) -> Iterator[Inline]:
             yield _describe_object(effect)
         elif effect.target and effect.moment is Moment.INSTALL:
             alias = f", an imported name of {effect.alias_of}" if effect.alias_of else ""
-            absent = " (absent at the pin: it is created)" if effect.target_kind is TargetKind.ABSENT else ""
+            absent = f" (absent at the pin: {_say_absent(effect)})" if effect.target_kind is TargetKind.ABSENT else ""
             yield ("Rebind ", Cell(effect.target, code=True), f"{alias}{absent} with {effect.replacement}.")
         elif effect.mutates:
             yield f"Set {', '.join(effect.mutates)} ({effect.moment.value})."
+
+
+def _say_absent(effect: Effect) -> str:
+    if effect.raises:
+        return "rebinding it fails"
+    return "only where our condition holds" if asks_first(effect) else "it is created"
 
 
 def _describe_object(effect: Effect) -> Inline:
