@@ -3,8 +3,8 @@
     python -m bench analysis FOLDER BACKEND TIP [--package NAME [--tools BIN]] [--commits N] [--earlier REF]
 
 FOLDER holds a `layline.toml`. Each step is a process of its own. `cold` steps begin with an empty cache, `again` ones follow
-their cold one; `document` asks for a commit that changes a document alone; `later` is the median (and the ninth of ten) over
-the last N first-parent commits, each asked after its parent; `upstream` asks for TIP after `--earlier`, an older upstream
+their cold one; `document` asks for a commit that changes a document alone; `later` is the median (and the ninth of ten, and
+the worst) over the last N first-parent commits, each asked after its parent; `upstream` asks for TIP after `--earlier`, an older upstream
 commit; `edit` asks with `--worktree` after one file was edited. The last column is processor time over that of `ast.parse`
 of every Python file the question is about, in one process (for `patches list` ours alone, else upstream's at pin and tip
 too): a loaded machine changes seconds, hardly the ratio.
@@ -124,6 +124,7 @@ class Bench:
         )
         show(f"{question}, later (median of {len(costs)})", costs[len(costs) // 2], self.peer(question))
         show(f"{question}, later (ninth of ten)", costs[len(costs) * 9 // 10], self.peer(question))
+        show(f"{question}, later (worst)", costs[-1], self.peer(question))
 
     def ask_edit(self, question: str, command: list[str]) -> None:
         """One file of ours gets another line; the rest of the work tree is as committed."""

@@ -12,16 +12,13 @@ from layline.coupling.model import breaks_first
 from layline.coupling.own_uses import find_roots, read_uses
 from layline.coupling.reading import Finder
 from layline.coupling.uses import ANALYSER
-from layline.coupling.version_guards import Running, VersionGuards
-from layline.interpreter.modules import Modules
-from layline.source import Index, Part, Tree, build_indexes, open_cache
+from layline.source import Index, Part, build_indexes, open_cache
 from layline.source.declared_version import read_tagged, read_version
 
 if TYPE_CHECKING:
     from collections.abc import Container
 
     from layline.core.evidence import Skipped
-    from layline.coupling.decide import RefKnowledge
     from layline.coupling.model import Coupling
     from layline.git import Repository
     from layline.source.declared_version import Version
@@ -53,11 +50,6 @@ def read_ours(
 def judge_ours(finder: Finder, judge: Judge, paths: Container[str] | None = None) -> JudgedPlaces:
     """What becomes of every such place between the two commits; of all files, or of these."""
     return JudgedPlaces(tuple(sorted(judge.find_couplings(finder.find_places(paths)), key=breaks_first)), judge.reads)
-
-
-def read_running(ours: Tree, roots: tuple[str, ...], ground: RefKnowledge) -> Running:
-    """Which lines of ours run at the versions of pin and tip."""
-    return Running(VersionGuards(Modules(ours, roots)), ground)
 
 
 def find_version(upstream: Repository, commit: str, packages: tuple[str, ...]) -> str | None:

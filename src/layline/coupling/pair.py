@@ -22,11 +22,12 @@ from layline.coupling.installed import InstalledFunctions
 from layline.coupling.judge import Judge
 from layline.coupling.missing import drop_written
 from layline.coupling.model import FAILING, Consequence, State, is_flag
-from layline.coupling.own_code import find_running, judge_ours, read_indexes, read_ours, read_running
+from layline.coupling.own_code import find_running, judge_ours, read_indexes, read_ours
 from layline.coupling.own_keys import find_own_keys
 from layline.coupling.places import KeptPlaces, PlaceKeeper
 from layline.coupling.reading import READING
 from layline.coupling.unreached import drop_reached
+from layline.coupling.version_guards import Running, VersionGuards
 from layline.errors import Error
 from layline.history.timeline import read_touched
 from layline.interpreter.modules import Modules, find_project_roots
@@ -49,7 +50,6 @@ if TYPE_CHECKING:
 
     from layline.core.evidence import Location
     from layline.coupling.model import Coupling
-    from layline.coupling.version_guards import Running
     from layline.workspace.open import Workspace
 
 
@@ -179,8 +179,14 @@ class Pair:
 
     @cached_property
     def running(self) -> Running:
+        """Which lines of ours run at the versions of pin and tip."""
         ground = RefKnowledge(comparer=self.comparer, packages=self.settings.packages, keys={}, versions=self.versions)
-        return read_running(self.workspace.tree, self.workspace.settings.project.source_roots, ground)
+        return Running(VersionGuards(self._modules), ground)
+
+    @cached_property
+    def _modules(self) -> Modules:
+        """Our files as syntax trees, each parsed once for all who look at lines of ours."""
+        return Modules(self.workspace.tree, self.workspace.settings.project.source_roots)
 
     @cached_property
     def sight(self) -> Sight:
@@ -239,7 +245,7 @@ class Pair:
     @cached_property
     def installed(self) -> InstalledFunctions:
         """Which functions of ours only other versions call."""
-        return InstalledFunctions(Modules(self.workspace.tree, self.workspace.settings.project.source_roots))
+        return InstalledFunctions(self._modules)
 
     @cached_property
     def _flags(self) -> FlagChanges:

@@ -58,6 +58,7 @@ class Sight:
         self._next: dict[str, frozenset[str]] = {}
         self._around: dict[str, frozenset[str]] = {}
         self._digests: dict[frozenset[str], str] = {}
+        self._loading: dict[str, bytes] = {}
         self._sighted = Sighted(
             weakly(self._find_parts), weakly(self._lead), weakly(self._find_loaded), weakly(self.find_blob)
         )
@@ -81,7 +82,7 @@ class Sight:
         """Of everything that can be read from these files by following names."""
         asked = frozenset(path for path in starts if path in self._tree.entries)
         if asked not in self._digests:
-            self.see(asked)  # reads ahead
+            self._read(self.paths)  # ahead, and together
             self._digests[asked] = self._sighted.digest(asked)
         return self._digests[asked]
 
@@ -89,11 +90,16 @@ class Sight:
         """Of what these files, all that they import and the packages around these import, line by line."""
         found = hashlib.sha256()
         for path in sorted(self.see(starts, loaded=True)):
+            found.update(self._tell_loading(path))
+        return found.hexdigest()
+
+    def _tell_loading(self, path: str) -> bytes:
+        if path not in self._loading:
             look = self._looks[path]
             runs = look.parts["s"][0] if look.parts is not None else self.find_blob(path)
             told = repr([path, runs, look.imports, look.texts, self._find_loaded(path)])
-            found.update(told.encode("utf-8", "surrogatepass"))
-        return found.hexdigest()
+            self._loading[path] = hashlib.sha256(told.encode("utf-8", "surrogatepass")).digest()
+        return self._loading[path]
 
     def find_told(self, plain: object) -> dict[str, str]:
         """Files of ours of which a plain value tells lines, each with what stands for its text."""

@@ -91,10 +91,8 @@ def find_unregistered(
     read = Read(helpers | configured, find_hooked(modules, facts), packages, only)
     leaks = tuple(dict.fromkeys(leak for outline in outlines.values() for leak in outline.leaks))
     shared = [*given, packages, read.hooked]
-    subjects = {
-        path: [*shared, sorted(read.calls & _find_called(path, units)), *units.describe_leaks(leaks, path)]
-        for path in paths
-    }
+    find_called = _note_called(read.calls, units)
+    subjects = {path: [*shared, sorted(find_called(path)), *units.describe_leaks(leaks, path)] for path in paths}
 
     def read_one(path: str) -> ReadStrays:
         units.read_leaks(leaks, path)
@@ -163,8 +161,19 @@ def _keep_shared(item: Unregistered, ways: list[Unregistered]) -> Unregistered:
     return replace(item, effect=replace(item.effect, when=when))
 
 
-def _find_called(path: str, units: Units) -> frozenset[str]:
-    return frozenset().union(*(units.reach.facts_of(seen).called for seen in units.reach.see(path)))
+def _note_called(names: frozenset[str], units: Units) -> Callable[[str], set[str]]:
+    """Which of these names are called in a file, or in one that it can see."""
+    called: dict[str, frozenset[str]] = {}
+
+    def find(path: str) -> set[str]:
+        found: set[str] = set()
+        for seen in units.reach.see(path):
+            if seen not in called:
+                called[seen] = names & units.reach.facts_of(seen).called
+            found |= called[seen]
+        return found
+
+    return find
 
 
 def _read_outlines(paths: Iterable[str], units: Units) -> dict[str, Outline]:
