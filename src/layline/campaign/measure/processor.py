@@ -11,7 +11,7 @@ from typing import Any
 
 from layline.campaign.devices.device import PROCESSOR, Memory, Pace, WorkerProcess
 from layline.campaign.devices.kernel import Kernel
-from layline.campaign.devices.oracle_threads import use_one_thread
+from layline.campaign.devices.oracle_library import keep_freed_memory, use_one_thread
 from layline.campaign.devices.shared_memory import Arena
 from layline.campaign.devices.worker_process import Worker
 from layline.campaign.measure.build import Built
@@ -64,6 +64,7 @@ class Processor:
     def check(self) -> None:
         """Always here; the oracle's idle threads would spin beside the measured calls."""
         use_one_thread()
+        keep_freed_memory()
 
     def describe(self, environment: Environment) -> Environment:
         return environment

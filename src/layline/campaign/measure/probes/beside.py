@@ -17,7 +17,7 @@ from layline.campaign.values.operator import Shape
 if TYPE_CHECKING:
     from numpy.random import Generator
 
-MOST_BEFORE, TOGETHER = 400, 8
+MOST_BEFORE, TOGETHER = 400, 16
 """Calls that nobody looks at before a probe is made in a new process, and calls to a request: which call of a process a
 probe's are cannot be foreseen.
 """
@@ -92,7 +92,9 @@ def split(
         return one.opens_own or (AGAIN in one.ahead and (lanes > FEW or not one.is_long))
 
     shared = tuple(one for one in probes if not (lanes and one.is_apart and (not is_slow or has_process(one))))
-    apart = sorted((one for one in probes if one not in shared), key=lambda one: not one.is_long)
+    # those with programs of their own wait as well as work: the first of all, so that others have the cores meanwhile
+    waits = [one for one in probes if one.opens_own and not is_slow]
+    apart = sorted((one for one in probes if one not in shared), key=lambda one: (not one.is_long, one not in waits))
     return shared, tuple(apart)
 
 

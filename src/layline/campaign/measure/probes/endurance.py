@@ -17,11 +17,11 @@ from layline.campaign.values.describe import describe_shape
 from layline.campaign.values.operator import Shape
 from layline.campaign.values.statistics import quantile
 
-LEAST, MOST = 3000, 9000
+LEAST, MOST = 3000, 6000
 """Calls, drawn anew each time: nobody knows when it is over."""
 LIMIT_S, PATIENCE = 4.0, 3
 """A slow kernel makes fewer; on a busy machine so many times as long is spent on the fewest."""
-TOGETHER = 16
+TOGETHER = 32
 """Calls to a request; all passes' buffers lie there at once."""
 WARM_UPS, TIMED = 3, 6
 SLOWER = 1.3
