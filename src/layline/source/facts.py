@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from layline.core.evidence import Skipped
 from layline.core.progress import Progress, count, silent
-from layline.source.handed import BUILT, SPECIFIED, find_handed, find_own_specs
+from layline.source.handed import BUILDER, BUILT, SPECIFIED, find_handed, find_own_specs
 from layline.source.loads import WALKS, LoadLine, Walk, called_name, find_loads, find_walks, loads_module
 from layline.source.parsing import parse_tree
 from layline.source.parts import encode_parts
@@ -153,7 +153,7 @@ def parse_facts(data: bytes) -> Facts:
 def encode_facts(data: bytes) -> str:
     """The rows of one blob as JSON; a JSON string says why there are none."""
     tree = parse_tree("", data)
-    rows = tree.why if isinstance(tree, Skipped) else {**_Walker().read(tree), "d": encode_parts(tree, data)}
+    rows = tree.why if isinstance(tree, Skipped) else {**_Walker(data).read(tree), "d": encode_parts(tree, data)}
     return json.dumps(rows, separators=(",", ":"))
 
 
@@ -191,7 +191,8 @@ def decode_imports(rows: list[list[Any]]) -> tuple[ImportLine, ...]:
 class _Walker:
     """One walk over a syntax tree."""
 
-    def __init__(self) -> None:
+    def __init__(self, data: bytes) -> None:
+        self.builds = BUILDER.encode() in data or not data.isascii()  # letters of other scripts may mean the same
         self.imports: list[list[Any]] = []
         self.typed: list[list[Any]] = []
         self.handed: set[str] = set()
@@ -266,7 +267,7 @@ class _Walker:
 
     def _note_function(self, node: ast.FunctionDef | ast.AsyncFunctionDef) -> None:
         self.sites.note_definition(node)
-        for spec in find_own_specs(node):
+        for spec in find_own_specs(node) if self.builds else ():
             self.own.update(id(word) for word in spec.keywords if word.arg == SPECIFIED)
 
     def _note_class(self, node: ast.ClassDef) -> None:

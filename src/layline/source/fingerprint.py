@@ -67,7 +67,8 @@ def _spell(node: ast.AST, add: Callable[[str], None]) -> None:
 
 def _spell_fields(node: ast.AST, kind: type[ast.AST], add: Callable[[str], None]) -> None:
     held = node.__dict__
-    for name in _PLANS.get(kind) or _plan(kind):
+    plan = _PLANS.get(kind)
+    for name in _plan(kind) if plan is None else plan:  # operators have none
         if name not in held:
             continue
         value = held[name]

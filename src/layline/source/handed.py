@@ -43,12 +43,16 @@ def find_own_specs(function: ast.AST) -> Iterator[ast.Call]:
     nodes = list(walk(function))
     calls = [node for node in nodes if isinstance(node, ast.Call) and called_name(node).startswith(BUILDER)]
     built = {id(call.args[0]) for call in calls if call.args}
+    if not built:
+        return
+    named: dict[str, list[ast.Name]] = {}
+    for node in nodes:
+        if isinstance(node, ast.Name):
+            named.setdefault(node.id, []).append(node)
     for node in nodes:
         match node:
             case ast.Assign(targets=[ast.Name(id=name)], value=ast.Call() as spec):
-                uses = [
-                    one for one in nodes if isinstance(one, ast.Name) and one.id == name and one is not node.targets[0]
-                ]
+                uses = [one for one in named[name] if one is not node.targets[0]]
                 if uses and all(id(one) in built for one in uses):
                     yield spec
             case ast.Call() if id(node) in built:

@@ -18,6 +18,7 @@ EVERYTHING = "*"
 """Mentioned by what may read any name of its own file."""
 _DYNAMIC = frozenset({"globals", "locals", "vars", "dir", "exec", "eval"})
 """Python's own ways to names that are not written out."""
+_IMPORTS = frozenset({ast.Import, ast.ImportFrom})
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 _DEFINES = (*_FUNCTIONS, ast.ClassDef)
 _PLAIN = (
@@ -185,6 +186,8 @@ def _read_chain(node: ast.AST, inner: set[int]) -> list[str] | None:
 def _find_imports(nodes: Iterable[ast.AST]) -> Iterator[list[Any]]:
     """Name that is bound, module, level, and what is taken of it; nothing for `import a.b`, `*` for all."""
     for node in nodes:
+        if node.__class__ not in _IMPORTS:
+            continue
         match node:
             case ast.Import(names=names):
                 for item in names:

@@ -50,25 +50,31 @@ def find_children(node: ast.AST) -> list[ast.AST]:
 
 def walk(tree: ast.AST) -> Iterator[ast.AST]:
     """Every node, nearer ones first; contexts and operators, which say nothing by themselves, are left out."""
-    level = [tree]
+    level, plans = [tree], _PLANS
     while level:
         yield from level
         below: list[ast.AST] = []
         add = below.append
         for node in level:
-            kind = node.__class__
+            plan = plans.get(node.__class__)
+            if plan is None:
+                plan = _plan(node.__class__)
+            if not plan:  # more than half of all nodes
+                continue
             held = node.__dict__
-            for name in _PLANS[kind] if kind in _PLANS else _plan(kind):
+            for name in plan:
                 value = held.get(name)
                 if value.__class__ is list:
-                    below += [item for item in value if isinstance(item, ast.AST)]
-                elif isinstance(value, ast.AST):
+                    if value:
+                        below += [item for item in value if isinstance(item, ast.AST)]
+                elif value is not None and isinstance(value, ast.AST):
                     add(value)
         level = below
 
 
 def _plan(kind: type[ast.AST]) -> tuple[str, ...]:
-    _PLANS[kind] = tuple(name for name in kind._fields if name not in _LEAVES)
+    fields = () if kind is ast.Constant else kind._fields
+    _PLANS[kind] = tuple(name for name in fields if name not in _LEAVES)
     return _PLANS[kind]
 
 
