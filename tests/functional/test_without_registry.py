@@ -93,6 +93,33 @@ def test_every_effect_has_an_id_of_its_own(rows: list[dict[str, Any]]) -> None:
     assert len({row["id"] for row in rows}) == 3
 
 
+def test_a_line_inside_a_replacement_finds_its_patch(project: Path, rows: list[dict[str, Any]]) -> None:
+    by_target = {row["target"]: row["id"] for row in rows}
+    for line, target in ((8, "keel.layers.rope"), (12, "keel.layers.Norm.forward")):
+        told = layline("patches", "find", f"{FILE}:{line}", cwd=project)
+        assert told.out.startswith("1 match")
+        assert f"{FILE}:{line}: {by_target[target]}: replacement: replaces {target}" in told.out
+    assert layline("patches", "find", f"{FILE}:1", cwd=project).out.startswith("0 matches")
+
+
+@pytest.mark.parametrize(
+    ("word", "hint"),
+    [
+        ("src/fast/pacth.py:8", f"Did you mean {FILE}?"),
+        ("nothing.py", "Paths are those of the repository, from its root."),
+    ],
+)
+def test_a_file_that_is_not_there_is_an_error(project: Path, word: str, hint: str) -> None:
+    told = layline("patches", "find", word, cwd=project)
+    assert (told.code, told.out) == (2, "")
+    assert f"There is no file {word.partition(':')[0]} in this repository." in told.err
+    assert hint in told.err
+
+
+def test_a_part_of_a_path_is_a_word(project: Path) -> None:
+    assert layline("patches", "find", "patch.py", cwd=project).out.startswith("3 matches")
+
+
 def _names(row: dict[str, Any]) -> list[str]:
     return [row["id"], row["target"], row["location"]]
 

@@ -15,7 +15,7 @@ from layline.coupling.threeway import build_three_way
 from layline.errors import Error
 from layline.patches.drift.read import find_rows, open_drift, recall_drift
 from layline.patches.drift.three_way import build_diff_report, encode_views
-from layline.patches.found import build_found, build_noted, read_notes
+from layline.patches.found import build_found, build_noted, check_file, read_notes
 from layline.patches.kept import read_inventories
 from layline.patches.named import Named, find_named
 from layline.patches.opened import read_all, recall_reading
@@ -46,6 +46,7 @@ def patches_find(workspace: Workspace, word: str, backend: str | None = None, *,
     """Every place that speaks of `word`, best first."""
     if len(word.strip()) < 2:
         raise Error("Give at least two letters to look for.")
+    check_file(workspace.tree, word)
     return build_found(workspace, read_inventories(workspace, workspace.choose(backend), progress), word)
 
 

@@ -132,7 +132,8 @@ class Comparer:
             kind = DriftKind.SIGNATURE_CHANGED
         else:
             kind = DriftKind.BODY_CHANGED if body or one.bases != two.bases else DriftKind.UNCHANGED
-        differs = (Why(Reason.SIGNATURE, names=tuple(map(str, changes))),) if changes else ()
+        what = changes[0].change.value if len({one.change for one in changes}) == 1 else ""
+        differs = (Why(Reason.SIGNATURE, what, names=tuple(map(str, changes))),) if changes else ()
         return replace(start, kind=kind, changes=changes, body_changed=body, why=(*differs, *start.why))
 
     def find_lost(self, start: Comparison) -> Comparison:

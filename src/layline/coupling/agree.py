@@ -54,6 +54,8 @@ def _agree(one: Coupling, rows: dict[tuple[Location, str | None], Drift]) -> Cou
     elif state in {State.OK, State.BODY} and breaks:
         state = State.MISFIT
     consequence = _CONSEQUENCES[row.severity]
+    if row.fails_already:
+        state, consequence = State.NEVER_FITTED, Consequence.LOOK
     if one.guarded and consequence is Consequence.WILL_BREAK:
         consequence = Consequence.MAY_BREAK
     culprit = row.culprit.hash if row.culprit is not None else one.culprit

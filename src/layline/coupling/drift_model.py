@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from layline.source.resolve import Resolver
 
 _MISFITTING = (Reason.MISFITS_TODAY, Reason.MISREADS_TODAY)
+_ALREADY = frozenset({*_MISFITTING, Reason.RAISES_TODAY})
 _NOT_RUN = (Reason.GUARD_NEVER, Reason.GUARD_NOT_YET, Reason.NOT_RUN_AT_ALL, Reason.NOT_RUN_YET, Reason.ADDED_THERE)
 """What does not run at the pin."""
 LOST = frozenset(kind for kind in DriftKind if kind.facts.fate is Fate.GONE)
@@ -86,6 +87,12 @@ class Drift:
         if self.dead_today:
             return "dead"
         return "does-not-fit" if self.has(*_MISFITTING) else "fits"
+
+    @property
+    def fails_already(self) -> bool:
+        """It does not work at the pin, for what is wrong at the tip, too: no upgrade breaks it."""
+        broken = {one.why.reason for one in self.findings if one.severity is Severity.BREAKS}
+        return self.severity is Severity.BREAKS and broken <= _ALREADY
 
     @property
     def reasons(self) -> tuple[Why, ...]:
@@ -164,8 +171,8 @@ class Drift:
 
 
 def find_breaking(patches: Iterable[Drift]) -> Iterator[Drift]:
-    """Patches that an upgrade breaks; what nobody installs breaks nothing."""
-    yield from (row for row in patches if row.severity is Severity.BREAKS and row.active)
+    """Patches that an upgrade breaks; what nobody installs, or fails already, it does not."""
+    yield from (row for row in patches if row.severity is Severity.BREAKS and row.active and not row.fails_already)
 
 
 def finding_id(*words: str) -> str:

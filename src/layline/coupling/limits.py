@@ -33,8 +33,8 @@ def limit_by_guard(question: Question, severity: Severity) -> Iterator[Finding]:
     """
     found, ground = question.outlook, question.sides.ground
     absent = next((one for one in (ground.packages if ground else ()) if is_for_missing(question, one)), None)
-    if absent is not None and severity is not Severity.OK:
-        most = Severity.OK if question.comparison.after.exists else Severity.LOOK
+    if absent is not None:
+        most = Severity.OK if severity is Severity.OK or question.comparison.after.exists else Severity.LOOK
         yield Finding(severity=most, why=Why(Reason.ONLY_WITHOUT, absent), is_limit=True)
     if found is None:
         return

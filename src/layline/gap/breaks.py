@@ -48,8 +48,7 @@ class Standing(StrEnum):
 
     BREAKS = "break"
     STOPS = "stop applying"
-    FAILS = "fail already"
-    """At the pin as at the tip."""
+    FAILS = "fail at the pin already"
     LOOK = "need a look"
     UNDECIDED = "are undecided"
     """Not readable from the source, or absent at the pin where it may not matter."""
@@ -63,6 +62,7 @@ def find_standings(gap: Gap) -> dict[str, Standing]:
     look = {str(one.location) for one in gap.couplings if one.consequence in unsure}
     look |= {str(row.location) for row in patches if row.severity is Severity.LOOK}
     fails = {str(one.location) for one in gap.couplings if one.state in FAILING and one.consequence in unsure}
+    fails |= {str(row.location) for row in patches if row.fails_already}
     broken, stops = set(find_places(gap)), {str(row.location) for row in find_silent(gap)}
     undecided = {str(one.location) for one in gap.couplings if one.state is State.UNDECIDED}
     places = {str(one.location) for one in gap.couplings} | {str(row.location) for row in patches} | broken | stops
@@ -109,7 +109,8 @@ def find_doubtful_rows(gap: Gap) -> list[Coupling | Drift]:
     doubtful, order = find_doubtful(gap), (Consequence.MAY_BREAK, Consequence.LOOK)
     found = [one for one in gap.couplings if one.consequence in order and str(one.location) in doubtful]
     told = {str(one.location) for one in found}
-    rows = {str(row.location): row for row in reversed(gap.patches or ()) if row.severity is Severity.LOOK}
+    unsure = (row for row in reversed(gap.patches or ()) if row.severity is Severity.LOOK or row.fails_already)
+    rows = {str(row.location): row for row in unsure}
     patches = [row for place, row in reversed(rows.items()) if place in doubtful - told]
     found.sort(key=lambda one: (one.state not in FAILING, order.index(one.consequence)))
     return [*found, *patches]

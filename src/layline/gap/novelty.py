@@ -44,9 +44,9 @@ def _list_novelties(gap: Gap) -> list[tuple[Inline, tuple[UpstreamChange, ...]]]
     items: list[tuple[Inline, tuple[UpstreamChange, ...]]] = []
     models, packages = split_packages(gap)
     if models:
-        items.append((f"New models: {listed(models, most=8)}.", ()))
+        items.append((f"New model folders: {listed(models, most=8)}.", ()))
     if packages:
-        beside = " beside models" if models else ""
+        beside = " beside these" if models else ""
         items.append((f"New packages{beside}: {listed(packages, most=3)}.", ()))
     areas = [(area, changes) for area, changes in find_novelties(gap) if area not in _UNTOLD]
     areas.sort(key=lambda pair: pair[0] in _ASIDE)

@@ -222,7 +222,7 @@ def _doubtful(gap: Gap, most: int = MOST_COUPLINGS) -> Section:
     found = find_doubtful_rows(gap)
     standings = Counter(find_standings(gap).values())
     fails, places = standings[Standing.FAILS], standings[Standing.LOOK]
-    already = f"{count(fails, 'place')} {verb(fails, 'fails')} already, " if fails else ""
+    already = f"{count(fails, 'place')} {verb(fails, 'fails')} at the pin already, " if fails else ""
     title = f"Warnings: {already}{count(places, 'place')} {verb(places, 'needs')} a look"
     if not found:
         return Section(title=title, blocks=(Paragraph("None."),))

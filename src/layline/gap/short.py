@@ -90,6 +90,10 @@ def since_sentence(gap: Gap, before: Before | None) -> str:
     return f"Since the last report ({before.date}): {', '.join(told)}."
 
 
+_NAMED = 5
+"""So many changes that break us are named in one sentence."""
+
+
 def cost_sentence(gap: Gap, *, whole: bool = True) -> Inline:
     """The size of the work, cause before consequence; empty where our code was not compared. `whole`: not for one page
     alone.
@@ -108,6 +112,8 @@ def cost_sentence(gap: Gap, *, whole: bool = True) -> Inline:
     fix = f"Work: fix {count(len(fixes), 'place')} in {count(files, 'file')} ({_how(gap, fixes)})."
     more = len(places) - len(fixes)
     fix += f" {count(more, 'further place')} {verb(more, 'breaks')} only because of these." if more > 0 else ""
+    fails = statements.count_failing(gap)
+    fix += f" {count(fails, 'more place')} {verb(fails, 'fails')} at the pin already." if fails else ""
     lines = f" {_tell_lines(gap.effort, whole)}" if gap.effort else ""
     end = tell_beside(gap, whole=whole), f" {statements.place_sentence(gap, whole=whole)}"
     return join_text(f"{fix}{lines}", _causes(gap, len(places), whole), *end, _last_move(gap))
@@ -148,17 +154,22 @@ def _causes(gap: Gap, total: int, whole: bool) -> Inline:
     """Every place once: what the weightiest changes break, what others do, and what nobody found."""
     if not gap.causes:
         return ""
-    first, rest = gap.causes[:3], gap.causes[3:]
+    most = len(gap.causes) if len(gap.causes) <= _NAMED else _NAMED - 1
+    first, rest = gap.causes[:most], gap.causes[most:]
     if not rest and len(first[0].places) + 2 >= total and first[0].number:
         return _tell_again(gap, whole)  # the headline says it
     named: list[Inline] = [
         (change_cell(gap, one.commit, one.number), f" {'' if at else 'breaks '}{len(one.places)}")
         for at, one in enumerate(first)
     ]
+    each = {len(one.places) for one in first}
+    if len(each) == 1 and len(first) > 1:
+        cells: list[Inline] = [change_cell(gap, one.commit, one.number) for one in first]
+        named = [join_text(listed_text(cells), f" break {each.pop()} each")]
     others = sum(len(cause.places) for cause in rest)
     tail = f"; {count(len(rest), 'other change')} {verb(len(rest), 'breaks')} {others} more" if rest else ""
     unknown = total - sum(len(cause.places) for cause in gap.causes)
-    tail += f"; what breaks the remaining {unknown} was not found" if unknown > 0 else ""
+    tail += f"; which change breaks the remaining {unknown} was not found" if unknown > 0 else ""
     return join_text(" ", listed_text(named), f"{tail}.{_tell_again(gap, whole)}")
 
 
@@ -208,6 +219,7 @@ def way_sentence(gap: Gap) -> Inline:
             "Which commits break them was not found." if find_places(gap) else "No commit on the way breaks our code."
         )
     cell, places = change_cell(gap, step.next, step.number), count(step.places, "place")
+    more = " more" if statements.tell_failing(gap) else ""
     if step.behind == 0:
         where = "the first commit after the pin" if step.ahead == 1 else f"commit {step.ahead} after the pin"
         left = count(gap.distance.behind - step.ahead + 1, "commit")
@@ -216,8 +228,9 @@ def way_sentence(gap: Gap) -> Inline:
             f", {where}, breaks {places}. Without these fixes the pin cannot move past it: {left} stay out of reach.",
         )
     here = f"{step.commit[:12]} ({step.date}, {say_after(gap, step.behind)})"
-    told = f") breaks {places}.{_say_around(gap)}"
-    return f"The pin can move to {here} before our code breaks; the next commit (", cell, told
+    what = f"#{step.number}" if step.number else "that change"
+    told = f") breaks {places}.{_say_around(gap, what)}"
+    return f"The pin can move to {here} before anything{more} of ours breaks; the next commit (", cell, told
 
 
 def say_after(gap: Gap, commits: int) -> str:
@@ -228,10 +241,10 @@ def say_after(gap: Gap, commits: int) -> str:
     return f"{count(commits, 'commit')} after {since}"
 
 
-def _say_around(gap: Gap) -> str:
+def _say_around(gap: Gap, what: str) -> str:
     """Between which releases our code breaks; empty where none is tagged with the change."""
     last, first = gap.around
     if first is None:
         return ""
-    before = f"{last} is the newest release without it, {first}" if last is not None else first
-    return f" {before} {'' if last is not None else 'is '}the first release with it."
+    before = f"{last} is the newest release without {what}, {first}" if last is not None else first
+    return f" {before} {'' if last is not None else 'is '}the first release with {'it' if last is not None else what}."

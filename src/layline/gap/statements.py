@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 from packaging.version import InvalidVersion, Version
 
 from layline.change.surface import SurfaceChange
-from layline.core.evidence import Severity
 from layline.core.ours import is_packaged
 from layline.core.prose import count, listed, sentence, share, shorten, verb
 from layline.core.revision import Relation
+from layline.coupling.drift_model import find_breaking
 from layline.coupling.model import Consequence, State, Touch
 from layline.gap.breaks import Standing, count_touched, find_places, find_rewritten, find_standings, say_state
 from layline.gap.cells import change_cell, join_text, plain_text
@@ -44,9 +44,14 @@ def headline(gap: Gap) -> Inline:
 
 
 def tell_failing(gap: Gap) -> str:
-    """` (2 places fail already, at the pin as at the tip)`; empty where none does."""
-    fails = sum(standing is Standing.FAILS for standing in find_standings(gap).values())
-    return f" ({count(fails, 'place')} {verb(fails, 'fails')} already, at the pin as at the tip)" if fails else ""
+    """` (2 places fail at the pin already)`; empty where none does."""
+    fails = count_failing(gap)
+    return f" ({count(fails, 'place')} {verb(fails, 'fails')} at the pin already)" if fails else ""
+
+
+def count_failing(gap: Gap) -> int:
+    """Places that fail at the pin as at the tip."""
+    return sum(standing is Standing.FAILS for standing in find_standings(gap).values())
 
 
 def breaks_phrase(gap: Gap) -> Inline:
@@ -158,7 +163,8 @@ def _tell_branch(gap: Gap, *, whole: bool) -> str:
     one = gap.branch
     if one is None:
         return ""
-    lacks = f", which lacks {listed(list(one.without), most=3)}" if one.without else ""
+    breaks = verb(len(one.without), "breaks")
+    lacks = f", without {listed(list(one.without), most=3)}, which {breaks} ours" if one.without else ""
     if whole:
         return f"; {one.version} is in the making on the branch {one.name} ({one.date}, no tag yet){lacks}"
     return f"; next: {one.version} on {one.name}{lacks}"
@@ -254,8 +260,7 @@ def _coupling_sentences(gap: Gap) -> Iterator[str]:
         names = listed([f"{coupling.target} ({coupling.state.value})" for coupling in imports], most=3)
         gone = count(len(imports), "imported name") + " " + verb(len(imports), "is") + " no longer there"
         yield f"{sentence(gone)[:-1]}: {names}."
-    broken = (row for row in gap.patches or () if row.severity is Severity.BREAKS)
-    breaking = list(dict.fromkeys(row.target or row.patch for row in broken))
+    breaking = list(dict.fromkeys(row.target or row.patch for row in find_breaking(gap.patches or ())))
     if breaking:
         told = count(len(breaking), "patch target") + " of ours " + verb(len(breaking), "breaks")
         yield f"{sentence(told)[:-1]} at the tip: {listed(breaking, most=3)}."
@@ -265,7 +270,7 @@ def _tell_rest(standings: Counter[Standing], rewritten: int) -> str:
     """`; 3 stop applying, 4 need a look and 39 fit`: the places that do not break, each once."""
     ones = {
         Standing.STOPS: "stops applying",
-        Standing.FAILS: "fails already",
+        Standing.FAILS: "fails at the pin already",
         Standing.LOOK: "needs a look",
         Standing.UNDECIDED: "is undecided",
         Standing.FITS: "fits",
@@ -292,8 +297,8 @@ def integration_risks(gap: Gap, most: int = 5) -> tuple[str, ...]:
     told = {str(coupling.location) for coupling in breaking}
     found += [
         f"The patch {row.patch} targets {row.target}: {row.kind} at the tip ({row.location})."
-        for row in gap.patches or ()
-        if row.severity is Severity.BREAKS and str(row.location) not in told
+        for row in find_breaking(gap.patches or ())
+        if str(row.location) not in told
     ][:2]
     found += [coupling_sentence(coupling) for coupling in _one_per_target(gap, Consequence.MAY_BREAK)]
     if gap.stale_keys:
@@ -322,7 +327,7 @@ def breaks_in(gap: Gap, path: str) -> bool:
     """True if a name that we take from this module of the upstream breaks at the tip."""
     module = path.removesuffix(".py").removesuffix("/__init__").replace("/", ".")
     broken = [one.target for one in gap.couplings if one.consequence is Consequence.WILL_BREAK]
-    broken += [row.target or "" for row in gap.patches or () if row.severity is Severity.BREAKS]
+    broken += [row.target or "" for row in find_breaking(gap.patches or ())]
     return any(f".{module}." in f".{target}." for target in broken)
 
 

@@ -162,7 +162,11 @@ def build_answer(
             f"Rule: {one.advice['rule']}.",
             *summary["why_it_matters"],
         )
-        sections.append(Section(title=one.label, blocks=(Bullets(lines), Paragraph("Files:"), Bullets(items))))
+        sections.append(
+            Section(
+                title=one.label, blocks=(Bullets(lines), Paragraph("Files (read summary.md first):"), Bullets(items))
+            )
+        )
         found = [f"{_relative(workspace, path)}: {reason}" for path, reason in problems[one.places.id]]
         told = f"Checked after writing: {len(found)} problems." if found else "Checked after writing: no problem."
         sections[-1] = replace(

@@ -2,27 +2,69 @@
 
 from __future__ import annotations
 
+import difflib
 from collections import Counter
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from layline.core.evidence import Location
 from layline.core.listing import Diagnostic, Group, Listing
 from layline.core.report import Answer, Cell, Paragraph, Report, Section, Table
+from layline.coupling.replacements import Replacements
 from layline.errors import Error
 from layline.patches.declared_keys import Schema, read_schema
 from layline.patches.find import Hit, find_keys, find_near_word, find_word
 from layline.patches.inner_keys import read_inner_keys
-from layline.patches.named import as_patch
+from layline.patches.named import as_patch, find_place
 from layline.patches.notes import Claim, Verdict, check_notes, parse_rows
+from layline.patches.report import describe_change
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from layline.core.patch import Inventory
     from layline.core.report import Block, Inline
     from layline.patches import answers
     from layline.patches.opened import OpenedInventory
     from layline.source import Tree
     from layline.workspace.open import Workspace
+
+
+def check_file(tree: Tree, word: str) -> None:
+    """A word that is written like a Python file, with or without a line, must be one of ours."""
+    path = word.strip().partition(":")[0].removeprefix("./")
+    if not path.endswith(".py") or any(path in one for one in tree.entries):
+        return
+    near = difflib.get_close_matches(path, list(tree.paths(suffix=".py")), n=1, cutoff=0.8)
+    hint = f"Did you mean {near[0]}?" if near else "Paths are those of the repository, from its root."
+    raise Error(f"There is no file {path} in this repository.", hint=hint)
+
+
+def _is_there(hit: Hit, word: str) -> bool:
+    """Whether it stands at this very line: `run.py:1` is not `run.py:17`."""
+    place = word.removeprefix("./")
+    return any(one == place or one.endswith(f"/{place}") for one in (str(hit.location), *hit.text.split()))
+
+
+def find_inside(inventory: Inventory, tree: Tree, word: str) -> Iterator[Hit]:
+    """Patches whose replacement has the line that `word` names in its body."""
+    asked = find_place(word)
+    if asked is None:
+        return
+    path, line = asked
+    replacements = Replacements(tree)
+    for effect in inventory.every_effect():
+        at = effect.replacement_at
+        if at is None or not (at.path == path or at.path.endswith(f"/{path}")) or at.line > line:
+            continue
+        found = replacements.read(at)
+        if found is not None and line <= (found.node.end_lineno or at.line):
+            text = f"{describe_change(effect)} with {effect.replacement}, which has this line"
+            place = Location(at.path, line)
+            yield Hit(
+                backend=inventory.backend, patch=effect.id, where="replacement", text=text, location=place, rank=2
+            )
 
 
 def build_found(workspace: Workspace, inventories: list[Inventory], word: str) -> Answer:
@@ -34,6 +76,11 @@ def build_found(workspace: Workspace, inventories: list[Inventory], word: str) -
         for inventory, schema in read
         for hit in find_word(inventory, schema, word, read_inner_keys(inventory.patches, tree, find_keys(schema, word)))
     ]
+    if find_place(word) is not None:
+        hits = [hit for hit in hits if _is_there(hit, word)]
+    told = {(hit.backend, hit.patch) for hit in hits}
+    inside = (hit for inventory, _ in read for hit in find_inside(inventory, tree, word))
+    hits += [hit for hit in inside if (hit.backend, hit.patch) not in told]
     near = [] if hits else [one for inventory, schema in read if (one := find_near_word(inventory, schema, word))]
     hits.sort(key=lambda hit: (hit.rank, hit.backend, hit.patch or "~", str(hit.location)))
     rows: list[tuple[Inline, ...]] = [

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from layline.core.condition import lacks
 from layline.core.evidence import Severity
 from layline.core.listing import Diagnostic, Group, Listing
 from layline.core.patch import AS_IT_WAS, Holder, Style, TargetKind
@@ -36,14 +37,17 @@ def build_listing(
     rows += [(item.effect, None) for item in inventory.unregistered]
     warned = [row for row in rows if any(find_warnings(*row))]
     plain = [row for row in rows if not any(find_warnings(*row))]
-    order = _by_place
+
+    def order(row: tuple[Effect, Patch | None]) -> tuple[bool, str, int, str]:
+        return _find_part(row[0]) == _OTHER, *_by_place(row)  # what was asked for comes first
+
     groups = [
         Group(items=(*(_warn(*row) for row in sorted(warned, key=order)),)),
         Group(
             items=(*(_tell(*row) for row in sorted(plain, key=order)), *map(_tell_empty, _without_effects(inventory)))
         ),
         *_find_shared(inventory),
-        Group(lines=(*describe_closing(inventory), *([_NEXT] if rows else []))),
+        Group(lines=(*describe_closing(inventory), *_say_next(rows, packages))),
     ]
     return Listing(
         title=f"{label}: {_count(whole, label, packages)}{_say_shown(len(rows), whole)}",
@@ -57,6 +61,13 @@ def build_listing(
     )
 
 
+def _say_next(rows: list[tuple[Effect, Patch | None]], packages: tuple[str, ...]) -> Iterator[str]:
+    if rows:
+        yield _NEXT
+    if packages and any(_find_part(effect) == _OTHER for effect, _ in rows):
+        yield f"`--target {packages[0]}` leaves out what is done to other packages."
+
+
 def _say_absent(effects: list[Effect]) -> Iterator[str]:
     """Why `patches drift` counts more that does nothing than are warned of here."""
     absent = [one for one in effects if one.target_kind is TargetKind.ABSENT and one.holder is not Holder.STAND_IN]
@@ -65,8 +76,9 @@ def _say_absent(effects: list[Effect]) -> Iterator[str]:
     if rest:
         are = f"{rest} more {verb(rest, 'is')}" if dead else f"{rest} {verb(rest, 'is')}"
         first = f"{count(dead, 'patch')} {verb(dead, 'is')} dead; " if dead else ""
-        why = "an addition, or code for other versions"
-        yield f"{first}{are} on names that the pin does not have: {why}. `patches drift` tells which do nothing."
+        name = "a name" if rest == 1 else "names"
+        why = "an addition of ours, or code for other versions"
+        yield f"{first}{are} on {name} that the pin does not have ({why}): `patches drift` tells which do nothing."
 
 
 def _say_shown(shown: int, whole: Inventory) -> str:
@@ -111,8 +123,10 @@ def _say_parts(effects: list[Effect], named: str, packages: tuple[str, ...], *, 
     """What they change; each effect counts once."""
     # where the objects of the backend are not here, its own names are outside, too
     own = () if is_pinned else packages
-    kinds = Counter(_find_part(effect, own) for effect in effects)
-    others = Counter(_find_package(one.target, packages) for one in effects if _find_part(one, own) == _OTHER)
+    aside = [effect for effect in effects if any(lacks(effect.when, name) for name in packages)]
+    kinds = Counter(_find_part(effect, own) for effect in effects if effect not in aside)
+    rest = [effect for effect in effects if effect not in aside]
+    others = Counter(_find_package(one.target, packages) for one in rest if _find_part(one, own) == _OTHER)
     most = [f"{name} {number}" for name, number in others.most_common() if name][:_MOST]
     words = {
         _UPSTREAM: named,
@@ -120,7 +134,9 @@ def _say_parts(effects: list[Effect], named: str, packages: tuple[str, ...], *, 
         _SETTING: "on config keys or environment variables",
         _UNNAMED: "on targets that cannot be named without running the code",
     }
-    return ", ".join(f"{kinds[kind]} {said}" for kind, said in words.items() if kinds[kind])
+    told = [f"{kinds[kind]} {said}" for kind, said in words.items() if kinds[kind]]
+    apart = f"{len(aside)} only where {packages[0]} is not installed" if aside else ""
+    return ", ".join([*told[:1], *([apart] if apart else []), *told[1:]])
 
 
 def _find_package(target: str | None, packages: tuple[str, ...]) -> str:
@@ -146,8 +162,8 @@ def _say_overlaps(effects: list[Effect]) -> str:
         return f" It is {' and '.join(said)}." if said else ""
     said = [f"{single} {'changes' if single == 1 else 'change'} single objects only"] if single else []
     which = "the one" if unsure == 1 else "those"
-    same = f" ({which} that cannot be named)" if _are_same(effects) else ""
-    said += [f"{unsure} {verb(unsure, 'is')} uncertain{same}"] if unsure else []
+    same = f"{which} that cannot be named" if _are_same(effects) else "reading the code cannot tell all about them"
+    said += [f"{unsure} {verb(unsure, 'is')} uncertain ({same})"] if unsure else []
     return f" Of all {len(effects)}, {'; '.join(said)}." if said else ""
 
 

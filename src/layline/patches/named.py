@@ -40,6 +40,12 @@ class Named:
         return f"{self.patch.id} ({self.patch.location}{f', {targets}' if targets else ''})"
 
 
+def find_place(word: str) -> tuple[str, int] | None:
+    """Path and line of `file.py:12`."""
+    asked = _PLACE.match(word)
+    return None if asked is None else (asked["path"].removeprefix("./"), int(asked["line"]))
+
+
 def find_named(inventories: Iterable[Inventory], word: str) -> Named:
     """What `word` means; the ways of naming are tried from the narrowest to the widest."""
     read = sorted(inventories, key=lambda one: not any(patch.active for patch in one.patches))
@@ -64,10 +70,10 @@ def _hint(inventories: list[Inventory], word: str) -> str:
 
 def _find_beside(inventories: list[Inventory], word: str) -> str | None:
     """The place of a patch whose line is nearest, in the same file or in the one whose name is spelled like it."""
-    asked = _PLACE.match(word)
+    asked = find_place(word)
     if asked is None:
         return None
-    path, line = asked["path"].removeprefix("./"), int(asked["line"])
+    path, line = asked
     places = [effect.location for inventory in inventories for effect in inventory.every_effect()]
     found = [place for place in places if place.path == path or place.path.endswith(f"/{path}")]
     alike = difflib.get_close_matches(path, sorted({place.path for place in places}), n=1, cutoff=0.8)
@@ -131,12 +137,12 @@ def _begins_id(_: Patch | Unregistered, effect: Effect | None, word: str) -> boo
 
 
 def _is_at(holder: Patch | Unregistered, effect: Effect | None, word: str) -> bool:
-    asked = _PLACE.match(word)
+    asked = find_place(word)
     if asked is None:
         return False
     places = [effect.location, effect.replacement_at] if effect is not None else []
     places += [holder.location] if isinstance(holder, Patch) else []
-    path, line = asked["path"].removeprefix("./"), int(asked["line"])
+    path, line = asked
     return any(
         place is not None and place.line == line and (place.path == path or place.path.endswith(f"/{path}"))
         for place in places

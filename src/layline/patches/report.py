@@ -299,7 +299,7 @@ def _say_change(effect: Effect, target: str) -> str:
 
 def _say_object(effect: Effect) -> str:
     if effect.holder is Holder.STAND_IN:
-        return " in a module that our code makes itself"
+        return " in a stand-in module of our own"
     if effect.holder is not Holder.OBJECT:
         return ""
     return f" on one object ({effect.reached})" if effect.reached else " on one object"

@@ -7,7 +7,7 @@ import sys
 from typing import TYPE_CHECKING
 
 from layline import codec
-from layline.core.condition import NEVER, find_told
+from layline.core.condition import ALWAYS, NEVER, find_told
 from layline.core.effect_ids import is_effect_id
 from layline.core.evidence import Evidence
 from layline.core.patch import TargetKind
@@ -112,16 +112,25 @@ def _name(patch: Patch) -> str:
 
 def _build_summary(inventory: Inventory, patch: Patch) -> Section:
     told: list[Inline] = [] if is_effect_id(patch.id) else [patch.description or "It has no description."]
-    items: list[Inline] = [
-        *told,
-        *([f"Applies when: {describe_enabling(patch)}."] if find_told(patch.guard.when) != NEVER else []),
-        f"{'Active' if patch.active else 'Never active'}: {patch.active_reason}.",
-    ]
+    items: list[Inline] = [*told, *_say_when(patch)]
     items += list(say_needs(patch))
     switch = None if is_effect_id(patch.id) else describe_switch(inventory.engine)
     items += [f"Allow-list: {switch}"] if switch else []
     items += [f"Note: {note}." for note in patch.notes]
     return Section(title="What it does and when", blocks=(Bullets(tuple(items)),))
+
+
+def _say_when(patch: Patch) -> Iterator[str]:
+    """Under which condition, and in whose run."""
+    if is_effect_id(patch.id) and patch.active:
+        by = f"the function {patch.handler}" if patch.handler else "importing the module"
+        when = describe_enabling(patch) if find_told(patch.guard.when) != ALWAYS else ""
+        yield f"Installed by: {by}{'' if when else ', whenever that runs'}."
+        yield from [f"Applies when: {when}."] if when else []
+        return
+    if find_told(patch.guard.when) != NEVER:
+        yield f"Applies when: {describe_enabling(patch)}."
+    yield f"{'Active' if patch.active else 'Never active'}: {patch.active_reason}."
 
 
 def say_needs(patch: Patch) -> Iterator[str]:
@@ -146,9 +155,10 @@ def _build_logic(patch: Patch) -> Section:
         if effect.anchors:
             remark = f"searches for {'; '.join(repr(anchor) for anchor in effect.anchors)} {remark}".strip()
         rows.append((what, effect.replacement or "", Cell(str(effect.location), code=True), remark))
-    blocks: list[Block] = [
-        Table(columns=("Effect", "Replacement", "Installed at", "Inside the handler"), rows=tuple(rows))
-    ]
+    columns: tuple[str, ...] = ("Effect", "Replacement", "Installed at", "Further condition")
+    if not any(remark for *_, remark in rows):
+        columns, rows = columns[:3], [row[:3] for row in rows]
+    blocks: list[Block] = [Table(columns=columns, rows=tuple(rows))]
     if patch.guard.written is not None:
         blocks.append(Paragraph(("Guard as written: ", Cell(show_condition(patch.guard.written), code=True))))
     return Section(title="Exact logic", blocks=tuple(blocks))

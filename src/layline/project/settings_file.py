@@ -101,8 +101,8 @@ def _name_tag(pin: Pin | None, one: Proposal) -> str | None:
 
 def say_use(one: Proposal) -> str:
     lines = f"at least {count(one.writes, 'line')} of ours {verb(one.writes, 'assigns')} to its names"
-    patched = f"; {lines}" if one.writes else ""
-    return f"imported by {count(one.files, 'file')}, tests and examples not counted{patched}"
+    patched = f"; {lines} (`patches list` finds all)" if one.writes else ""
+    return f"imported by {count(one.files, 'file')} (without tests, examples and third-party folders){patched}"
 
 
 def toml(value: Any) -> str:

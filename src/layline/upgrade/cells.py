@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from layline import codec
-from layline.core.evidence import Severity
 from layline.core.progress import Progress, silent
 from layline.core.revision import Commit
 from layline.coupling.culprit import find_culprits
@@ -14,7 +13,7 @@ from layline.coupling.drift_model import Drift
 from layline.coupling.model import FAILING
 from layline.patches.drift.elsewhere import tells_elsewhere
 from layline.patches.drift.read import OpenedDrift, find_rows, open_drift
-from layline.upgrade.judging import find_drift_lines, find_lines, pin_of
+from layline.upgrade.judging import find_drift_lines, find_lines, is_broken, pin_of
 from layline.upgrade.matrix import Cell, Fit
 from layline.workspace.kept import Results, find_inputs, result_key
 from layline.workspace.open import know_packages
@@ -33,7 +32,7 @@ class Cells:
     others: int
     """Those outside patches that break there: imports, calls, overrides."""
     failing: int = 0
-    """Places outside patches that fail there as they do at the pin."""
+    """Places that fail there as they do at the pin."""
 
 
 def judge_cells(workspace: Workspace, key: str, commit: str, progress: Progress = silent) -> Cells:
@@ -44,7 +43,7 @@ def judge_cells(workspace: Workspace, key: str, commit: str, progress: Progress 
     if kept is None:
         opening = open_drift(known, key, commit, progress)
         rows, opened = find_rows(opening), opening.opened
-        broken = [row for row in rows if row.severity is Severity.BREAKS]
+        broken = [row for row in rows if is_broken(row)]
         found = find_culprits(broken, opened.sides, opened.upstream)
         culprits = {id(old): new.culprit for old, new in zip(broken, found, strict=True)}
         lines = find_drift_lines(rows, opening.pair.places.couplings)
@@ -54,6 +53,7 @@ def judge_cells(workspace: Workspace, key: str, commit: str, progress: Progress 
             others=len(lines - find_lines(broken)),
             failing=len(
                 find_lines(one for one in opening.pair.settled if one.state in FAILING and tells_elsewhere(one))
+                | find_lines(row for row in rows if row.fails_already)
             ),
         )
         opening.save()
@@ -82,10 +82,16 @@ def _cell(row: Drift, opened: OpenedDrift, culprit: Commit | None) -> Cell:
         patch=row.patch,
         target=row.target or "",
         location=row.location,
-        fit=Fit.ABSENT if _has_no_module(row, opened) else Fit(row.severity.value),
-        broken=row.severity is Severity.BREAKS,
+        fit=_find_fit(row, opened),
+        broken=is_broken(row),
         culprit=culprit,
     )
+
+
+def _find_fit(row: Drift, opened: OpenedDrift) -> Fit:
+    if _has_no_module(row, opened):
+        return Fit.ABSENT
+    return Fit.LOOK if row.fails_already else Fit(row.severity.value)
 
 
 def _has_no_module(row: Drift, opened: OpenedDrift) -> bool:

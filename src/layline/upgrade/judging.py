@@ -131,10 +131,15 @@ def _misfits_first(row: Judged) -> tuple[bool, str, int, str, str]:
     return row.fits, row.location.path, row.location.line, row.target, row.way
 
 
+def is_broken(row: Drift) -> bool:
+    """It breaks on the way, and does not fail already."""
+    return row.severity is Severity.BREAKS and not row.fails_already
+
+
 def find_drift_lines(rows: Iterable[Drift], couplings: Iterable[Coupling]) -> frozenset[tuple[str, int]]:
     """The places that `patches drift` counts as broken, in patches and outside."""
     listed = list(rows)
-    broken = find_lines(row for row in listed if row.severity is Severity.BREAKS)
+    broken = find_lines(row for row in listed if is_broken(row))
     ours = find_lines(one for one in couplings if one.consequence is Consequence.WILL_BREAK and one.touch in TOUCHES)
     return broken | ours | find_lines(find_failing_imports(listed))
 
@@ -165,7 +170,7 @@ class Between:
             yield find_break(self.opened, one, row, coupling)
         for row in self.rows:
             place = (row.location.path, row.location.line)
-            if row.severity is Severity.BREAKS and row.target is not None and place not in seen:
+            if is_broken(row) and row.target is not None and place not in seen:
                 seen.add(place)
                 yield _break_of_row(row)
         for item in self.couplings:

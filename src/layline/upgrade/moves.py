@@ -87,14 +87,19 @@ def _say(found: Comparison, home: str, comparer: Comparer) -> str:
         return "it is defined there as before; its old module stopped importing it"
     if found.before.kind is SymbolKind.SUBMODULE:
         return "the file moved"
-    who = f"{found.commits[0][:9]} moved it; " if found.commits else ""
+    moved = f"{found.commits[0][:9]} moved it" if found.commits else ""
+    who = f"{moved}; " if moved else ""
     one, two = found.before.definition, there.definition
     if one is None or two is None or found.before.module is None or there.module is None:
-        return who.removesuffix("; ") or "the name is the same"
+        return moved or "the name is the same"
     if one.kind in {DefinitionKind.ASSIGNMENT, DefinitionKind.FIELD}:
         return f"{who}the values are {'the same' if one.value == two.value else 'different'}"
     alike = comparer.homes.similarity(found.before.module, one, there.module, two)
-    return f"{who}its body changed since" if who and alike < _ALIKE else f"{who}the bodies are {alike:.0%} alike"
+    if alike == 1:
+        return f"{moved} with the same body" if moved else "the body is the same"
+    return (
+        f"{who}its body changed since" if who and alike < _ALIKE else f"{who}the body at the pin is {alike:.0%} alike"
+    )
 
 
 def _is_sure(found: Comparison, home: str, comparer: Comparer) -> bool:

@@ -85,32 +85,34 @@ def say_counts(plan: Plan) -> Iterator[str]:
             f"{count(revealed, 'more place')} of ours {'does' if revealed == 1 else 'do'} not fit what they reach then"
         )
         yield f"After the mechanical edits {told}; the last step lists {'it' if revealed == 1 else 'them'}."
+    yield from _compare_counts(plan, places)
+
+
+def _compare_counts(plan: Plan, places: int) -> Iterator[str]:
+    """Why `patches drift` and `upgrade check` say other numbers, one sentence each."""
     rest = places - plan.in_drift - plan.repeated
     if plan.in_drift != places:
-        repeat = "repeats" if plan.repeated == 1 else "repeat"
-        again = f"{plan.repeated} {repeat} a name that `patches drift` counts once for each file"
-        other = f"{rest} {verb(rest, 'is')} found only where {plan.to[:8]} is judged by itself, as `upgrade check` does"
-        told = "; ".join(part for part, number in ((again, plan.repeated), (other, rest)) if number)
-        yield f"`patches drift` counts {plan.in_drift} of these {count(places, 'place')}: {told}."
+        once = "it counts a name once for each file" if plan.repeated else ""
+        alone = f"it does not judge {plan.to[:8]} by itself, as this plan does" if rest > 0 else ""
+        why = " and ".join(filter(None, (once, alone)))
+        yield f"`patches drift` counts {count(plan.in_drift, 'place')} that {verb(plan.in_drift, 'breaks')}, not {places}: {why}."
     if plan.compared or plan.either:
-        older = _say_either(plan)
-        both = places - plan.compared - (plan.before - plan.either)
-        older += f", {both} of which {verb(both, 'breaks')} on the way in another way" if older and both > 0 else ""
-        stand = "it stands in an example, or shows" if plan.compared == 1 else "they stand in examples, or show"
-        apart = f"{stand} only when pin and {plan.to[:8]} are compared"
-        without = f"it leaves out {plan.compared} of this plan ({apart})" if plan.compared else ""
-        told = "; ".join(part for part in (older, without) if part)
-        yield f"`upgrade check --pin {plan.to[:8]}` counts {count(plan.before, 'place')}: {told}."
+        includes = _say_either(plan)
+        leaves = f"{plan.compared} of this plan, which only a comparison of both commits shows" if plan.compared else ""
+        parts = [includes] if includes else []
+        parts += [f"{'and ' if includes else 'it '}leaves out {leaves}"] if leaves else []
+        yield f"`upgrade check --pin {plan.to[:8]}` counts {count(plan.before, 'place')}: {', '.join(parts)}."
 
 
 def _say_either(plan: Plan) -> str:
     """Of what does not fit the end, what does not fit the pin."""
     if not plan.either:
         return ""
-    if plan.either == plan.before:
-        one = plan.before == 1
+    one = plan.either == 1
+    fits = "does" if one else "do"
+    if plan.either == plan.before and not plan.compared:
         return f"{'it does' if one else 'they do'} not fit today's pin either, so the move does not break {'it' if one else 'them'}"
-    return f"{plan.either} of them {'does' if plan.either == 1 else 'do'} not fit today's pin either"
+    return f"it includes {plan.either} that {fits} not fit today's pin either"
 
 
 def count_places(plan: Plan) -> tuple[int, int]:

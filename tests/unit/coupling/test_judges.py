@@ -188,7 +188,7 @@ def test_a_replacement_that_imports_what_is_missing_does_not_fit_today(
     assert row.culprit is None
 
 
-DELETED = [
+GONE_MODULES = [
     # (what it shows, what else the pin has, what it does today)
     ("a module that upstream deleted", {}, "does-not-fit"),
     ("one that its own code imports: generated", {"keel/use.py": "from keel.masts import Mast\n"}, "fits"),
@@ -197,7 +197,7 @@ DELETED = [
 ]
 
 
-@pytest.mark.parametrize(("more", "today"), [row[1:] for row in DELETED], ids=[row[0] for row in DELETED])
+@pytest.mark.parametrize(("more", "today"), [row[1:] for row in GONE_MODULES], ids=[row[0] for row in GONE_MODULES])
 def test_a_replacement_that_imports_from_a_deleted_module_does_not_fit_today(
     tmp_path: Path, more: dict[str, str], today: str
 ) -> None:

@@ -55,6 +55,27 @@ def test_both_readers_say_the_same(machine: Interpreter, test: str, expected: st
         assert (str(one) if one.kind is ConditionKind.VERSION else None) == expected
 
 
+CLASSES = [
+    ("isinstance(keel.Hull, type)", "keel.Hull"),
+    ("inspect.isclass(keel.Hull)", "keel.Hull"),
+    ("isinstance(keel.Hull, str)", None),
+    ("isinstance(type(keel.Hull), type)", None),
+    ("callable(keel.Hull)", None),
+]
+
+
+@pytest.mark.parametrize(("test", "expected"), CLASSES, ids=[test for test, _ in CLASSES])
+def test_what_must_be_a_class(tmp_path: Path, test: str, expected: str | None) -> None:
+    machine = open_reading(tmp_path, {"own/a.py": "import inspect\nimport keel\n"}).machine
+    module = machine.modules.find("own.a")
+    assert module is not None
+    machine.read_module(module)
+    machine.push(module, "")
+    value = machine.evaluate(ast.parse(test, mode="eval").body, module.scope)
+    found = build_condition(simplify(value), Reader(Roots()))
+    assert (found.text if found.kind is ConditionKind.CLASS else None) == expected
+
+
 def test_a_name_counts_as_a_path(tmp_path: Path) -> None:
     """`version` of a package is its version; the function that asks for one is not."""
     machine = open_reading(tmp_path, {"own/a.py": "import importlib.metadata\nimport keel\n"}).machine

@@ -13,17 +13,25 @@ from layline.core.evidence import Evidence, Location, Severity
 from layline.core.finding import Finding
 from layline.core.patch import Effect, Guard, Patch, Style
 from layline.core.why import Reason, Why
-from layline.coupling.drift_model import Drift
-from layline.patches.drift.lines import Places, group_causes, say_broken, say_others, say_retired, say_row
+from layline.coupling.drift_model import Drift, find_breaking
+from layline.patches.drift.lines import (
+    Places,
+    count_places,
+    group_causes,
+    say_broken,
+    say_others,
+    say_retired,
+    say_row,
+)
 from layline.patches.show import say_need, say_needs
 
 BROKEN = [
-    (Places(0, 0, 0, 0), "none of our patches is known to change this upstream"),
-    (Places(1, 0, 0, 0), "the one patched place does not break"),
-    (Places(1, 1, 0, 0), "the one patched place breaks"),
-    (Places(5, 0, 1, 0), "none of 5 patched places break"),
-    (Places(5, 1, 0, 0), "1 of 5 patched places breaks"),
-    (Places(5, 2, 0, 3), "2 of 5 patched places break"),
+    (Places(0, 0, 0, 0, 0), "none of our patches is known to change this upstream"),
+    (Places(1, 0, 0, 0, 0), "the one patched place does not break"),
+    (Places(1, 1, 0, 0, 0), "the one patched place breaks"),
+    (Places(5, 0, 0, 1, 0), "none of 5 patched places break"),
+    (Places(5, 1, 0, 0, 0), "1 of 5 patched places breaks"),
+    (Places(5, 2, 0, 0, 3), "2 of 5 patched places break"),
 ]
 
 
@@ -33,17 +41,71 @@ def test_the_count_reads_like_a_sentence(places: Places, said: str) -> None:
 
 
 OTHERS = [
-    (Places(41, 9, 0, 19), ["19 more need a look", "13 fit"]),
-    (Places(5, 2, 1, 1), ["1 does nothing even at the pin", "1 more needs a look", "1 fits"]),
-    (Places(5, 5, 0, 0), []),
-    (Places(5, 1, 0, 0), []),
-    (Places(3, 0, 0, 3), ["3 need a look"]),
+    (Places(41, 9, 0, 0, 19), ["19 more need a look", "13 fit"]),
+    (Places(5, 2, 0, 1, 1), ["1 does nothing even at the pin", "1 more needs a look", "1 fits"]),
+    (Places(5, 5, 0, 0, 0), []),
+    (Places(5, 1, 0, 0, 0), []),
+    (Places(3, 0, 0, 0, 3), ["3 need a look"]),
 ]
 
 
 @pytest.mark.parametrize(("places", "said"), OTHERS)
 def test_the_other_places_add_up(places: Places, said: list[str]) -> None:
     assert say_others(places) == said
+
+
+def row_of(*findings: Finding, line: int = 3) -> Drift:
+    return Drift(
+        patch="paint",
+        active=True,
+        target="keel.run.Hull.paint",
+        style=Style.BINDING_REPLACEMENT,
+        location=Location("harbor/hull.py", line),
+        findings=findings,
+    )
+
+
+BREAKING = Finding(kind=DriftKind.BODY_CHANGED, severity=Severity.BREAKS, why=Why(Reason.MISREADS))
+TODAY = Finding(kind=DriftKind.UNCHANGED, severity=Severity.BREAKS, why=Why(Reason.MISREADS_TODAY))
+RAISES = Finding(kind=DriftKind.DEAD_AT_PIN, severity=Severity.BREAKS, why=Why(Reason.RAISES_TODAY))
+DEAD = Finding(kind=DriftKind.DEAD_AT_PIN, severity=Severity.LOOK, why=Why(Reason.NEVER_HAD))
+APART = Finding(kind=DriftKind.UNCHANGED, severity=Severity.OK, why=Why(Reason.ONLY_WITHOUT, "keel"))
+FITS = Finding(kind=DriftKind.UNCHANGED, severity=Severity.OK, why=Why(Reason.KIND_ALONE))
+COUNTED = [
+    # (what is found at one place, how the place counts)
+    ((BREAKING,), Places(1, 1, 0, 0, 0)),
+    ((TODAY,), Places(1, 0, 1, 0, 0)),
+    ((TODAY, BREAKING), Places(1, 1, 0, 0, 0)),
+    ((RAISES,), Places(1, 0, 1, 0, 0)),
+    ((DEAD,), Places(1, 0, 0, 1, 0)),
+    ((FITS,), Places(1, 0, 0, 0, 0)),
+    ((APART,), Places(0, 0, 0, 0, 0)),
+]
+
+
+@pytest.mark.parametrize(("findings", "places"), COUNTED)
+def test_what_fails_at_the_pin_is_not_broken_by_the_upgrade(findings: tuple[Finding, ...], places: Places) -> None:
+    row = row_of(*findings)
+    assert count_places([row]) == places
+    assert list(find_breaking([row])) == ([row] if places.broken else [])
+
+
+def test_a_place_counts_by_what_the_upgrade_breaks_first() -> None:
+    assert count_places([row_of(TODAY), row_of(BREAKING), row_of(FITS, line=9)]) == Places(2, 1, 0, 0, 0)
+
+
+def test_only_other_decorators_are_no_other_signature() -> None:
+    told = {
+        words: say_row(
+            row_of(Finding(kind=DriftKind.SIGNATURE_CHANGED, severity=Severity.LOOK, why=Why(Reason.SIGNATURE, words)))
+        )
+        for words in ("decorators", "removed", "")
+    }
+    assert told == {
+        "decorators": "the decorators of keel.run.Hull.paint changed",
+        "removed": "the signature of keel.run.Hull.paint changed",
+        "": "the signature of keel.run.Hull.paint changed",
+    }
 
 
 NEEDS = [
@@ -221,8 +283,7 @@ def test_what_pin_and_tip_do_not_need_is_told_once_for_each_place() -> None:
     ]
     told = list(say_retired(rows))
     assert [line.split(": ")[0] for line in told[:-1]] == ["harbor/hull.py:3", "harbor/hull.py:9"]
-    assert told[0].endswith("(the same for 2 more here)")
-    assert not told[1].endswith("here)")
-    assert all(": not needed at the tip: " in line for line in told[:-1])  # the pin may need it
-    assert "unless you support other versions" in told[-1]
+    assert told[0].startswith("harbor/hull.py:3: can be deleted: paint (3 effects): ")
+    assert told[1].startswith("harbor/hull.py:9: can be deleted: paint: ")
+    assert "not needed at the tip" in told[-1]  # the pin may need it
     assert list(say_retired([])) == []

@@ -71,7 +71,7 @@ LINES = [
             "import sys, types\ndef make(name):\n    return types.ModuleType(name)\nm = make('up.x')\ndef f(): pass\n"
             "m.f = f\nsys.modules['up.x'] = m\n"
         ),
-        "replaces up.x.f in a module that our code makes itself [ID]",
+        "replaces up.x.f in a stand-in module of our own [ID]",
     ),
     ("from up.a import T\nold = T['k']\ndef g(*a): return old(*a)\nT['k'] = g\n", "wraps up.a.T['k'] [ID]"),
 ]
@@ -91,8 +91,8 @@ def test_the_list_says_why_drift_counts_more_that_does_nothing() -> None:
     strays = tuple(Unregistered(effect=one, within="own.boot") for one in (made, dead, made))
     listing = build_listing(Inventory(backend="up", commit="c" * 40, unregistered=strays), "own", "up")
     assert listing.meta[1] == (
-        "1 patch is dead; 2 more are on names that the pin does not have: an addition, or code for other versions. "
-        "`patches drift` tells which do nothing."
+        "1 patch is dead; 2 more are on names that the pin does not have (an addition of ours, or code for other "
+        "versions): `patches drift` tells which do nothing."
     )
 
 

@@ -71,6 +71,7 @@ def _narrow(asked: Asked, found: KeptDrift, options: DriftOptions, baseline: tup
         pin=read_commit(asked.upstream, found.pin),
         tip=read_commit(asked.upstream, found.tip),
         rows=counted,
+        to=options.to or "",
         accepted=accepted,
         stale=find_stale(baseline, used),
         skipped=found.skipped,

@@ -6,15 +6,15 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from layline.change.signatures import ParameterChange
 from layline.core.drift import DriftKind, Uncompared
 from layline.core.evidence import Location, Severity
 from layline.core.listing import Diagnostic, Group, Listing
 from layline.core.prose import count, listed, verb
 from layline.core.revision import Commit
-from layline.core.why import Reason, Why, say
+from layline.core.why import PROBLEMS, Reason, Why, say, say_all
 from layline.coupling.drift_model import Drift
 from layline.coupling.roots import Root, explain
-from layline.patches.drift.elsewhere import IMPORTS
 from layline.patches.drift.report import UNCOMPARED
 from layline.patches.wanted import say_rewriters
 
@@ -28,6 +28,16 @@ _TOGETHER = 3
 _HOLDERS = 3
 
 _OUTSIDE = (Why(Reason.FROM_OUTSIDE),)
+_NOT_RUN = frozenset(
+    {
+        Reason.GUARD_NEVER,
+        Reason.GUARD_OVER,
+        Reason.NOT_RUN_NOW,
+        Reason.NOT_RUN_ANY_MORE,
+        Reason.NOT_RUN_AT_ALL,
+    }
+)
+"""Why a patch can be deleted: a condition that is false at the tip."""
 _NO_TYPO = (Reason.NEVER_HAD_ASKED, Reason.COMES_LATER, Reason.CAME_AND_WENT, Reason.HAD_UNTIL)
 """What is known of a name that the pin does not have says more than one that is spelled like it."""
 
@@ -38,20 +48,34 @@ class Places:
 
     total: int
     broken: int
+    failing: int
+    """Those that fail at the pin already."""
     dead: int
     look: int
 
 
 def count_places(rows: Iterable[Drift]) -> Places:
-    """A place with several effects counts by its worst."""
+    """A place with several effects counts by its worst; what stands in for an upstream that is not installed is none."""
     worst: dict[Location, int] = {}
     for row in rows:
-        rank = (
-            0 if row.severity is Severity.BREAKS else 1 if row.dead_today else 2 if row.severity is Severity.LOOK else 3
-        )
-        worst[row.location] = min(rank, worst.get(row.location, rank))
+        if not stands_in(row):
+            rank = _rank(row)
+            worst[row.location] = min(rank, worst.get(row.location, rank))
     ranks = list(worst.values())
-    return Places(len(ranks), ranks.count(0), ranks.count(1), ranks.count(2))
+    return Places(len(ranks), *(ranks.count(rank) for rank in range(4)))
+
+
+def _rank(row: Drift) -> int:
+    if row.fails_already:
+        return 1
+    if row.severity is Severity.BREAKS:
+        return 0
+    return 2 if row.dead_today else 3 if row.severity is Severity.LOOK else 4
+
+
+def stands_in(row: Drift) -> bool:
+    """It runs only where upstream cannot be imported, and nothing is wrong with it."""
+    return row.severity is Severity.OK and row.has(Reason.ONLY_WITHOUT)
 
 
 def build_drift_listing(
@@ -65,13 +89,15 @@ def build_drift_listing(
     also one line for each effect that still fits.
     """
     known = commits or {}
-    dead = [row for row in drift.rows if row.dead_today]
-    broken = [row for row in drift.rows if row.severity is Severity.BREAKS and not row.dead_today]
+    failing = [row for row in drift.rows if row.fails_already]
+    dead = [row for row in drift.rows if row.dead_today and not row.fails_already]
+    broken = [row for row in drift.rows if row.severity is Severity.BREAKS and not (row.dead_today or row in failing)]
     look = [row for row in drift.rows if row.severity is Severity.LOOK and not row.dead_today]
     fits = [row for row in drift.rows if row.severity is Severity.OK and not row.dead_today]
     groups = [
         *group_causes(broken),
-        *_group_elsewhere(drift.elsewhere, Severity.BREAKS, known),
+        *_group_elsewhere((one for one in drift.elsewhere if not one.fails_already), Severity.BREAKS, known),
+        *_group_failing(failing, drift.elsewhere, known),
         *group_causes(dead),
         *group_causes(look),
         *_group_elsewhere(drift.elsewhere, Severity.LOOK, known),
@@ -87,10 +113,19 @@ def build_drift_listing(
     )
 
 
+def _group_failing(rows: list[Drift], elsewhere: Iterable[Elsewhere], commits: Mapping[str, Commit]) -> Iterator[Group]:
+    """Patches that do not work at the pin, and lines that fail there."""
+    lines = _group_elsewhere((one for one in elsewhere if one.fails_already), Severity.BREAKS, commits)
+    items = (*(tell_row(row) for row in rows), *(item for group in lines for item in group.items))
+    if items:
+        yield Group(title="These fail at the pin already; the upgrade does not break them:", items=items)
+
+
 def _name_commits(drift: DriftReport) -> str:
     ours = f"{drift.downstream.repo} at {drift.downstream.commit[:12]}"
     pin = f"{drift.pin.hash[:12]} ({drift.pin.date}, the pin)"
-    return f"{ours}; {drift.label} from {pin} to {drift.tip.hash[:12]} ({drift.tip.date}, the tip)"
+    named = f"{drift.to}, called the tip below" if drift.to else "the tip"
+    return f"{ours}; {drift.label} from {pin} to {drift.tip.hash[:12]} ({drift.tip.date}, {named})"
 
 
 def _say_places(drift: DriftReport) -> Iterator[str]:
@@ -100,8 +135,16 @@ def _say_places(drift: DriftReport) -> Iterator[str]:
         broken = [f"{places.broken} {verb(places.broken, 'breaks')}"] if places.broken else []
         told = ", ".join([*broken, *say_others(places)])
         yield f"The filters show {count(places.total, 'place')} of these{f': {told}' if told else ''}."
-    elif effects > places.total:
-        yield f"These {places.total} places are lines of ours; they hold the {effects} effects of `patches list` on it."
+        return
+    aside = {row.location for row in drift.rows if stands_in(row)}
+    if aside:
+        run = "runs" if len(aside) == 1 else "run"
+        yield f"Not counted: {count(len(aside), 'place')} of ours that only {run} where {drift.label} is not installed."
+    held = effects - sum(stands_in(row) for row in drift.rows)
+    if held > places.total > 0:
+        one = places.total == 1
+        lines = "this line makes" if one else f"these {places.total} lines make"
+        yield f"A place is a line of ours; {lines} {held} of the {drift.listed} patches in `patches list`."
 
 
 def _title(drift: DriftReport, rows: Iterable[Drift]) -> str:
@@ -109,27 +152,34 @@ def _title(drift: DriftReport, rows: Iterable[Drift]) -> str:
     listed = list(rows)
     places = count_places(listed)
     more = say_others(places)
-    counted = {row.location for row in listed if row.severity is Severity.BREAKS and not row.dead_today}
-    broken = (item for item in drift.elsewhere if item.severity is Severity.BREAKS and not item.fails_already)
-    other = len({item.location for item in broken} - counted)
-    if other or not places.total:
-        more.append(f"{count(other, 'place')} outside patches {verb(other, 'breaks')}")
-    failing = [item for item in drift.elsewhere if item.fails_already]
-    calls = any(item.touch != IMPORTS for item in failing)
-    told = f"{len(failing)} {'imports and calls' if calls else 'imports'}" if len(failing) > 1 else "1 import"
-    told = "1 call" if calls and len(failing) == 1 else told
-    more += [f"{told} {verb(len(failing), 'fails')} at the pin already"] if failing else []
+    at, outside = drift.to or drift.tip.hash[:8], _say_outside(drift, listed)
     if not places.total:
-        return f"{drift.label}: {say_broken(places)}; at {drift.tip.hash[:8]} {'; '.join(more)}."
-    return f"{drift.label}: {say_broken(places)} at {drift.tip.hash[:8]}" + "".join(f"; {part}" for part in more) + "."
+        return f"{drift.label}: {say_broken(places)}; {outside or 'no place outside patches breaks'} at {at}."
+    told = "".join(f"; {part}" for part in more)
+    return f"{drift.label}: {say_broken(places)} at {at}{told}.{f' Outside patches, {outside}.' if outside else ''}"
+
+
+def _say_outside(drift: DriftReport, rows: list[Drift]) -> str:
+    """Imports, calls and overrides that break, and those that fail already; empty where none does."""
+    counted = {row.location for row in rows if row.severity is Severity.BREAKS and not row.dead_today}
+    worst = [item for item in drift.elsewhere if item.severity is Severity.BREAKS]
+    broken = len({item.location for item in worst if not item.fails_already} - counted)
+    failing = len({item.location for item in worst if item.fails_already})
+    look = len({item.location for item in drift.elsewhere if item.severity is Severity.LOOK})
+    told = [(broken, verb(broken, "breaks"))] if broken else []
+    told += [(failing, f"{verb(failing, 'fails')} at the pin already")] if failing else []
+    told += [(look, f"{verb(look, 'needs')} a look")] if look else []
+    said = [f"{number if at else count(number, 'place')} {does}" for at, (number, does) in enumerate(told)]
+    return " and ".join(filter(None, (", ".join(said[:-1]), *said[-1:])))
 
 
 def say_others(places: Places) -> list[str]:
     """The places that do not break, so that all add up."""
-    more = [f"{places.dead} {'does' if places.dead == 1 else 'do'} nothing even at the pin"] if places.dead else []
-    further = "more " if places.broken or places.dead else ""
+    more = [f"{places.failing} {verb(places.failing, 'fails')} at the pin already"] if places.failing else []
+    more += [f"{places.dead} {'does' if places.dead == 1 else 'do'} nothing even at the pin"] if places.dead else []
+    further = "more " if places.broken or more else ""
     more += [f"{places.look} {further}{verb(places.look, 'needs')} a look"] if places.look else []
-    fit = places.total - places.broken - places.dead - places.look
+    fit = places.total - places.broken - places.failing - places.dead - places.look
     more += [f"{fit} {'fits' if fit == 1 else 'fit'}"] if fit and more else []
     return more
 
@@ -200,6 +250,8 @@ def say_row(row: Drift) -> str:
     """One sentence about the target; the reason stands below it."""
     target = row.target or row.patch
     said = _say_kept(row, target) or row.kind.facts.message.format(target=target)
+    if row.kind is DriftKind.SIGNATURE_CHANGED and _changes_decorators(row):
+        said = f"the decorators of {target} changed"
     if row.fails_by_itself and row.kind is not DriftKind.UNCHANGED:
         said = f"{target} is still there"  # another signature or body is not what breaks it
     if row.kind in {DriftKind.MOVED, DriftKind.RENAMED} and row.suggestion is not None:
@@ -212,12 +264,24 @@ def say_row(row: Drift) -> str:
     if any(one.why.reason is Reason.STOPS_APPLYING for one in row.findings):
         said += "; the patch stops applying"
     if row.fails_by_itself or (row.severity is Severity.BREAKS and row.kind is DriftKind.UNCHANGED):
-        said += ", but our replacement no longer fits"
+        said += (
+            ", but our replacement fits neither pin nor tip"
+            if row.fails_already
+            else ", but our replacement no longer fits"
+        )
     return said
+
+
+def _changes_decorators(row: Drift) -> bool:
+    """Whether nothing of the signature changed but its decorators."""
+    told = [one for one in row.reasons if one.reason is Reason.SIGNATURE]
+    return bool(told) and all(one.name == ParameterChange.DECORATORS.value for one in told)
 
 
 def _say_kept(row: Drift, target: str) -> str:
     """What is known to be as it was, where that is not the target itself; empty where it is."""
+    if stands_in(row):
+        return f"{target} is only set where upstream cannot be imported"
     source = (row.effect and row.effect.alias_of) or target
     if row.kind is not DriftKind.UNCHANGED or row.severity is not Severity.OK:
         return ""
@@ -231,14 +295,20 @@ def _say_kept(row: Drift, target: str) -> str:
 def _details(row: Drift, *, together: bool) -> Iterator[tuple[str, str]]:
     if row.effect is not None and row.severity is not Severity.OK:
         yield "patch", row.effect.id if row.effect.id == row.patch else f"{row.patch} [{row.effect.id}]"
-    if row.detail and not together and row.reasons != _said_already(row):
-        yield "why", row.detail
+    if row.detail and not (together or stands_in(row)) and row.reasons != _said_already(row):
+        yield "why", _say_why(row)
     if row.copied is not None:
         yield "ours", f"an edited copy of upstream's body ({row.copied:.0%} alike)"
     if row.culprit is not None:
         yield "since", say_commit(row.culprit)
     if row.suggestion is not None and row.kind not in {DriftKind.DEAD_AT_PIN, DriftKind.MOVED, DriftKind.RENAMED}:
         yield "fix", f"{row.suggestion.target} may take its place ({row.suggestion.reason})"
+
+
+def _say_why(row: Drift) -> str:
+    """What breaks it first; what else became of the target after that."""
+    worst = {one.why for one in row.findings if one.severity is row.severity and one.why.reason in PROBLEMS}
+    return say_all(sorted(row.reasons, key=lambda why: why not in worst))
 
 
 def say_commit(commit: Commit) -> str:
@@ -292,17 +362,22 @@ def _holders(row: Drift) -> Iterator[str]:
         yield f"these modules take it by `from … import` and may keep the original: {listed(row.holders, most=_HOLDERS)}"
 
 
+def _say_retired(why: Why) -> str:
+    """Of code that is not run, only what keeps it from running."""
+    return say_all(why.parts) if why.reason in _NOT_RUN and why.parts else say(why)
+
+
 def say_retired(rows: Iterable[Drift]) -> Iterator[str]:
     """What the tip no longer needs, once for each place: only who uses it knows which versions come beside the tip."""
     places: dict[tuple[Location, str], list[str]] = {}
     for row in rows:
         if row.retire:
-            places.setdefault((row.location, row.patch), []).append(str(row.retire))
+            places.setdefault((row.location, row.patch), []).append(_say_retired(row.retire))
     for (location, patch), reasons in places.items():
-        more = f" (the same for {len(reasons) - 1} more here)" if len(reasons) > 1 else ""
-        yield f"{location}: not needed at the tip: {patch}: {reasons[0]}{more}"
+        more = f" ({len(reasons)} effects)" if len(reasons) > 1 else ""
+        yield f"{location}: can be deleted: {patch}{more}: {reasons[0]}"
     if places:
-        yield "What is not needed at the tip can be deleted with the upgrade, unless you support other versions, too."
+        yield "What can be deleted is not needed at the tip; keep it only for other versions that you support."
 
 
 def _close(drift: DriftReport, *, listed: bool) -> Iterator[str]:
@@ -316,8 +391,8 @@ def _close(drift: DriftReport, *, listed: bool) -> Iterator[str]:
         yield f"{item.id}: this baseline entry no longer applies: {item.reason} (until {item.until})"
     fits = sum(row.severity is Severity.OK and not row.dead_today for row in drift.rows)
     if fits:
-        how = "." if listed else ": list only these with `--severity note`."
-        yield f"{count(fits, 'effect')} still {'fits' if fits == 1 else 'fit'}{how}"
+        told = f"{count(fits, 'effect')} {'fits' if fits == 1 else 'fit'}"
+        yield f"{told}." if listed else f"Not shown: {told} (`--severity note` lists {'it' if fits == 1 else 'them'})."
     worth = [row for row in drift.rows if row.severity is not Severity.OK and not row.dead_today]
     named = sum(row.culprit is not None for row in worth)
     if not drift.culprits and 0 < named < len(worth):

@@ -79,6 +79,8 @@ class DriftReport:
     tip: Commit
     rows: tuple[Drift, ...]
     """Worst first."""
+    to: str = ""
+    """The commit compared with as the user named it."""
     accepted: tuple[tuple[Drift, Accepted], ...] = ()
     stale: tuple[Accepted, ...] = ()
     skipped: tuple[Skipped, ...] = ()

@@ -106,7 +106,7 @@ def _show(condition: Condition, within: str = "") -> str:
         case ConditionKind.CALLERS:
             ways = " or ".join(f"({_join_all(_show_parts(part))})" for part in parts)
             calls = "the call here" if condition.text == "1" else f"one of {condition.text} calls"
-            told = f"by {calls}: {ways}" if ways else f"by {calls}, each with its own condition"
+            told = f"by {calls}: {ways}" if ways else f"in {calls} that lead here (each has its own condition)"
             return f"{told}, or {condition.wanted}" if condition.wanted else told
         case ConditionKind.IMPORTER:
             return f"in the caller {condition.text}, which imports it: {_join_all(parts)}"

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from layline.source.resolve import Resolver
 
 _MOST = 12
-_SAID = "the condition after “Applies when” above"
+_SAID = "the condition under “Applies when” above"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -114,7 +114,7 @@ def build_plan(
         (
             f"Constraint: {show_condition(patch.guard.written)} (reads: {show_guard(patch.guard)}); copied word for word below."
             if patch.guard.written is not None
-            else f"Constraint: {_SAID if told else show_guard(patch.guard)}."
+            else f"Constraint: {_SAID if told and show_condition(patch.guard.when) else show_guard(patch.guard)}."
         ),
         *(f"Constraint: {need}." for need in patch.guard.other if not is_effect_id(patch.id)),
         *(f"Limit of our code: {limit.text} ({limit.location}), or it raises." for limit in keys.limits[:_MOST]),
