@@ -122,6 +122,8 @@ class Reason(Enum):
     IMPORTS_MISSING = "imports {name} at {places}, which the pin does not have"
     IMPORTS_MISSING_STILL = "imports {name} at {places}, which neither the pin nor the tip has"
     DELETES_READ = "deletes {name}, which the original leaves and {other} reads"
+    LEAVES_UNSET = "does not set {name}, which the original sets and {other} needs"
+    LEAVES_UNSET_STILL = "does not set {name}, which the original sets and {other} needs, at the tip too"
     NEEDS_GONE = "needs {name}, imported at {places}, which is gone{other:? (% now)}"
     # the fit of our replacement as a whole
     MISFITS = "our replacement {parts:20}"
@@ -211,6 +213,12 @@ class Reason(Enum):
     MUST_AWAIT = "at the tip it is async: its caller must await it"
     CANNOT_AWAIT = "at the tip it is no longer async: it cannot be awaited"
     RESULT_MISFITS = "our code takes {counts[0]:#value} of it, and it returns {counts[1]} now"
+    RESULT_NEVER = (
+        "our code takes {counts[0]:#value} of it; it returns {counts[1]} at the pin and {counts[2]} at the tip"
+    )
+    RESULT_TOO_NEW = (
+        "our code takes {counts[0]:#value} of it; it returns {counts[1]} at the pin and as many as we take at the tip"
+    )
     OUTGROWN = "takes {other} as {text} in the place of {name}, which is gone"
     CALL_MISFITS = "at the tip {name} {parts:;}"
     LOOKED_AT = "our code looks for that with `inspect` before"

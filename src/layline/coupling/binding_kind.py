@@ -57,7 +57,7 @@ def compare_returns(comparison: Comparison, pin: Resolver, tip: Resolver) -> Ret
     """The change of the number of values that a function returns; None where either side cannot be told. That it is
     one value at a ref is told by upstream's own calls, beside a tuple that is written at the other.
     """
-    written = before, after = _arity(pin, comparison.before), _arity(tip, comparison.after)
+    written = before, after = count_returned(pin, comparison.before), count_returned(tip, comparison.after)
     if before is None or after is None:
         before, after = _taken(pin, comparison.before), _taken(tip, comparison.after)
         if 1 in {before, after} and {before, after} - {1} != {*written} - {None}:
@@ -95,7 +95,8 @@ def _count_taken(data: bytes, holder: Module | None, definition: Definition) -> 
     return found.pop() if len(found) == 1 else None
 
 
-def _arity(side: Resolver, symbol: Symbol) -> int | None:
+def count_returned(side: Resolver, symbol: Symbol) -> int | None:
+    """How many values a function returns, where all its `return`s agree."""
     if symbol.definition is None or symbol.module is None or symbol.is_implicit:
         return None
     if symbol.definition.kind is not DefinitionKind.FUNCTION:

@@ -28,6 +28,7 @@ from layline.coupling.drift_model import Drift, Sides
 from layline.coupling.effectiveness import find_holders, find_risks
 from layline.coupling.fit import Fitter, called_name, find_problems, makes_instances, may_refuse
 from layline.coupling.getters import judge_getters
+from layline.coupling.left_unset import judge_left_unset
 from layline.coupling.limits import is_for_missing, limit_by_activity, limit_by_guard, limit_by_version
 from layline.coupling.question import Question
 from layline.coupling.returns import judge_results, judge_returns
@@ -317,6 +318,7 @@ JUDGES: tuple[Callable[[Question], Iterator[Finding]], ...] = (
     judge_uncalled,
     judge_unread,
     judge_deleted,
+    judge_left_unset,
     judge_getters,
 )
 SECOND: tuple[Callable[[Question, Severity], Iterator[Finding]], ...] = (

@@ -6,14 +6,13 @@ from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
 
-from layline.change.binding import CallShape, Problem, check_call
+from layline.change.binding import Problem, check_call
 from layline.change.compare import Comparer, Comparison
 from layline.core.drift import DriftKind, Fate
 from layline.core.evidence import Location
 from layline.core.progress import Progress, count, silent
 from layline.core.why import Reason, Why
 from layline.coupling.attributes import find_attribute_evidence, find_unset, judge_attribute
-from layline.coupling.binding_kind import compare_returns, declares_another
 from layline.coupling.callee import (
     find_callee,
     find_misplaced,
@@ -40,6 +39,7 @@ from layline.coupling.states import (
     sum_up,
     tell_fallback,
 )
+from layline.coupling.taken import judge_taken
 from layline.coupling.version_guards import Running
 from layline.source import Definition
 from layline.source.instances import Instances
@@ -305,7 +305,10 @@ class Judge:
             consequence = Consequence.MAY_BREAK if place.guarded else Consequence.WILL_BREAK
             return Verdict(state=State.SIGNATURE, consequence=consequence, why=(why,))
         problems = check_call(call, new, bound=bound[1]) or find_misplaced(self._comparer, found, call, bound=bound)
-        return self._refuse(place, found, problems) if problems else self._judge_result(place, call, found)
+        if problems:
+            return self._refuse(place, found, problems)
+        taken = judge_taken(self._comparer, place, call, found, is_ours=is_rebound(place.target, self._patched))
+        return taken or self._judge_present(place, found)
 
     def _judge_at_home(self, place: Place) -> Verdict | None:
         """Of a call whose name is elsewhere now: whether it still does not fit once our import follows."""
@@ -325,17 +328,6 @@ class Judge:
         if any(problem.argument in place.asked for problem in problems):
             return Verdict(state=State.NO_LONGER_BINDS, consequence=Consequence.OK, why=(why, Why(Reason.LOOKED_AT)))
         consequence = Consequence.WILL_BREAK if certain else Consequence.MAY_BREAK
-        return Verdict(state=State.NO_LONGER_BINDS, consequence=consequence, why=(why,))
-
-    def _judge_result(self, place: Place, call: CallShape, found: Comparison) -> Verdict:
-        """A call that binds: whether its result is still taken apart into as many names as it has values."""
-        change = None
-        if call.taken is not None and (found.body_changed or declares_another(found)):
-            change = compare_returns(found, self._comparer.pin, self._comparer.tip)
-        if change is None or call.taken != change.before:
-            return self._judge_present(place, found)
-        consequence = Consequence.MAY_BREAK if place.guarded else Consequence.WILL_BREAK
-        why = Why(Reason.RESULT_MISFITS, counts=change)
         return Verdict(state=State.NO_LONGER_BINDS, consequence=consequence, why=(why,))
 
     def _judge_present(self, place: Place, found: Comparison) -> Verdict:

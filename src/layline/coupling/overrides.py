@@ -89,6 +89,8 @@ class Overrides:
         problems, today = find_refused(ours, found), find_misfits(ours, found.before)
         then = self._find_slotted(place, ours, found, 0) if today else ()
         passed = self._find_passing(place, ours, found, today, 0) if today and not then and ours.name != _MAKE else ()
+        if then and ours.name == _RUN and not place.slots - {SPECIFIED} and not place.fields:
+            return self._doubt(place, ours, found, today)
         if then and ours.name == _RUN:
             ran = (sum_up(Reason.OVERRIDE_MISFITS, problems or today), Why(Reason.RUN_BY_US, places=_locate(then)))
             return Verdict(state=State.CANNOT_ACCEPT, consequence=Consequence.OK, why=ran)
@@ -114,6 +116,15 @@ class Overrides:
         consequence = Consequence.OK if state is State.OK else Consequence.LOOK
         return Verdict(state=state, consequence=consequence, why=(changes,) if state is State.SIGNATURE else ())
 
+    def _doubt(self, place: Place, ours: Definition, found: Comparison, today: list[Problem]) -> Verdict:
+        """Of what upstream builds from a spec of ours, and runs: it does not take what upstream passes today already."""
+        still = find_misfits(ours, found.after)
+        sites = self._find_maybe(place, ours, found, still, 1) or self._find_maybe(place, ours, found, today, 0)
+        still = _keep_passed(still or today, ours, sites[: _SHOWN[Reason.MAYBE_PASSED]])
+        told = (Why(Reason.MAYBE_PASSED, places=_locate(sites)),) if sites else ()
+        why = (sum_up(Reason.OVERRIDE_MISFITS, still), *told, _tell_already(still, today))
+        return Verdict(state=State.CANNOT_ACCEPT, consequence=Consequence.LOOK, why=why)
+
     def _refuse(self, place: Place, ours: Definition, found: Comparison, problems: list[Problem]) -> Verdict:
         """Of an override that does not take what the tip's signature has and the pin's had not."""
         # who constructs our class is mostly our own code: a constructor is certain only where upstream is seen to
@@ -135,7 +146,7 @@ class Overrides:
             why, consequence = [*why, Why(nobody)], Consequence.OK
         today = find_misfits(ours, found.before) if maybe else []
         then = self._find_maybe(place, ours, found, today, 0) if today else ()
-        if then and ours.name == _RUN and (place.built or place.fields or place.slots):
+        if then and ours.name == _RUN and (place.built or place.fields or place.slots - {SPECIFIED}):
             # what upstream passes there would fail today, so it is our own code that runs what it puts there
             why, consequence = [why[0], Why(Reason.RUN_BY_US, places=_locate(then))], Consequence.OK
         elif then:

@@ -956,6 +956,14 @@ RUN_IN_SLOTS = [
         "ok",
         True,
     ),
+    (
+        "built from a spec that stands in no slot, passed at the pin already",
+        "\nspec = Spec(module=Ours, params={})\n",
+        CACHED,
+        (CACHED[0].replace("cache=None", "cache=None, fast=False"), CACHED[1].replace("cache=3", "cache=3, fast=True")),
+        "look at",
+        True,
+    ),
 ]
 
 
@@ -971,7 +979,110 @@ def test_an_override_breaks_where_upstream_runs_what_stands_in_a_slot(
     found = couple(tmp_path, OUR_ATTENTION + given, sides[0], {**sides[1], "keel/x.py": ""})
     (row,) = [one for one in found if one.touch.value == "overrides"]
     assert (row.consequence.value, "keel/block.py:3" in row.detail) == (consequence, named)
-    assert ("only our own code calls it" in row.detail) is (pin is CACHED)
+    assert ("only our own code calls it" in row.detail) is (pin is CACHED and consequence == "ok")
+    assert row.detail.endswith("already so at the pin: cache") is (consequence == "look at")
+
+
+SPLITS = (
+    "class Layer:\n    def split(self, x):\n        if x:\n            return {0}\n        return {0}\n"
+    "def split(x):\n    return {0}\n"
+)
+TAKES = "from keel.layer import Layer, split\n\nclass Ours(Layer):\n    def go(self, x):\n        {}\n"
+TAKEN_APART = [
+    # (what it shows, our line, what pin and tip return, state and consequence)
+    ("never fitted", "a, b, c = self.split(x)", ("x, 1", "x, 1"), ("never fitted", "look at")),
+    ("never fitted, a function", "a, b, c = split(x)", ("x, 1", "x, 1"), ("never fitted", "look at")),
+    ("the tip fits", "a, b, c = self.split(x)", ("x, 1", "x, 1, 2"), ("too new", "look at")),
+    ("no longer", "a, b = self.split(x)", ("x, 1", "x, 1, 2"), ("no longer binds", "will break")),
+    ("fits", "a, b = self.split(x)", ("x, 1", "x, 1"), ("ok", "ok")),
+    ("a rest is taken", "a, *b = self.split(x)", ("x, 1", "x, 1"), ("ok", "ok")),
+    ("whole", "a = self.split(x)", ("x, 1", "x, 1"), ("ok", "ok")),
+    ("nobody knows how many", "a, b, c = self.split(x)", ("list(x)", "list(x)"), ("ok", "ok")),
+    (
+        "our code expects it to fail",
+        "try:\n            a, b, c = self.split(x)\n        except Exception:\n            pass",
+        ("x, 1", "x, 1"),
+        ("ok", "ok"),
+    ),
+]
+
+
+@pytest.mark.parametrize(
+    ("line", "returned", "expected"), [row[1:] for row in TAKEN_APART], ids=[row[0] for row in TAKEN_APART]
+)
+def test_a_result_that_has_another_number_of_values(
+    tmp_path: Path, line: str, returned: tuple[str, str], expected: tuple[str, str]
+) -> None:
+    sides = [{"keel/layer.py": SPLITS.format(one)} for one in returned]
+    found = couple(tmp_path, TAKES.format(line), sides[0], {**sides[1], "keel/x.py": ""})
+    (row,) = [one for one in found if one.touch.value == "calls"]
+    assert (row.state.value, row.consequence.value) == expected, row.detail
+
+
+def test_a_result_of_what_our_patch_replaces_has_the_values_of_ours(tmp_path: Path) -> None:
+    owned = frozenset({(Location("harbour/patch.py", 3), "keel.layer.split")})
+    ours, up = TAKES.format("a, b, c = split(x)"), {"keel/layer.py": SPLITS.format("x, 1")}
+    found = couple(tmp_path, ours, up, {"keel/x.py": ""}, owned=owned)
+    assert [one.consequence.value for one in found if one.touch.value == "calls"] == ["ok"]
+
+
+ENGINE = (
+    "class Out:\n    def abort(self, ids):\n        return ids\n\n\nclass Engine:\n    def __init__(self, config):\n"
+    "        self.out = Out()\n        self.size = config\n\n    @property\n    def front(self) -> Out:\n        return self.out\n\n"
+    "    @classmethod\n    def make(cls, config) -> 'Engine':\n        return cls(config)\n"
+)
+SERVER = (
+    "from keel.engine import Engine\n\nclass Server:\n    def start(self):\n        engine = {}\n"
+    "        self.engine = engine\n\n    def stop(self, ids):\n        {}\n"
+)
+HANDED_ENGINE = "from keel.engine import Engine\n\ndef stop(engine: Engine, ids):\n    engine.out.abort(ids)\n"
+MADE, STOPS = "Engine.make(1)", "self.engine.out.abort(ids)"
+MORE, RENAMED_FIELD = ("self, ids):", "self, ids, internal):"), ("self.out =", "self.outlet =")
+VALUE_CHAINS = [
+    # (what it shows, ours, what the tip changes, touch, state and consequence of what does not fit)
+    ("a method of a field", SERVER.format(MADE, STOPS), MORE, [("calls", "no longer binds", "will break")]),
+    ("built by its name", SERVER.format("Engine(1)", STOPS), MORE, [("calls", "no longer binds", "will break")]),
+    ("handed in", HANDED_ENGINE, MORE, [("calls", "no longer binds", "may break")]),
+    (
+        "through a property, whose result may be of a class below",
+        SERVER.format(MADE, "self.engine.front.abort(ids)"),
+        MORE,
+        [("calls", "no longer binds", "may break")],
+    ),
+    (
+        "a field that is gone",
+        SERVER.format(MADE, STOPS),
+        RENAMED_FIELD,
+        [("reads the attribute", "removed", "will break")],
+    ),
+    ("gone, handed in", HANDED_ENGINE, RENAMED_FIELD, [("reads the attribute", "removed", "may break")]),
+    (
+        "our code asks first",
+        SERVER.format(MADE, "if hasattr(self.engine, 'out'):\n            self.engine.out.abort(ids)"),
+        RENAMED_FIELD,
+        [("reads the attribute", "removed", "may break")],
+    ),
+    (
+        "what the class makes up",
+        SERVER.format(MADE, "print(self.engine.size)"),
+        ("self.size", "self.__dict__['size']"),
+        [("reads the attribute", "removed", "may break")],
+    ),
+    ("nothing changed", SERVER.format(MADE, STOPS), ("return ids", "return [ids]"), []),
+    ("another class of ours", SERVER.format("other(1)", STOPS), MORE, []),
+]
+
+
+@pytest.mark.parametrize(
+    ("ours", "change", "expected"), [row[1:] for row in VALUE_CHAINS], ids=[row[0] for row in VALUE_CHAINS]
+)
+def test_attributes_of_what_a_value_holds(
+    tmp_path: Path, ours: str, change: tuple[str, str], expected: list[tuple[str, str, str]]
+) -> None:
+    tip = ENGINE.replace("return self.out", "return Out()").replace(*change)
+    found = couple(tmp_path, ours, {"keel/engine.py": ENGINE}, {"keel/engine.py": tip})
+    rows = [(one.touch.value, one.state.value, one.consequence.value) for one in found]
+    assert [row for row in rows if row[2] in {"will break", "may break"}] == expected
 
 
 def test_what_objects_of_a_class_keep_is_seldom_one_of_that_class(tmp_path: Path) -> None:

@@ -321,6 +321,71 @@ def test_what_ours_deletes_and_another_method_reads_does_not_fit_today(
     assert row.today == ("does-not-fit" if told else "fits")
 
 
+def kernel(*, start: str = "self.kernel = None", load: str = "self.kernel = make(x)", apply: str = "") -> str:
+    needs = apply or "assert self.kernel is not None\n        return self.kernel(x)"
+    parts = (("__init__(self)", start), ("load(self, x)", load), ("help(self)", "return 1"), ("apply(self, x)", needs))
+    return "class Base:\n    pass\n\n\nclass Run(Base):\n" + "".join(
+        f"    def {name}:\n        {body}\n" for name, body in parts
+    )
+
+
+UNSET = "def ours(self, x):\n    {1}\n\ndef other(me):\n    me.{0}\n\nimport keel.run\nkeel.run.Run.load = ours\n"
+LEFT_UNSET = [
+    # (what it shows, what our function and one beside it do, upstream at pin and tip, today, told)
+    ("another name", ("core = 1", "self.core = x"), (kernel(), kernel()), "does-not-fit", "self.kernel"),
+    ("set", ("core = 1", "self.kernel = x"), (kernel(), kernel()), "fits", ""),
+    ("set beside", ("kernel = 1", "other(self)"), (kernel(), kernel()), "fits", ""),
+    ("not set beside", ("core = 1", "other(self)"), (kernel(), kernel()), "does-not-fit", "self.kernel"),
+    ("set by its name", ("core = 1", "setattr(self, 'kernel', x)"), (kernel(), kernel()), "fits", ""),
+    ("handed to who knows whom", ("core = 1", "print(self)"), (kernel(), kernel()), "fits", ""),
+    ("set by a method that ours calls", ("core = 1", "self.apply(x)"), (kernel(), kernel()), "fits", ""),
+    ("a method that does not", ("core = 1", "self.help()"), (kernel(), kernel()), "does-not-fit", "self.kernel"),
+    ("set elsewhere, too", ("core = 1", "pass"), (kernel(start="self.kernel = 1"),) * 2, "fits", ""),
+    ("only sometimes", ("core = 1", "pass"), (kernel(load="if x:\n            self.kernel = 1"),) * 2, "fits", ""),
+    (
+        "nobody else sets it",
+        ("core = 1", "pass"),
+        (kernel(start="pass", apply="return self.kernel(x)"),) * 2,
+        "does-not-fit",
+        "self.kernel",
+    ),
+    ("nobody needs it", ("core = 1", "pass"), (kernel(apply="return self.kernel"),) * 2, "fits", ""),
+    (
+        "asked for",
+        ("core = 1", "pass"),
+        (kernel(start="pass", apply="return getattr(self, 'kernel', 1)"),) * 2,
+        "fits",
+        "",
+    ),
+    (
+        "new at the tip",
+        ("core = 1", "self.core = x"),
+        (kernel(load="pass", apply="return x"), kernel()),
+        "fits",
+        "self.kernel",
+    ),
+]
+
+
+@pytest.mark.parametrize(
+    ("bodies", "upstream", "today", "told"), [row[1:] for row in LEFT_UNSET], ids=[row[0] for row in LEFT_UNSET]
+)
+def test_what_ours_does_not_set_and_another_method_needs(
+    tmp_path: Path, bodies: tuple[str, str], upstream: tuple[str, str], today: str, told: str
+) -> None:
+    sides = [{"keel/run.py": text} for text in upstream]
+    after: dict[str, str | None] = {**sides[1], "keel/x.py": ""}
+    row = judge(tmp_path, sides[0], after, ours=UNSET.format(*bodies), target="keel.run.Run.load")
+    parts = [
+        part
+        for one in row.findings
+        for part in one.why.parts
+        if part.reason in {Reason.LEAVES_UNSET, Reason.LEAVES_UNSET_STILL}
+    ]
+    assert (row.today, [(part.name, part.other) for part in parts]) == (today, [(told, "Run.apply")] if told else [])
+    assert not told or row.severity == ("look" if today == "does-not-fit" else "breaks")
+
+
 def slim(*attributes: str, head: str = "x", body: str = "print(x)") -> str:
     sets = "".join(f"        self.{name} = 1\n" for name in attributes)
     methods = f"    def __init__(self):\n{sets}        print()\n    def go(self, {head}):\n        {body}\n"
