@@ -11,6 +11,7 @@ from layline.coupling.lost_attribute import find_attribute_loss
 from layline.coupling.model import Consequence, State
 from layline.coupling.place import Place
 from layline.coupling.states import Verdict
+from layline.source import DefinitionKind
 from layline.source.instances import Instances
 
 Both: TypeAlias = tuple[Instances, Instances]
@@ -21,8 +22,9 @@ def judge_attribute(comparer: Comparer, instances: Both, place: Place) -> Verdic
     """An attribute that upstream's methods set, and whether methods of the class at the tip still do."""
     home = comparer.tip.resolve(place.imported).home or comparer.compare(place.imported).new_home
     name = place.target.rpartition(".")[2]
-    if home is None or not comparer.tip.resolve(home).exists:
-        return None  # the class itself is gone, which its own row says
+    definition = comparer.tip.resolve(home).definition if home is not None else None
+    if home is None or definition is None or definition.kind is not DefinitionKind.CLASS:
+        return None  # the class itself is gone, or is none any more, which its own row says
     here = instances[1].find(home)
     if name in here or comparer.tip.resolve(f"{home}.{name}").exists:
         stays = here.get(name)
@@ -34,7 +36,8 @@ def judge_attribute(comparer: Comparer, instances: Both, place: Place) -> Verdic
                 why=(Why(Reason.HOLDS_ANOTHER, held.kind, stays.kind),),
             )
         return Verdict(state=State.OK, consequence=Consequence.OK)
-    doubt = place.guarded or instances[1].mentions(home, name)
+    answers = comparer.tip.resolve(f"{home}.__getattr__").exists
+    doubt = place.guarded or answers or instances[1].mentions(home, name)
     consequence = Consequence.MAY_BREAK if doubt else Consequence.WILL_BREAK
     return Verdict(state=State.REMOVED, consequence=consequence, why=(Why(Reason.NOT_SET, home, name),))
 

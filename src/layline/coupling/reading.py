@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Container, Iterator
 from dataclasses import dataclass, field, replace
 
@@ -25,6 +26,7 @@ from layline.coupling.own_uses import (
 )
 from layline.coupling.place import Place
 from layline.coupling.uses import FieldRead, Uses
+from layline.coupling.value_chains import Step, ValueChains
 from layline.source import Definition, DefinitionKind, Import, Index, ModuleEntry, is_within
 from layline.source.instances import Instances
 from layline.source.lineage import find_above
@@ -48,10 +50,14 @@ class Finder:
     handing: Handing = field(init=False)
     constructors: Constructors = field(init=False)
     keepers: Keepers = field(init=False)
+    chains: ValueChains = field(init=False)
+    below: defaultdict[str, set[str]] | None = None
+    """Upstream class → what classes of ours below it define or set."""
 
     def __post_init__(self) -> None:
         self.resolver = Resolver(self.index)
         self.instances = Instances(self.resolver)
+        self.chains = ValueChains(self.resolver, self.instances, self.owns)
         self.handing = Handing(self.index, is_ours)
         self.constructors = Constructors(self.resolver, self.owns)
         self.keepers = Keepers(self.index, self.uses, self.handing)
@@ -326,23 +332,58 @@ class Finder:
                 first = read.attributes.partition(".")[0]
                 yield Place(touch=Touch.FIELD, target=f"args.{first}", location=location, guarded=read.guarded)
                 continue
-            holder = self._class_of(named, kind)
-            target = self._follow_fields(holder, read.attributes.split(".")) if holder else None
-            if target is not None:
-                plain = "." not in read.attributes
-                # as our file names the class, where it does: its module may move
-                through = (named if self.resolver.resolve(named).home == holder else holder or "") if plain else ""
+            held = self.chains.find_class(named, kind)
+            if held is None:
+                continue
+            holder, exact = held
+            # as our file names the class, where it does: its module may move
+            through = named if self.resolver.resolve(named).home == holder else holder
+            yield from self._find_steps(read, location, holder, through, exact=exact, certain=kind != "claim")
+
+    def _find_steps(
+        self, read: FieldRead, location: Location, holder: str, through: str, *, exact: bool, certain: bool
+    ) -> Iterator[Place]:
+        """What a chain of attributes of a value touches: the last member that can be told, and what methods set."""
+        names = read.attributes.split(".")
+        steps = list(self.chains.follow(holder, names, exact=exact))
+        ours = {one for one in steps if not one.exact and self._is_ours_below(one)}
+        for one in [one for one in steps if not one.instance][-1:]:
+            yield Place(
+                touch=Touch.FIELD,
+                target=one.target,
+                location=location,
+                guarded=read.guarded or one in ours,
+                imported=through if len(names) == 1 else "",
+                certain=certain,
+            )
+        for one in steps:
+            if one.instance and one not in ours:
                 yield Place(
-                    touch=Touch.FIELD,
-                    target=target,
+                    touch=Touch.ATTRIBUTE,
+                    target=one.target,
                     location=location,
-                    guarded=read.guarded,
-                    imported=through,
-                    certain=kind != "claim",
+                    imported=one.holder,
+                    guarded=read.guarded or not one.exact,
+                    instance=True,
+                    bound=True,
                 )
-                if read.call is not None and plain:
-                    exact = kind == "call" and through == named
-                    yield call_method(target, location, read, through, guarded=read.guarded or not exact)
+        if read.call is not None and len(steps) == len(names) and not (steps[-1].instance or steps[-1] in ours):
+            last = steps[-1]
+            base = through if len(names) == 1 else last.holder
+            yield call_method(last.target, location, read, base, guarded=read.guarded or not last.exact)
+
+    def _is_ours_below(self, step: Step) -> bool:
+        """Whether a class of ours below the one that a value is said to be of has the attribute: it may be that one."""
+        if self.below is None:
+            self.below = defaultdict(set)
+            for entry in [one for one in self.index.entries.values() if is_ours(one)]:
+                module = self.index.module(entry.name)
+                for owner in module.definitions if module is not None else ():
+                    bases = list(self._upstream_bases(entry.name, owner, 0)) if owner.bases else []
+                    own = self._own_names(entry.name, owner, 0) if bases else ()
+                    for base in {above for one in bases for above in find_above(one, self.resolver)}:
+                        self.below[base].update(own)
+        return step.target.rpartition(".")[2] in self.below.get(step.holder, ())
 
     def _find_held(self, entry: ModuleEntry, read: FieldRead) -> Iterator[Place]:
         """`self.config.field` in our class: upstream's class says what `config` holds."""
@@ -357,42 +398,8 @@ class Finder:
         )
         bases = list(self._upstream_bases(entry.name, owner, 0)) if owner is not None else []
         held = self.instances.find(bases[0]).get(name) if bases else None
-        target = self._follow_fields(held.kind, read.attributes.split(".")) if held is not None and held.kind else None
-        if target is not None and owner is not None:
-            certain = name not in self._own_names(entry.name, owner, 0)
-            yield Place(
-                touch=Touch.FIELD,
-                target=target,
-                location=Location(entry.path, read.line),
-                guarded=read.guarded,
-                certain=certain,
-            )
-
-    def _class_of(self, named: str, kind: str) -> str | None:
-        """The upstream class that a variable holds: annotated, constructed, or told by what the function returns."""
-        symbol = self.resolver.resolve(named)
-        if symbol.definition is None or symbol.home is None:
-            return None
-        if symbol.definition.kind is DefinitionKind.CLASS:
-            return symbol.home
-        if kind == "call" and symbol.definition.returns and symbol.module:
-            made = self.resolver.resolve_in(symbol.module, symbol.definition.returns.strip("\"'"))
-            is_class = made.definition is not None and made.definition.kind is DefinitionKind.CLASS
-            return made.home if is_class and made.home and self.owns(made.home) else None
-        return None
-
-    def _follow_fields(self, holder: str, names: list[str]) -> str | None:
-        """`JobConfig` + `training.steps` → the field `steps` of the class that `training` is annotated with."""
-        target: str | None = None
-        for name in names:
-            symbol = self.resolver.resolve(f"{holder}.{name}")
-            if not symbol.exists or symbol.home is None or not self.owns(symbol.home) or symbol.definition is None:
-                return target
-            target = symbol.home
-            if symbol.definition.kind is not DefinitionKind.FIELD or not symbol.definition.returns or not symbol.module:
-                return target
-            inner = self.resolver.resolve_in(symbol.module, symbol.definition.returns.strip("\"'"))
-            if inner.definition is None or inner.definition.kind is not DefinitionKind.CLASS or inner.home is None:
-                return target
-            holder = inner.home
-        return target
+        if held is None or not held.kind or owner is None or not self.owns(held.kind):
+            return
+        location, own = Location(entry.path, read.line), self._own_names(entry.name, owner, 0)
+        exact, certain = held.made and name not in own, name not in own
+        yield from self._find_steps(read, location, held.kind, "", exact=exact, certain=certain)

@@ -104,12 +104,12 @@ class Instances:
         if not text or not all(part.isidentifier() for part in text.split(".")):
             return None
         symbol = self._resolver.resolve_in(module, text)
-        if self._is_maker(symbol):
+        if self.is_maker(symbol):
             symbol = self._resolver.resolve_in(module, text.rpartition(".")[0])
         is_class = symbol.definition is not None and symbol.definition.kind is DefinitionKind.CLASS
         return symbol.home if is_class else None
 
-    def _is_maker(self, symbol: Symbol) -> bool:
+    def is_maker(self, symbol: Symbol) -> bool:
         """True of a method that makes objects of the class it is called on: `cls(…)`."""
         definition = symbol.definition
         if definition is None or symbol.module is None or "classmethod" not in definition.decorators:
