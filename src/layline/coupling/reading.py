@@ -27,6 +27,7 @@ from layline.coupling.own_uses import (
 from layline.coupling.place import Place
 from layline.coupling.uses import FieldRead, Uses
 from layline.coupling.value_chains import Step, ValueChains
+from layline.coupling.variables import ITEMS
 from layline.source import Definition, DefinitionKind, Import, Index, ModuleEntry, is_within
 from layline.source.instances import Instances
 from layline.source.lineage import find_above
@@ -313,7 +314,7 @@ class Finder:
             if kind == "self":
                 yield from self._find_held(entry, read)
                 continue
-            if kind == "name" or not text:
+            if kind in {"name", ITEMS} or not text:
                 if text == "args" and "." not in read.attributes:
                     yield Place(
                         touch=Touch.FIELD,

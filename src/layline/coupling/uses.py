@@ -20,7 +20,7 @@ from layline.source.fingerprint import text_of
 from layline.source.handlers import catches
 from layline.source.walking import find_children
 
-ANALYSER = f"uses-20-py{sys.version_info[0]}.{sys.version_info[1]}"
+ANALYSER = f"uses-21-py{sys.version_info[0]}.{sys.version_info[1]}"
 """Part of the cache key: raise the number whenever the rows change."""
 _LAUNCH = frozenset({"num_warps", "num_stages", "num_ctas", "maxnreg", "warmup", "grid", "stream"})
 """What a kernel's launcher takes itself: `kernel[grid](x, num_warps=4)`."""
@@ -161,6 +161,8 @@ class _Walker:
             ast.ClassDef: self._visit_class,
             ast.Try: self._visit_try,
             ast.If: self._visit_if,
+            ast.Assert: self._visit_assert,
+            ast.For: self._visit_loop,
             ast.Call: self._visit_call,
             ast.Assign: self._visit_assignment,
             ast.AnnAssign: self._visit_annotated,
@@ -186,11 +188,35 @@ class _Walker:
             self._visit(node)
 
     def _visit_if(self, node: ast.If) -> None:
-        asks = asks_first(node.test)
+        asks, before = asks_first(node.test), dict(self._variables[-1])
         self._visit(node.test)
         self._guards += asks
-        self._visit_all((*node.body, *node.orelse))
+        self._narrow(variables.find_narrowed(node.test))
+        self._visit_all(node.body)
+        self._forget_narrowed(before)
+        self._visit_all(node.orelse)
+        self._forget_narrowed(before)
         self._guards -= asks
+        self._narrow(variables.find_left(node))
+
+    def _visit_assert(self, node: ast.Assert) -> None:
+        self._visit_all(find_children(node))
+        self._narrow(variables.find_narrowed(node.test))
+
+    def _visit_loop(self, node: ast.For) -> None:
+        self._visit_all((node.iter, node.target))
+        self._narrow(variables.find_looped(node, self._variables[-1]))
+        self._visit_all((*node.body, *node.orelse))
+
+    def _narrow(self, known: Iterable[tuple[str, str]]) -> None:
+        """Variables that are of a class from here on."""
+        self._variables[-1].update({name: f"type:{kind}" for name, kind in known if name not in self._aliases})
+
+    def _forget_narrowed(self, before: dict[str, str]) -> None:
+        """After a branch: what it shows of a variable holds in it alone."""
+        now = self._variables[-1]
+        for name in [name for name, origin in now.items() if origin.startswith("type:")]:
+            now[name] = before.get(name, "")
 
     def _visit_import(self, node: ast.Import | ast.ImportFrom) -> None:
         if self._guards:
@@ -228,7 +254,9 @@ class _Walker:
         inside = dict(self._variables[-1])  # a nested function sees the variables around it
         own = {one.arg for one in (*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs)}
         for argument in (*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs):
-            if argument.annotation is not None:
+            if argument.annotation is not None and (items := variables.items_text(argument.annotation)):
+                inside[argument.arg] = f"{variables.ITEMS}:{items}"
+            elif argument.annotation is not None:
                 claimed = not self._scope and (node.name, argument.arg) in self._claims
                 inside[argument.arg] = f"{'claim' if claimed else 'type'}:{variables.type_text(argument.annotation)}"
             else:

@@ -9,6 +9,10 @@ from collections.abc import Iterable, Iterator
 from layline.source.fingerprint import text_of
 from layline.source.walking import walk
 
+ITEMS = "items"
+"""What a variable holds that is a list, by the class of its items."""
+_LISTS = frozenset({"list", "List", "Sequence", "Iterable", "Collection", "set", "frozenset", "tuple", "Tuple"})
+_LEAVES = (ast.Raise, ast.Return, ast.Continue, ast.Break)
 _IMPORTS = frozenset({ast.Import, ast.ImportFrom})
 
 
@@ -92,7 +96,7 @@ def type_text(annotation: ast.expr) -> str:
     """The class an annotation names: quotes, Optional and `| None` taken off."""
     match annotation:
         case ast.Constant(value=str(text)):
-            return text.strip("\"' ")
+            return text.strip("\"' ").removesuffix("| None").strip()
         case ast.BinOp(left=left, op=ast.BitOr(), right=ast.Constant(value=None)):
             return type_text(left)
         case ast.Subscript(value=ast.Name(id="Optional") | ast.Attribute(attr="Optional"), slice=inner):
@@ -100,6 +104,54 @@ def type_text(annotation: ast.expr) -> str:
         case ast.Name() | ast.Attribute():
             return text_of(annotation)
     return ""
+
+
+def items_text(annotation: ast.expr) -> str:
+    """The class of the items of a list, where an annotation names one: `list[C]`, `Sequence["C"]`, `tuple[C, ...]`."""
+    match annotation:
+        case ast.BinOp(left=left, op=ast.BitOr(), right=ast.Constant(value=None)):
+            return items_text(left)
+        case ast.Subscript(value=ast.Name(id=name) | ast.Attribute(attr=name), slice=inner) if name in _LISTS:
+            match inner:
+                case ast.Tuple(elts=[kind, ast.Constant(value=value)]) if value is Ellipsis:
+                    return type_text(kind)
+                case _:
+                    return type_text(inner) if name not in {"tuple", "Tuple"} else ""
+    return ""
+
+
+def find_looped(loop: ast.For, known: dict[str, str]) -> Iterator[tuple[str, str]]:
+    """What a loop calls an item of a list whose items are of a known class."""
+    match loop:
+        case (
+            ast.For(target=ast.Name(id=name), iter=ast.Name(id=source))
+            | ast.For(
+                target=ast.Tuple(elts=[_, ast.Name(id=name)]),
+                iter=ast.Call(func=ast.Name(id="enumerate"), args=[ast.Name(id=source)]),
+            )
+        ):
+            way, _, kind = known.get(source, "").partition(":")
+            if way == ITEMS:
+                yield name, kind
+
+
+def find_narrowed(test: ast.expr) -> Iterator[tuple[str, str]]:
+    """Variables that are of one class where a test holds: `isinstance(x, C)`, alone or beside others."""
+    match test:
+        case ast.BoolOp(op=ast.And(), values=values):
+            for one in values:
+                yield from find_narrowed(one)
+        case ast.Call(func=ast.Name(id="isinstance"), args=[ast.Name(id=name), ast.Name() | ast.Attribute() as kind]):
+            yield name, text_of(kind)
+
+
+def find_left(node: ast.If) -> Iterator[tuple[str, str]]:
+    """The same after `if not isinstance(x, C): raise …`."""
+    match node:
+        case ast.If(test=ast.UnaryOp(op=ast.Not(), operand=test), body=[*_, last], orelse=[]) if isinstance(
+            last, _LEAVES
+        ):
+            yield from find_narrowed(test)
 
 
 def find_handed_in(tree: ast.Module) -> dict[tuple[str, str], str]:

@@ -1037,6 +1037,8 @@ SERVER = (
 )
 HANDED_ENGINE = "from keel.engine import Engine\n\ndef stop(engine: Engine, ids):\n    engine.out.abort(ids)\n"
 OUR_OUT = "\nfrom keel.engine import Out\n\nclass Ours(Out):\n    def abort(self, ids):\n        return ids\n"
+NARROWED = "from keel.engine import Engine\n\ndef stop(x, y):\n    {}\n"
+MAY_NOT_BIND = ("calls", "no longer binds", "may break")
 MADE, STOPS = "Engine.make(1)", "self.engine.out.abort(ids)"
 MORE, RENAMED_FIELD = ("self, ids):", "self, ids, internal):"), ("self.out =", "self.outlet =")
 VALUE_CHAINS = [
@@ -1087,6 +1089,31 @@ VALUE_CHAINS = [
         SERVER.format("Engine(1)", STOPS),
         ("class Engine:", "def Engine(x): ...\nclass First:"),
         [],
+    ),
+    ("asserted", NARROWED.format("assert isinstance(x, Engine)\n    x.out.abort(1)"), MORE, [MAY_NOT_BIND]),
+    ("tested", NARROWED.format("if isinstance(x, Engine) and y:\n        x.out.abort(1)"), MORE, [MAY_NOT_BIND]),
+    ("tested before", NARROWED.format("if isinstance(x, Engine):\n        print()\n    x.out.abort(1)"), MORE, []),
+    ("otherwise", NARROWED.format("if isinstance(x, Engine): print()\n    else:\n        x.out.abort(1)"), MORE, []),
+    (
+        "or left",
+        NARROWED.format("if not isinstance(x, Engine):\n        return\n    x.out.abort(1)"),
+        MORE,
+        [MAY_NOT_BIND],
+    ),
+    ("one of two", NARROWED.format("assert isinstance(x, (Engine, list))\n    x.out.abort(1)"), MORE, []),
+    ("set anew", NARROWED.format("assert isinstance(x, Engine)\n    x = y\n    x.out.abort(1)"), MORE, []),
+    (
+        "an item of a list",
+        NARROWED.format("for one in x:\n        one.out.abort(1)").replace("x,", "x: list[Engine],"),
+        MORE,
+        [MAY_NOT_BIND],
+    ),
+    ("the list", NARROWED.format("x.out.abort(1)").replace("x,", "x: list[Engine],"), MORE, []),
+    (
+        "asserted, gone",
+        NARROWED.format("assert isinstance(x, Engine)\n    x.front"),
+        ("def front", "def rear"),
+        [("reads the config field", "removed", "will break")],
     ),
     ("nothing changed", SERVER.format(MADE, STOPS), ("return ids", "return [ids]"), []),
     ("another class of ours", SERVER.format("other(1)", STOPS), MORE, []),
