@@ -479,6 +479,35 @@ def test_a_field_of_upstream_that_holds_code_is_filled(tmp_path: Path, value: st
     assert [item.effect.location.line for item in inventory.unregistered] == lines
 
 
+THEIRS = [
+    # (what it shows, the line, whether it is told)
+    ("a function where they hold one", "module.config.sync_func = finish", True),
+    ("a class in a part of theirs", "parts.norm = Norm", True),
+    ("in a copy of it", "copy = deepcopy(parts)\n    copy.other = Norm", True),
+    ("in who knows what", "module.config.norm = Norm", False),
+    ("in a part that our code makes", "mine = Parts()\n    mine.norm = Norm", False),
+    ("a value of theirs", "module.config.sync_func = SIZE", False),
+    ("what they make", "parts.norm = Norm()", False),
+    ("of another package", "module.config.sync_func = print", False),
+]
+
+
+@pytest.mark.parametrize(("line", "is_told"), [row[1:] for row in THEIRS], ids=[row[0] for row in THEIRS])
+def test_code_of_upstream_that_ours_puts_onto_its_objects(tmp_path: Path, line: str, is_told: bool) -> None:
+    source = (
+        "from copy import deepcopy\nfrom up.a import Norm, Parts, SIZE, finish\n"
+        f"def go(module, parts: Parts):\n    module.inner.size = module.size\n    {line}\n"
+    )
+    kinds = {"up.a.SIZE": TargetKind.MODULE_ASSIGNMENT}
+    inventory = read_inventory(
+        open_reading(tmp_path, {"own/boot.py": source}),
+        "up",
+        lambda name: Known(kinds.get(name, TargetKind.DEFINITION)),
+        holds_code=lambda name: name == "sync_func",
+    )
+    assert [bool(item.effect.replacement) for item in inventory.unregistered] == [True] * is_told
+
+
 def test_what_is_set_on_a_copy_is_told_of_the_copy_and_of_where_it_goes(tmp_path: Path) -> None:
     source = """
 from copy import deepcopy

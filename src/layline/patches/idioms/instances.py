@@ -315,6 +315,7 @@ def _is_behaviour(event: Write, name: str, installer: Installer) -> bool:
         or _is_component(found, event.owner, installer)
         or _holds_ours(found, installer)
         or (installer.holds_code(name) and _is_method(found, installer))
+        or _is_their_code(found, event.owner, name, installer)
         or (isinstance(found, Called) and (_binds_new(found, event, name) or _is_made_by_us(found, installer)))
         for found in find_alternatives(value)
     )
@@ -344,6 +345,18 @@ def _is_method(value: Value, installer: Installer) -> bool:
     if isinstance(value, Items):
         return bool(value.values) and all(_is_method(item, installer) for item in value.values)
     return isinstance(value, Member) and installer.find_members(value.name) == frozenset({MemberKind.METHOD})
+
+
+def _is_their_code(value: Value, owner: Value, name: str, installer: Installer) -> bool:
+    """A function or class of upstream, put onto one of its objects or where it holds something to be called: which of
+    its own code runs is chosen by ours.
+    """
+    is_new = isinstance(owner, Called) and class_of(owner) is not None  # what our own code makes is no part of theirs
+    if is_new or not isinstance(value, Outside) or not longest_root(value.path, installer.packages):
+        return False
+    known = installer.look_up(value.path)
+    is_code = known.kind in {TargetKind.DEFINITION, TargetKind.IMPORTED_NAME} and not known.is_field
+    return is_code and (installer.holds_code(name) or _is_upstreams(owner, installer))
 
 
 def _holds_ours(value: Value, installer: Installer) -> bool:
