@@ -990,8 +990,8 @@ SPLITS = (
 TAKES = "from keel.layer import Layer, split\n\nclass Ours(Layer):\n    def go(self, x):\n        {}\n"
 TAKEN_APART = [
     # (what it shows, our line, what pin and tip return, state and consequence)
-    ("never fitted", "a, b, c = self.split(x)", ("x, 1", "x, 1"), ("never fitted", "look at")),
-    ("never fitted, a function", "a, b, c = split(x)", ("x, 1", "x, 1"), ("never fitted", "look at")),
+    ("never fitted", "a, b, c = self.split(x)", ("x, 1", "x, 1"), ("fits neither pin nor tip", "look at")),
+    ("never fitted, a function", "a, b, c = split(x)", ("x, 1", "x, 1"), ("fits neither pin nor tip", "look at")),
     ("the tip fits", "a, b, c = self.split(x)", ("x, 1", "x, 1, 2"), ("too new", "look at")),
     ("no longer", "a, b = self.split(x)", ("x, 1", "x, 1, 2"), ("no longer binds", "will break")),
     ("fits", "a, b = self.split(x)", ("x, 1", "x, 1"), ("ok", "ok")),

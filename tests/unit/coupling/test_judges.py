@@ -288,7 +288,7 @@ def pack(*, sets: str = "layer.scale = 1 / layer.scale", reads: str = "layer.sca
 
 
 DELETES = "def ours(self, part):\n    {}\n    print(part)\n\nimport keel.run\nkeel.run.Pack.load = ours\n"
-DELETED = [
+TAKEN_AWAY = [
     # (what it shows, ours, upstream, what is told)
     (
         "deleted",
@@ -310,7 +310,9 @@ DELETED = [
 ]
 
 
-@pytest.mark.parametrize(("ours", "upstream", "told"), [row[1:] for row in DELETED], ids=[row[0] for row in DELETED])
+@pytest.mark.parametrize(
+    ("ours", "upstream", "told"), [row[1:] for row in TAKEN_AWAY], ids=[row[0] for row in TAKEN_AWAY]
+)
 def test_what_ours_deletes_and_another_method_reads_does_not_fit_today(
     tmp_path: Path, ours: str, upstream: str, told: list[str]
 ) -> None:
