@@ -112,7 +112,8 @@ def gap_find(
     workspace = open_workspace(config, at=at)
     if backend is not None and workspace.settings.knows(word) and not workspace.settings.knows(backend):
         word, backend = backend, word  # other commands take the backend first
-    key = workspace.settings.choose(backend)
+    first = next(iter(workspace.settings.backends), "")
+    key = workspace.settings.choose(backend, or_else=f", as in `layline gap find {word} {first}`")
     if fetch:
         fetch_backend(workspace, key)
     return show(find(workspace, key, word, to=to), format_, output)

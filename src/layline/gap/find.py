@@ -98,10 +98,11 @@ def _read(upstream: Repository, backend: Backend, ends: Endpoints) -> Searched:
 
 
 def find_matches(changes: Iterable[Touching], word: str, code: Mapping[str, InCode] = _NO_CODE) -> list[Match]:
-    """Those that name the word, as `patches find` reads it: what brings something first, then titles, then files, then
-    code, and last what the tip no longer has. `code`: commits with what they do to the name.
+    """Those that name the word, as `patches find` reads it: titles that spell a name of code as it is asked for, then
+    what brings something, then titles, files and code, and last what the tip no longer has. `code`: commits with what
+    they do to the name.
     """
-    wanted = Word(word)
+    wanted, spelled = Word(word), is_name(word)
     found = []
     for one in changes:
         paths = tuple(path for path in one.paths if wanted.stands_in(path))
@@ -117,6 +118,7 @@ def find_matches(changes: Iterable[Touching], word: str, code: Mapping[str, InCo
     found.sort(
         key=lambda match: (
             match.change.is_lost,
+            not (spelled and word in match.change.title),
             not match.is_new,
             not match.in_title,
             not match.paths,

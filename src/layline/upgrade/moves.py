@@ -98,7 +98,9 @@ def _say(found: Comparison, home: str, comparer: Comparer) -> str:
     if alike == 1:
         return f"{moved} with the same body" if moved else "the body is the same"
     return (
-        f"{who}its body changed since" if who and alike < _ALIKE else f"{who}the body at the pin is {alike:.0%} alike"
+        f"{who}its body changed since"
+        if who and alike < _ALIKE
+        else f"{who}its bodies at pin and tip are {alike:.0%} alike"
     )
 
 
