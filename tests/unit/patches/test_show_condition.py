@@ -101,6 +101,11 @@ SHORT = [
 ]
 
 
+def test_one_call_whose_condition_is_too_long_is_told_as_one() -> None:
+    one = Condition(kind=ConditionKind.CALLERS, text="1")
+    assert show_condition(one) == "under the condition of the one call that leads here"
+
+
 @pytest.mark.parametrize(("condition", "expected"), SHORT)
 def test_a_long_condition_is_shortened_by_whole_tests(condition: Condition, expected: str) -> None:
     effect = Effect(style=Style.BINDING_REPLACEMENT, target="up.f", location=Location("a.py", 1), when=condition)

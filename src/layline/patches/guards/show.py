@@ -107,6 +107,8 @@ def _show(condition: Condition, within: str = "") -> str:
             ways = " or ".join(f"({_join_all(_show_parts(part))})" for part in parts)
             calls = "the call here" if condition.text == "1" else f"one of {condition.text} calls"
             told = f"by {calls}: {ways}" if ways else f"in {calls} that lead here (each has its own condition)"
+            if condition.text == "1" and not ways:
+                told = "under the condition of the one call that leads here"
             return f"{told}, or {condition.wanted}" if condition.wanted else told
         case ConditionKind.IMPORTER:
             return f"in the caller {condition.text}, which imports it: {_join_all(parts)}"
