@@ -104,12 +104,7 @@ def _show(condition: Condition, within: str = "") -> str:
         case ConditionKind.CALLER:
             return f"in the caller {condition.text}: {_join_all(parts)}"
         case ConditionKind.CALLERS:
-            ways = " or ".join(f"({_join_all(_show_parts(part))})" for part in parts)
-            calls = "the call here" if condition.text == "1" else f"one of {condition.text} calls"
-            told = f"by {calls}: {ways}" if ways else f"in {calls} that lead here (each has its own condition)"
-            if condition.text == "1" and not ways:
-                told = "under the condition of the one call that leads here"
-            return f"{told}, or {condition.wanted}" if condition.wanted else told
+            return _show_callers(condition)
         case ConditionKind.IMPORTER:
             return f"in the caller {condition.text}, which imports it: {_join_all(parts)}"
         case ConditionKind.SITE:
@@ -117,6 +112,16 @@ def _show(condition: Condition, within: str = "") -> str:
         case ConditionKind.OPTIONS:
             return f"registered with {condition.text}"
     return str(condition)
+
+
+def _show_callers(condition: Condition) -> str:
+    """One of several calls, with what each asks where that is not too much."""
+    ways = " or ".join(f"({_join_all(_show_parts(part))})" for part in condition.parts)
+    calls = "the call here" if condition.text == "1" else f"one of {condition.text} calls"
+    told = f"by {calls}: {ways}" if ways else f"in {calls} that lead here (each has its own condition)"
+    if condition.text == "1" and not ways:
+        told = "under the condition of the one call that leads here"
+    return f"{told}, or {condition.wanted}" if condition.wanted else told
 
 
 def _join_all(parts: Iterable[Condition]) -> str:
