@@ -17,7 +17,6 @@ from layline.history.commits import compare_commits, read_commit
 from layline.patches.drift.ask import DriftOptions, find_drift
 from layline.patches.drift.lines import count_places, tell_row
 from layline.upgrade.fleet_file import FleetProject, read_fleet
-from layline.upgrade.judging import is_broken
 from layline.workspace.open import Workspace
 
 if TYPE_CHECKING:
@@ -98,7 +97,7 @@ def _find(project: FleetProject, workspace: Workspace, key: str) -> Member:
     places = count_places(found.rows)
     others = (item for item in found.elsewhere if item.severity is Severity.BREAKS and not item.fails_already)
     elsewhere = {item.location for item in others}
-    broken = [row for row in found.rows if is_broken(row)]
+    broken = [row for row in found.rows if row.severity is Severity.BREAKS and not row.fails_already]
     return Member(
         project=project.name,
         backend=workspace.label(key),
