@@ -145,11 +145,6 @@ class Effect:
     id: str = ""
     """Short, unique in its inventory, the same after lines moved; given by `core.effect_ids` when all are known."""
 
-    @property
-    def onto(self) -> tuple[Holder | None, str | None, str]:
-        """What it is put on, where that has no name of its own: two with one target may be on different objects."""
-        return self.holder, self.reached, self.attribute
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Guard:

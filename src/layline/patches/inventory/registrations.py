@@ -153,7 +153,7 @@ def find_all_effects(
                 continue
             effect = _find_others(event, weigh_imports(event, effect, installer), installer)
             put = None if effect.target else effect.replacement
-            key = (effect.target, place_of(event, effect), effect.mutates, effect.onto, put)
+            key = (effect.target, place_of(event, effect), effect.mutates, effect.reason, put)
             known = [*found.get((*key, effect.moment), ()), *found.get((*key, Moment.INSTALL), ())]
             if all(_is_apart(event, effect, *one) for one in known):
                 found.setdefault((*key, effect.moment), []).append((event, effect))
