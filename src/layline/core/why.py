@@ -213,9 +213,7 @@ class Reason(Enum):
     MUST_AWAIT = "at the tip it is async: its caller must await it"
     CANNOT_AWAIT = "at the tip it is no longer async: it cannot be awaited"
     RESULT_MISFITS = "our code takes {counts[0]:#value} of it, and it returns {counts[1]} now"
-    RESULT_NEVER = (
-        "our code takes {counts[0]:#value} of it; it returns {counts[1]} at the pin and {counts[2]} at the tip"
-    )
+    RESULT_NEVER = "our code takes {counts[0]:#value} of it; it returns {counts[1]} at the pin and {other} at the tip"
     RESULT_TOO_NEW = (
         "our code takes {counts[0]:#value} of it; it returns {counts[1]} at the pin and as many as we take at the tip"
     )

@@ -39,5 +39,6 @@ def _judge_today(comparer: Comparer, place: Place, call: CallShape, found: Compa
     if before is None or after is None or before == call.taken:
         return None
     late = after == call.taken
-    why = Why(Reason.RESULT_TOO_NEW if late else Reason.RESULT_NEVER, counts=(call.taken, before, after))
+    reason = Reason.RESULT_TOO_NEW if late else Reason.RESULT_NEVER
+    why = Why(reason, other=str(after), counts=(call.taken, before))
     return Verdict(state=State.TOO_NEW if late else State.NEVER_FITTED, consequence=Consequence.LOOK, why=(why,))
