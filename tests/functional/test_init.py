@@ -224,6 +224,23 @@ def test_a_named_clone_becomes_a_block_that_answers_at_once(
     )
 
 
+@pytest.mark.parametrize(
+    ("spec", "tag"),
+    [(">=1.0,<2", "v1.5"), ("~=1.0", "v1.5"), (">=1.0,<1.5", "v1.0"), (">=1.0", "v1.0"), (">=0.1,<0.5", "v0.1")],
+)
+def test_of_a_range_that_ends_the_newest_release_in_it_is_pinned(tmp_path: Path, spec: str, tag: str) -> None:
+    """What is installed today; the lowest may be years old, and most of what is patched does not exist there."""
+    layered = make_layered(tmp_path)
+    for name in ("v1.5", "v1.6rc1", "v2.0"):
+        layered.upstream.git("tag", name)
+    wanted = f'[project]\nname = "deck"\ndependencies = ["keel{spec}"]\n'
+    layered.downstream.commit("Unpin", {**OURS, "pyproject.toml": wanted})
+    assert layline("init", "--upstream", "../upstream", cwd=layered.downstream.path).code == 0
+    text = (layered.downstream.path / "layline.toml").read_text()
+    assert f'pin = {{ revision = "{tag}" }}\n' in text
+    assert ("the newest release that this allows" in text) is (tag in ("v1.5", "v1.0") and spec != ">=1.0")
+
+
 def test_a_guessed_pin_is_told_until_the_mark_is_removed(tmp_path: Path) -> None:
     layered = make_layered(tmp_path)
     layered.downstream.commit("Unpin", {**OURS, **BARE})

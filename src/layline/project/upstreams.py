@@ -15,6 +15,7 @@ from importlib import metadata
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from packaging.specifiers import InvalidSpecifier, SpecifierSet
 from packaging.version import InvalidVersion
 from packaging.version import Version as Number
 
@@ -26,7 +27,7 @@ from layline.gap.dependencies.model import canonical_name
 from layline.git import open_repository
 from layline.git.repository import find_git_dir
 from layline.history.pins import find_pins
-from layline.history.tags import find_newest_release
+from layline.history.tags import find_newest_release, is_final
 from layline.project.writes import count_writes, walk
 from layline.source import survey
 from layline.source.checkouts import find_demand
@@ -41,10 +42,15 @@ _OFTEN = 3
 """So many writes make an upstream of a package beside submodules."""
 _BOUND = re.compile(r"(===|==|~=|>=)\s*(\d[\w.]*)")
 _EXACT = frozenset({"==", "==="})
+_ENDS = re.compile(r"<\s*\d|~=")
 _HIGHEST = re.compile(r"<=\s*(\d[\w.]*)")
 _ADDRESS = re.compile(r"git\+(https://[\w.-]+/[\w./-]+?)(?:\.git)?@([\w./-]*\d\.\d[\w./-]*)")
 _LOWEST_ALLOWED = (
     "the pin is the lowest version that this allows; write the one you use. `layline patches matrix` judges the others"
+)
+_NEWEST_ALLOWED = (
+    "the pin is the newest release that this allows; write the one you use. `layline patches matrix --refs all-tags` "
+    "judges the others"
 )
 _HIGHEST_ALLOWED = (
     "the pin is the highest version that this allows; write the one you use. `layline patches matrix --refs all-tags` "
@@ -65,6 +71,8 @@ class Version:
     """Which of several it is, where files allow or name more than one."""
     address: str | None = None
     """Of a repository: then the text is a tag or a branch there."""
+    within: str = ""
+    """The range it is the lowest of, where that ends somewhere: who installs it today has the newest release in it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -138,6 +146,7 @@ def _propose(
     if clone is None:
         return Proposal(package=name, files=files, writes=writes, version=version, address=address)
     repository = open_repository(clone)
+    version = _take_newest(repository, version) if version is not None else None
     return Proposal(
         package=name,
         files=files,
@@ -149,6 +158,20 @@ def _propose(
         ref=repository.branch or "main",
         others=tuple(_find_others(repository, version)),
     )
+
+
+def _take_newest(repository: Repository, version: Version) -> Version:
+    """The newest release in the version's range, where that has an end and upstream has a release in it."""
+    if not version.within:
+        return version
+    try:
+        allowed = SpecifierSet(version.within)
+    except InvalidSpecifier:
+        return version
+    tags = [name.removeprefix("refs/tags/") for name in repository.refs("refs/tags")]
+    numbers = [number for name in tags if is_final(name) and isinstance(number := _order(name)[1], Number)]
+    newest = max(allowed.filter(numbers), default=None)
+    return version if newest is None else replace(version, text=str(newest), choice=_NEWEST_ALLOWED)
 
 
 def _find_others(repository: Repository, version: Version | None) -> Iterator[tuple[str, str]]:
@@ -226,7 +249,7 @@ def _follow(tree: Tree, version: Version | None, package: str) -> Version | None
 
 def _read_version(needs: list[Declaration], declared: Declarations, wanted: str) -> Version | None:
     """Exactly pinned in metadata or requirement files, else locked, else the highest that these allow, or that
-    commands and docs install, else the lower bound.
+    commands and docs install, else the lower bound, with the range it begins.
     """
     ordered = sorted(needs, key=lambda item: (item.rank, item.scope != "runtime"))
     bounds = [(item, found) for item in ordered if (found := _BOUND.search(item.spec)) is not None]
@@ -244,7 +267,11 @@ def _read_version(needs: list[Declaration], declared: Declarations, wanted: str)
     exact = [(item, bound[2]) for item, bound in bounds if bound[1] in _EXACT]
     if exact:
         return _name_highest([one for one in exact if one[0].rank == exact[0][0].rank])
-    return _name_version(bounds[0][0], bounds[0][1][2], choice=_LOWEST_ALLOWED) if bounds else None
+    if not bounds:
+        return None
+    item, bound = bounds[0]
+    within = item.spec if _ENDS.search(item.spec) else ""
+    return replace(_name_version(item, bound[2], choice=_LOWEST_ALLOWED), within=within)
 
 
 def find_range(declared: Declarations, packages: Iterable[str]) -> Declaration | None:
