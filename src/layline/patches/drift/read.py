@@ -17,7 +17,7 @@ from layline.change.kept import KeptComparer
 from layline.core.drift import DriftKind
 from layline.core.evidence import Severity, Skipped
 from layline.core.finding import Finding
-from layline.core.progress import Progress, silent
+from layline.core.progress import Progress, count, silent
 from layline.core.why import Reason, Why
 from layline.coupling.additions import accept_additions
 from layline.coupling.agree import find_owned
@@ -157,11 +157,11 @@ def _judge_anew(
     sides = replace(opened.sides, targets=keeper.targets, named=keeper.named)
     keeper.note()
     judging = judge_subjects(subjects, sides)
-    for number, subject in enumerate(subjects, 1):
+    named = count(subjects, "comparing targets", len(subjects), opening.progress, _name)
+    for subject in named:
         reads: set[Read] = set()
         with sides.comparer.seen.within(reads):
             judged = next(judging)
-        opening.progress("comparing targets", number, len(subjects))
         said.append(_Said(subject, judged, keeper.note(), reads))
     rows = [row for one in said for row in one.judged.rows]
     if since:
@@ -175,6 +175,11 @@ def _judge_anew(
     for one in said:
         settled = replace(one.judged, rows=tuple(next(found) for _ in one.judged.rows))
         yield keeper.keep(one.subject, settled, one.asked, one.reads)
+
+
+def _name(subject: Subject) -> str:
+    effect = subject.effect
+    return (effect.target if effect is not None else None) or subject.patch.id
 
 
 @dataclass(frozen=True, slots=True)
