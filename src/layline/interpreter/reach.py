@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from layline.core.weak import weakly
 from layline.interpreter.modules import Module, resolve_relative
+from layline.source.circles import find_circles
 from layline.source.facts import Facts
 from layline.source.sighted import Sighted
 
@@ -94,7 +95,8 @@ class Reach:
         """Module → those that import one another with it when they are imported, in order of name."""
         edges = {path: sorted(self._find_loaded(path)) for path in paths}
         found: dict[str, tuple[str, ...]] = {}
-        for circle in _find_circles(edges):
+        circles = find_circles(edges, edges.__getitem__, lambda item: item not in edges)
+        for circle in (one for one in circles if len(one) > 1):
             names = tuple(sorted(self._modules.names_by_path[path] for path in circle))
             found.update(dict.fromkeys(names, names))
         return found
@@ -137,53 +139,3 @@ def with_parents(name: str) -> Iterator[str]:
     parts = name.split(".")
     for end in range(1, len(parts) + 1):
         yield ".".join(parts[:end])
-
-
-def _find_circles(edges: dict[str, list[str]]) -> Iterator[list[str]]:
-    """Strongly connected parts of more than one node (Tarjan's algorithm, without recursion)."""
-    number: dict[str, int] = {}
-    low: dict[str, int] = {}
-    stack: list[str] = []
-    on_stack: set[str] = set()
-    for start, targets in edges.items():
-        if start in number:
-            continue
-        work = [(start, iter(targets))]
-        number[start] = low[start] = len(number)
-        stack.append(start)
-        on_stack.add(start)
-        while work:
-            node, following = work[-1]
-            fresh = next(
-                (item for item in following if item in edges and _meet(item, node, number, low, on_stack)), None
-            )
-            if fresh is not None:
-                number[fresh] = low[fresh] = len(number)
-                stack.append(fresh)
-                on_stack.add(fresh)
-                work.append((fresh, iter(edges[fresh])))
-                continue
-            work.pop()
-            if work:
-                low[work[-1][0]] = min(low[work[-1][0]], low[node])
-            if low[node] == number[node]:
-                circle = _pop_until(node, stack, on_stack)
-                if len(circle) > 1:
-                    yield circle
-
-
-def _meet(item: str, node: str, number: dict[str, int], low: dict[str, int], on_stack: set[str]) -> bool:
-    """Whether a neighbour is new; of one in progress, the node learns how far back it leads."""
-    if item not in number:
-        return True
-    if item in on_stack:
-        low[node] = min(low[node], number[item])
-    return False
-
-
-def _pop_until(node: str, stack: list[str], on_stack: set[str]) -> list[str]:
-    circle: list[str] = []
-    while not circle or circle[-1] != node:
-        circle.append(stack.pop())
-        on_stack.discard(circle[-1])
-    return circle

@@ -48,13 +48,10 @@ _ADDRESS = re.compile(r"git\+(https://[\w.-]+/[\w./-]+?)(?:\.git)?@([\w./-]*\d\.
 _LOWEST_ALLOWED = (
     "the pin is the lowest version that this allows; write the one you use. `layline patches matrix` judges the others"
 )
-_NEWEST_ALLOWED = (
-    "the pin is the newest release that this allows; write the one you use. `layline patches matrix --refs all-tags` "
-    "judges the others"
-)
-_HIGHEST_ALLOWED = (
-    "the pin is the highest version that this allows; write the one you use. `layline patches matrix --refs all-tags` "
-    "judges the others"
+_NEWEST_ALLOWED, _HIGHEST_ALLOWED = (
+    f"the pin is the {which} that this allows; write the one you use. `layline patches matrix --refs all-tags` judges "
+    "the others"
+    for which in ("newest release", "highest version")
 )
 
 

@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
+from layline.source.circles import find_circles
 from layline.source.parts import EVERYTHING
 
 Node: TypeAlias = "tuple[str, str]"
@@ -61,42 +62,20 @@ class Sighted:
         return self._digests[start]
 
     def _follow(self, start: Node) -> None:
-        """Tarjan's algorithm: parts that lead to one another have one digest, of their texts and of all they lead to."""
-        number: dict[Node, int] = {start: 0}
-        low, edges = {start: 0}, {start: self._find_edges(start)}
-        stack, work = [start], [(start, iter(edges[start]))]
-        while work:
-            node, following = work[-1]
-            fresh = None
-            for item in following:
-                if item in self._digests:
-                    continue
-                if item not in number:
-                    fresh = item
-                    break
-                low[node] = min(low[node], number[item])
-            if fresh is not None:
-                number[fresh] = low[fresh] = len(number)
-                edges[fresh] = self._find_edges(fresh)
-                stack.append(fresh)
-                work.append((fresh, iter(edges[fresh])))
-                continue
-            work.pop()
-            if work:
-                low[work[-1][0]] = min(low[work[-1][0]], low[node])
-            if low[node] == number[node]:
-                self._close(node, stack, edges)
+        """Parts that lead to one another have one digest, of their texts and of all they lead to."""
+        edges: dict[Node, list[Node]] = {}
 
-    def _close(self, node: Node, stack: list[Node], edges: dict[Node, list[Node]]) -> None:
-        circle = [stack.pop()]
-        while circle[-1] != node:
-            circle.append(stack.pop())
-        found, members = hashlib.sha256(), set(circle)
-        for own in sorted(map(self._tell_own, circle)):
-            found.update(own.encode("utf-8", "surrogatepass"))
-        for below in sorted({self._digests[item] for one in circle for item in edges[one] if item not in members}):
-            found.update(below)
-        self._digests.update(dict.fromkeys(circle, found.digest()))
+        def find_edges(node: Node) -> list[Node]:
+            edges[node] = self._find_edges(node)
+            return edges[node]
+
+        for circle in find_circles((start,), find_edges, self._digests.__contains__):
+            found, members = hashlib.sha256(), set(circle)
+            for own in sorted(map(self._tell_own, circle)):
+                found.update(own.encode("utf-8", "surrogatepass"))
+            for below in sorted({self._digests[item] for one in circle for item in edges[one] if item not in members}):
+                found.update(below)
+            self._digests.update(dict.fromkeys(circle, found.digest()))
 
     def _find_rows(self, path: str) -> dict[str, Any] | None:
         if path not in self._rows:
