@@ -320,3 +320,52 @@ def test_a_flag_that_is_gone_is_told_by_drift_as_by_the_gap_report(tmp_path: Pat
     assert [(one["touch"], one["severity"], one["detail"]) for one in told] == [
         ("reads", "breaks", "the tip has no flag that sets old_key")
     ]
+
+
+VERSIONED = """\
+import importlib.metadata
+
+import keel.run
+from packaging import version
+
+if version.parse(importlib.metadata.version("keel")) >= version.parse("1.9"):
+    keel.run.walk = lambda x, pace=1: x
+
+try:
+    import keel.masks
+
+    keel.masks.fill = lambda x: 0
+except ImportError:
+    pass
+
+keel.run.legacy = lambda x: x
+"""
+
+
+def test_compared_from_another_commit_everything_is_decided_there(tmp_path: Path) -> None:
+    """Conditions, absent names and words are those of a project that pins the commit named with --from."""
+    upstream = History.start(tmp_path / "upstream")
+    old = upstream.commit("old", dict(PIN))
+    new = upstream.commit(
+        "Add masks (#7)",
+        {
+            "pyproject.toml": '[project]\nname = "keel"\nversion = "1.9.0"\n',
+            "keel/masks.py": "def fill(x):\n    return x\n",
+            "keel/run.py": f"def run(x):\n{BODY}\n\ndef walk(x, pace=1):\n{BODY}",
+        },
+    )
+    upstream.git("tag", "v1.9")
+    tip = upstream.commit("Go on (#8)", {**TIP, "keel/masks.py": "def fill(x, mode):\n    return x\n"})
+    downstream = History.start(tmp_path / "downstream")
+    downstream.commit("ours", {"harbour/__init__.py": "", "harbour/patches/late.py": VERSIONED})
+    config = CONFIG.replace('path = "third_party/keel"', 'pin = { revision = "PIN" }')
+    (tmp_path / "layline.toml").write_text(config.replace("PIN", old))
+    told, text = drift(tmp_path, "--from", "v1.9", "--format", "json").json, drift(tmp_path, "--from", "v1.9").out
+    (tmp_path / "layline.toml").write_text(config.replace("PIN", new))
+    pinned = drift(tmp_path, "--format", "json").json
+
+    assert told == pinned
+    assert "the pin does not have it" not in json.dumps(told)
+    first, second = text.splitlines()[:2]
+    assert first == f"keel: 1 of 3 patched places breaks at {tip[:8]}; 1 does nothing even at v1.9; 1 fits."
+    assert f"keel from {new[:12]} (2026-01-02, v1.9, called the pin below) to" in second

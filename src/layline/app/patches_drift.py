@@ -22,7 +22,7 @@ def patches_drift(workspace: Workspace, backend: str, options: DriftOptions, *, 
     baseline = read_baseline(options.baseline)
     asked, found = find_drift(workspace, backend, options, progress)
     answer = build_drift_answer(asked, found, options, baseline)
-    return tell_uncommitted(workspace, tell_guess(workspace, answer, backend), [backend])
+    return tell_uncommitted(workspace, tell_guess(asked.workspace, answer, backend), [backend])
 
 
 def patches_drift_all(workspace: Workspace, options: DriftOptions, *, progress: Progress = silent) -> Answer:

@@ -9,7 +9,6 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from layline.config import Pin
 from layline.core.evidence import Evidence, Severity
 from layline.core.ours import is_own
 from layline.core.progress import Progress, silent
@@ -31,7 +30,7 @@ from layline.upgrade.off_lines import OffLines
 from layline.upgrade.patched import find_judged_effects
 from layline.upgrade.values import Break
 from layline.workspace.kept import find_inputs, find_kept
-from layline.workspace.open import know_packages
+from layline.workspace.open import know_packages, pin_to
 
 if TYPE_CHECKING:
     from layline.git import Repository
@@ -40,13 +39,6 @@ if TYPE_CHECKING:
 
 def find_lines(rows: Iterable[Judged | Break | Drift | Coupling | Elsewhere]) -> frozenset[tuple[str, int]]:
     return frozenset((one.location.path, one.location.line) for one in rows)
-
-
-def pin_to(workspace: Workspace, key: str, commit: str) -> Workspace:
-    """The same downstream, as if it pinned this upstream commit."""
-    backend = replace(workspace.settings.backend(key), pin=Pin(revision=commit))
-    settings = replace(workspace.settings, backends={**workspace.settings.backends, key: backend})
-    return replace(workspace, settings=settings)
 
 
 def edit_to(workspace: Workspace, files: Mapping[str, str]) -> Workspace:
@@ -66,7 +58,7 @@ def judge_at(workspace: Workspace, key: str, commit: str, progress: Progress = s
 
 
 def _judge(there: Workspace, key: str, commit: str, progress: Progress) -> Standing:
-    opening = open_drift(there, key, commit, progress, since=commit)
+    opening = open_drift(there, key, commit, progress)
     opened = opening.opened
     finder, _ = read_ours(there, opened.sides.tip.index.parts[opened.sides.part])
     progress("looking at our imports and calls", 0, 0)

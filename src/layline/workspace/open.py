@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from layline.config import find_settings_file, load_settings
+from layline.config import Pin, find_settings_file, load_settings
 from layline.core.evidence import Evidence
 from layline.errors import ConfigError, Error, MissingObject
 from layline.git import Repository, open_repository
@@ -194,6 +194,13 @@ def fetch_backend(workspace: Workspace, key: str) -> Path:
     mirror = mirror_path(key, backend)
     fetch_mirror(backend.upstream, mirror)
     return mirror
+
+
+def pin_to(workspace: Workspace, key: str, commit: str) -> Workspace:
+    """The same downstream, as if it pinned this upstream commit."""
+    backend = replace(workspace.settings.backend(key), pin=Pin(revision=commit))
+    settings = replace(workspace.settings, backends={**workspace.settings.backends, key: backend})
+    return replace(workspace, settings=settings)
 
 
 def know_packages(workspace: Workspace) -> Workspace:

@@ -72,6 +72,7 @@ def _narrow(asked: Asked, found: KeptDrift, options: DriftOptions, baseline: tup
         tip=read_commit(asked.upstream, found.tip),
         rows=counted,
         to=options.to or "",
+        since=options.since or "",
         accepted=accepted,
         stale=find_stale(baseline, used),
         skipped=found.skipped,

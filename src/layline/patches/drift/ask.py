@@ -12,7 +12,7 @@ from layline.core.progress import Progress, silent
 from layline.patches.drift.kept import KeptDrift, read_kept
 from layline.patches.wanted import ALL, Wanted
 from layline.workspace.kept import find_inputs
-from layline.workspace.open import know_packages
+from layline.workspace.open import know_packages, pin_to
 
 if TYPE_CHECKING:
     from layline.coupling.pair import Pair
@@ -33,7 +33,7 @@ class DriftOptions:
     baseline: Path | None = None
     today: date = date.max
     since: str | None = None
-    """The upstream commit compared from; default: the pin. For a pull request that moves it: where it was."""
+    """The upstream commit compared from, as if it were the pin; for a pull request that moves the pin: where it was."""
     dead: bool = False
     """Only ask what does nothing today already: the pin is compared with itself."""
     wanted: Wanted = ALL
@@ -53,7 +53,7 @@ def find_drift(
 
     `pair`: the two commits, where another question has read them already.
     """
-    asked = _ask(know_packages(workspace), backend, options)
+    asked = _ask(workspace, backend, options)
 
     def judge() -> KeptDrift:
         found: KeptDrift = importlib.import_module(_READER).judge_drift(asked, options, progress, pair)
@@ -76,10 +76,12 @@ class Asked:
 
 
 def _ask(workspace: Workspace, backend: str, options: DriftOptions) -> Asked:
-    settings = workspace.settings.backend(backend)
     upstream = workspace.open_backend(backend)
-    pinned = workspace.find_pinned(backend)
-    pin = upstream.resolve(options.since) if options.since else pinned.commit
-    tip = pinned.commit if options.dead else upstream.resolve_upstream(options.to or settings.ref)
+    if options.since:  # what our code does is decided there, too: conditions, names that are absent
+        workspace = pin_to(workspace, backend, upstream.resolve(options.since))
+    workspace = know_packages(workspace)
+    pin = workspace.find_pinned(backend).commit
+    ref = options.to or workspace.settings.backend(backend).ref
+    tip = pin if options.dead else upstream.resolve_upstream(ref)
     how = (options.since is not None, options.dead, options.culprits, options.elsewhere, upstream.is_shallow)
     return Asked(workspace, backend, upstream, pin, tip, (backend, pin, tip, *how, *find_inputs(workspace)))

@@ -123,7 +123,8 @@ def _group_failing(rows: list[Drift], elsewhere: Iterable[Elsewhere], commits: M
 
 def _name_commits(drift: DriftReport) -> str:
     ours = f"{drift.downstream.repo} at {drift.downstream.commit[:12]}"
-    pin = f"{drift.pin.hash[:12]} ({drift.pin.date}, the pin)"
+    start = f"{drift.since}, called the pin below" if drift.since else "the pin"
+    pin = f"{drift.pin.hash[:12]} ({drift.pin.date}, {start})"
     named = f"{drift.to}, called the tip below" if drift.to else "the tip"
     return f"{ours}; {drift.label} from {pin} to {drift.tip.hash[:12]} ({drift.tip.date}, {named})"
 
@@ -151,7 +152,7 @@ def _title(drift: DriftReport, rows: Iterable[Drift]) -> str:
     """One number and one unit first: places of ours that break, each counted once."""
     listed = list(rows)
     places = count_places(listed)
-    more = say_others(places)
+    more = say_others(places, drift.since or "the pin")
     at, outside = drift.to or drift.tip.hash[:8], _say_outside(drift, listed)
     if not places.total:
         return f"{drift.label}: {say_broken(places)}; {outside or 'no place outside patches breaks'} at {at}."
@@ -167,16 +168,16 @@ def _say_outside(drift: DriftReport, rows: list[Drift]) -> str:
     failing = len({item.location for item in worst if item.fails_already})
     look = len({item.location for item in drift.elsewhere if item.severity is Severity.LOOK})
     told = [(broken, verb(broken, "breaks"))] if broken else []
-    told += [(failing, f"{verb(failing, 'fails')} at the pin already")] if failing else []
+    told += [(failing, f"{verb(failing, 'fails')} at {drift.since or 'the pin'} already")] if failing else []
     told += [(look, f"{verb(look, 'needs')} a look")] if look else []
     said = [f"{number if at else count(number, 'place')} {does}" for at, (number, does) in enumerate(told)]
     return " and ".join(filter(None, (", ".join(said[:-1]), *said[-1:])))
 
 
-def say_others(places: Places) -> list[str]:
-    """The places that do not break, so that all add up."""
-    more = [f"{places.failing} {verb(places.failing, 'fails')} at the pin already"] if places.failing else []
-    more += [f"{places.dead} {'does' if places.dead == 1 else 'do'} nothing even at the pin"] if places.dead else []
+def say_others(places: Places, pin: str = "the pin") -> list[str]:
+    """The places that do not break, so that all add up; `pin`: what the commit compared from is called."""
+    more = [f"{places.failing} {verb(places.failing, 'fails')} at {pin} already"] if places.failing else []
+    more += [f"{places.dead} {'does' if places.dead == 1 else 'do'} nothing even at {pin}"] if places.dead else []
     further = "more " if places.broken or more else ""
     more += [f"{places.look} {further}{verb(places.look, 'needs')} a look"] if places.look else []
     fit = places.total - places.broken - places.failing - places.dead - places.look

@@ -226,13 +226,11 @@ def _accept_new(row: Drift) -> Drift:
     return row.settle(Finding(kind=DriftKind.UNCHANGED, severity=Severity.OK, why=Why(Reason.NEW_SINCE)))
 
 
-def open_drift(
-    workspace: Workspace, backend: str, to: str | None, progress: Progress = silent, *, since: str | None = None
-) -> Opening:
+def open_drift(workspace: Workspace, backend: str, to: str | None, progress: Progress = silent) -> Opening:
     """The inventory and both upstream refs, read when they are needed."""
     workspace = know_packages(workspace)
     upstream = workspace.open_backend(backend)
-    pin = upstream.resolve(since) if since else workspace.find_pinned(backend).commit
+    pin = workspace.find_pinned(backend).commit
     tip = upstream.resolve_upstream(to or workspace.settings.backend(backend).ref)
     return Opening(Pair(workspace, backend, pin, tip, progress), progress)
 

@@ -81,6 +81,8 @@ class DriftReport:
     """Worst first."""
     to: str = ""
     """The commit compared with as the user named it."""
+    since: str = ""
+    """The commit compared from as the user named it; empty: the pin."""
     accepted: tuple[tuple[Drift, Accepted], ...] = ()
     stale: tuple[Accepted, ...] = ()
     skipped: tuple[Skipped, ...] = ()
