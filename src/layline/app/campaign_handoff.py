@@ -4,12 +4,18 @@ from __future__ import annotations
 
 import sys
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from layline.campaign.environment import check_environment
-from layline.campaign.handoff import Project, find_benchmark, find_disagreements, find_prerequisites, name_harness
+from layline.campaign.handoff import find_disagreements, find_prerequisites, name_harness
+from layline.campaign.handoff_bench import find_benchmark
+from layline.campaign.handoff_project import Project
 from layline.campaign.handoff_request import Request
+from layline.campaign.project.benchmark import read_benchmark
+from layline.campaign.project.leads import Leads
+from layline.campaign.project.reach import Reach
 from layline.campaign.project.variables import find_variables
 from layline.campaign.project_docs import find_documents
 from layline.campaign.session.places import WORKSPACE, clock
@@ -48,12 +54,22 @@ def campaign_handoff(
     sources = {
         file: read(file) or "" for file in files if file.startswith("bench") and file.endswith((".py", ".yaml", ".yml"))
     }
-    project = Project(files=files, texts=texts, sources=sources, read=read, variables=find_variables(files, read))
+    project = Project(
+        files=files,
+        texts=texts,
+        sources=sources,
+        read=read,
+        variables=find_variables(files, read),
+        leads=Leads(reach=Reach(files, read), read=read),
+        follow=cache(lambda path, command: read_benchmark(path, command, read)),
+    )
     project = replace(project, benchmark=find_benchmark(request, project))
     rows = tuple(find_prerequisites(request, project))
     environment, machine = check_environment(tree.root, request, python)
     drafts = render_draft(request, rows, now(), earlier or {}, project), render_quick(request, project)
-    return build_handoff(request, rows, tuple(environment), tuple(find_disagreements(request, machine)), drafts)
+    return build_handoff(
+        request, rows, tuple(environment), tuple(find_disagreements(request, machine, project)), drafts
+    )
 
 
 def write_harness(answer: Answer) -> None:

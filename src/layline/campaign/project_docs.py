@@ -157,20 +157,23 @@ def choose_command(program: str, file: str, operator: str, backend: str, lines: 
     return Line(text=told, where=best.where)
 
 
+def contradicts(text: str, backend: str) -> bool:
+    """Another backend than asked for, a choice left to tuning, or a file to write."""
+    forced = _BACKEND.search(text)
+    return bool("AUTO_TUNE" in text or " -o " in text or (forced and forced["value"] != backend.upper()))
+
+
 def _contradicts(text: str, words: Sequence[str], backend: str) -> bool:
     """Another precision or backend than asked for, a choice left to tuning, or a file to write."""
     said = _WORDS.findall(text.lower())
     other = any(PRECISION.fullmatch(word) and word not in words for word in said)
-    forced = _BACKEND.search(text)
     selected = re.search(r"-k\s+[\"']([^\"']+)", text)
     strange = [
         word
         for word in (selected[1].split() if selected else [])
         if word not in ("and", "or", "not") and word.lower() not in (*words, backend.lower())
     ]
-    return bool(
-        other or strange or "AUTO_TUNE" in text or " -o " in text or (forced and forced["value"] != backend.upper())
-    )
+    return bool(other or strange or contradicts(text, backend))
 
 
 def names_operator(source: str, operator_family: str) -> bool:

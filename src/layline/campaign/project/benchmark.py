@@ -46,6 +46,8 @@ class Benchmark:
     """Columns that the benchmark writes, by which of the results."""
     check: str | None
     """The expression that becomes `Check`."""
+    ran: tuple[ast.AST, ...] = ()
+    """What is run of the function that measures, with these options."""
     undecided: tuple[str, ...] = ()
     """Tests that only a run decides and that change the shapes, each with its file and line."""
 
@@ -95,6 +97,7 @@ def read_benchmark(path: str, command: str, read: Read) -> Benchmark | None:
         results=results,
         columns=columns,
         check=check,
+        ran=tuple(reader.ran.get(called[0].function.node, ())),
         undecided=tuple(_find_undecided(reader, read, options)),
     )
 

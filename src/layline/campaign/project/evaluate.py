@@ -52,6 +52,9 @@ class Reader(Expressions):
         self.entry: tuple[str, dict[str, Any]] | None = None
         """The function that the program itself calls to come there, and what it gives it."""
         self._measured: set[ast.FunctionDef] = set()
+        self.ran: dict[ast.FunctionDef, list[ast.AST]] = {}
+        """What was run of each function that measures, the first time; both branches of a test that only a run decides."""
+        self._running: list[ast.AST] = []
         self.main = Module(path=path)
 
     def follow(self) -> None:
@@ -70,6 +73,8 @@ class Reader(Expressions):
     def _run(self, body: list[ast.stmt], names: Names, module: Module) -> None:
         for node in body:
             self._step()
+            if module is self.main and not isinstance(node, ast.If | ast.For | ast.While | ast.With | ast.Try):
+                self._running.append(node)
             self._do(node, names, module)
 
     def _do(self, node: ast.stmt, names: Names, module: Module) -> None:  # noqa: C901, PLR0912  a table
@@ -98,7 +103,11 @@ class Reader(Expressions):
             case ast.Break() | ast.Continue():
                 raise Broken(goes_on=isinstance(node, ast.Continue))
             case ast.If(test=test, body=body, orelse=other):
-                self._run(body if self._holds(test, names, module) else other, names, module)
+                undecided = len(self.undecided)
+                taken = body if self._holds(test, names, module) else other
+                if module is self.main:
+                    self._running += [test, *((*body, *other) if len(self.undecided) > undecided else ())]
+                self._run(taken, names, module)
             case ast.For():
                 self._loop(node, names, module)
             case ast.While(test=test, body=body):
@@ -169,7 +178,7 @@ class Reader(Expressions):
         bound = bind(function.node.args, given, named)
         if bound is None or self._depth >= DEPTH:
             return UNKNOWN
-        before, undecided = len(self.called), len(self.undecided)
+        before, undecided, running = len(self.called), len(self.undecided), len(self._running)
         for argument, default in _defaults(function.node.args):
             if argument not in bound:
                 bound[argument] = self._value(default, function.names, function.module)
@@ -177,6 +186,7 @@ class Reader(Expressions):
         found = UNKNOWN if is_measured and function.node in self._measured else self._follow(function, bound)
         if is_measured and has_unknown(found):
             self._measured.add(function.node)
+            self.ran.setdefault(function.node, self._running[running:])
             del self.called[before:]  # what it calls itself is part of it
             del self.undecided[undecided:]
             self.called.append(Called(function=function, node=node, given=bound))

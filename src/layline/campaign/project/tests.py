@@ -6,16 +6,18 @@ import ast
 from collections.abc import Collection
 
 
-def choose_selection(source: str, words: Collection[str], backend: str) -> list[str]:
+def choose_selection(
+    source: str, words: Collection[str], backend: str, among: Collection[str] | None = None
+) -> list[str]:
     """What `-k` needs: words of the operator that some tests are named after and others are not, and the backend where it
-    is one of several that a test is given. Empty where these select nothing, or everything.
+    is one of several that a test is given. Empty where these select nothing, or everything. `among`: tests that count.
     """
     try:
         tree = ast.parse(source)
     except SyntaxError:
         return []
     tests = [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef) and node.name.startswith("test")]
-    chosen, found = tests, []
+    chosen, found = [test for test in tests if among is None or test.name in among], []
     for word in words:
         named = [test for test in chosen if word in test.name.split("_")]
         if named and len(named) < len(chosen):

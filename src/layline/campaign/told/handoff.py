@@ -5,7 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from layline.campaign.handoff import Project, name_harness, read_environment
+from layline.campaign.handoff import name_harness
+from layline.campaign.handoff_bench import read_environment
+from layline.campaign.handoff_project import Project
 from layline.campaign.handoff_request import Prerequisite, Request
 from layline.campaign.operators import NAMES
 from layline.campaign.operators.find import find_operator

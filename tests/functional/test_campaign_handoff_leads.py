@@ -1,0 +1,127 @@
+"""Tests and benchmarks of a hand-off lead to the kernel that is to be edited; where none does, that is said."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from campaign_project import inside, now
+from histories import History
+from layline.app.campaign_handoff import campaign_handoff
+from layline.campaign.handoff_request import Request
+
+SKILL = """\
+| Operator family | Triton (`triton/`) | Tests | Bench |
+|---|---|---|---|
+| Attention | `attention/attention_kernel.py` | `ops/test_attention.py` | `bench_attention.py` |
+| MoE permute / router | `moe/` | `ops/test_moe_permute.py`, `ops/test_moe_router.py` | — |
+
+Choose by `TURBO_ATTENTION_BACKEND`.
+"""
+OPS = """\
+import os
+
+from turbo.triton.attention.attention_kernel import launch
+from turbo.triton.moe.route import route
+
+
+def wide(x):
+    return other(os.environ.get("TURBO_ATTN_BACKEND"))
+
+
+def narrow(x):
+    return launch(x)
+
+
+def moe_router(x):
+    return route(x)
+"""
+TESTS = """\
+from turbo import ops
+
+
+def test_attention_16bit():
+    ops.wide(1)
+
+
+def test_attention_fp8():
+    ops.narrow(1)
+"""
+BENCH = """\
+import argparse
+
+from turbo import ops
+from somewhere import clock
+
+
+def profile_attention(batch, length, use_fp8):
+    if use_fp8:
+        run = lambda: ops.narrow(batch)
+    else:
+        run = lambda: ops.wide(batch)
+    ms, correct = clock(run)
+    return ms, batch / ms, correct
+
+
+def main(fp8):
+    for batch in (1, 2):
+        ms, rate, correct = profile_attention(batch, 64, fp8)
+        print({"Check": "PASS" if correct else "FAIL", "Forward Time (ms)": ms, "Forward TFLOPS": rate})
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--fp8", action="store_true")
+    main(parser.parse_args().fp8)
+"""
+FILES: dict[str, str | bytes | None] = {
+    "agent/SKILL.md": SKILL,
+    "turbo/__init__.py": "",
+    "turbo/ops.py": OPS,
+    "turbo/triton/attention/attention_kernel.py": "def launch(x):\n    return x\n",
+    "turbo/triton/moe/permute_tokens.py": "def permute(x):\n    return x\n",
+    "turbo/triton/moe/route.py": "def route(x):\n    return x\n",
+    "tests/ops/test_attention.py": TESTS,
+    "tests/ops/test_moe_permute.py": "import torch\n\n\ndef test_it():\n    torch.ops.compiled.permute(1)\n",
+    "tests/ops/test_moe_router.py": "from turbo import ops\n\n\ndef test_it():\n    ops.moe_router(1)\n",
+    "benchmark/bench_attention.py": BENCH,
+    "benchmark/suite.yaml": "tasks:\n  - {script: bench_attention.py}\n  - {script: bench_attention.py, args: [--fp8]}\n",
+}
+
+
+def ask(tmp_path: Path, operator: str) -> tuple[dict[str, str | None], dict[str, str], list[str]]:
+    history = History.start(tmp_path / "project")
+    history.commit("Start", FILES)
+    with inside(history.path):
+        data = dict(campaign_handoff(Request(operator=operator, backend="TRITON", gpu="gfx950"), now=now).data)
+    rows = data["prerequisites"]
+    return (
+        {row["name"]: row["value"] for row in rows},
+        {row["name"]: row["found"] for row in rows},
+        data["contradictions"],
+    )
+
+
+def test_tests_and_options_that_lead_to_the_kernel_are_chosen(tmp_path: Path) -> None:
+    """By its default the benchmark measures another kernel, and the skill's variable is one that no code reads."""
+    values, told, _contradictions = ask(tmp_path, "attention")
+    assert values["Focused test command"] == 'pytest tests/ops/test_attention.py -v -k "fp8"'
+    assert values["Focused benchmark command"] == "python benchmark/bench_attention.py --fp8"
+    assert "the only one that leads to turbo/triton/attention/attention_kernel.py" in told["Focused benchmark command"]
+    assert "nothing on its way reads a backend's variable" in told["Focused benchmark command"]
+    assert values["Target shapes"] == "2 shapes"
+
+
+def test_an_operator_whose_tests_lead_to_no_kernel_of_the_backend_contradicts_it(tmp_path: Path) -> None:
+    values, told, contradictions = ask(tmp_path, "moe_permute")
+    assert (values["Kernel source file path"], values["Focused test command"]) == (None, None)
+    assert "tests/ops/test_moe_permute.py leads to none of them" in told["Kernel source file path"]
+    assert contradictions == [
+        "the backend is TRITON, but tests/ops/test_moe_permute.py leads to no TRITON kernel: moe_permute may have none"
+    ]
+
+
+def test_of_several_files_in_the_map_the_one_that_the_tests_lead_to_is_the_kernel(tmp_path: Path) -> None:
+    values, _told, contradictions = ask(tmp_path, "moe_router")
+    assert values["Kernel source file path"] == "turbo/triton/moe/route.py"
+    assert values["Focused test command"] == "pytest tests/ops/test_moe_router.py -v"
+    assert contradictions == []
