@@ -41,6 +41,8 @@ FLAGS: tuple[str, ...] = (
 _NO_CLOCK = {"SOURCE_DATE_EPOCH": "315532800"}
 """`__DATE__` and `__TIME__` are always the same: a kernel that knows when it was built could be fast until a day."""
 LIBRARIES = ("-lm", "-lpthread", "-ldl")
+IN_MEMORY = "-O0"
+"""Of our own programs: what they know is in memory, not in registers that a kernel may spoil; they build in half the time."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -16,7 +16,7 @@ from typing import Any
 from layline.campaign.devices.exit_words import describe_ending
 from layline.campaign.devices.faults import Fault
 from layline.campaign.devices.sandbox import confine
-from layline.campaign.measure.build import FLAGS, LIBRARIES, chain, compile_confined
+from layline.campaign.measure.build import FLAGS, IN_MEMORY, LIBRARIES, chain, compile_confined
 from layline.campaign.measure.caller_program import (
     ARRAYS,
     ENDING,
@@ -234,7 +234,7 @@ def try_callers(stage: Stage, snapshot: Snapshot, asked: tuple[Asked, ...]) -> l
     units = lay_out(snapshot, folder)
     (folder / "layline_caller_.c").write_text(write_caller(stage.operator), "utf-8")
     library = ("cc", *FLAGS, *RELEASE, "-o", "kernel.so", *units, *LIBRARIES)
-    program = ("cc", "-O1", "-frounding-math", "-o", "calling", "layline_caller_.c", "./kernel.so", *LIBRARIES)
+    program = ("cc", IN_MEMORY, "-frounding-math", "-o", "calling", "layline_caller_.c", "./kernel.so", *LIBRARIES)
     failure = compile_confined(chain(library, program), folder, stage.shop, 120.0, made="calling")
     if failure:
         return f"Layline's test program did not build: {failure.splitlines()[-1][:120]}"

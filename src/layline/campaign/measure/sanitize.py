@@ -14,7 +14,7 @@ from pathlib import Path
 from layline.campaign.devices.exit_words import describe_ending
 from layline.campaign.devices.faults import Fault
 from layline.campaign.devices.sandbox import confine
-from layline.campaign.measure.build import FLAGS, LIBRARIES, chain, compile_confined
+from layline.campaign.measure.build import FLAGS, IN_MEMORY, LIBRARIES, chain, compile_confined
 from layline.campaign.measure.probes.probe import Trial
 from layline.campaign.measure.probes.shown import Shown
 from layline.campaign.measure.stage import Stage
@@ -65,7 +65,7 @@ def probe_memory_use(stage: Stage, snapshot: Snapshot) -> str:
     driver = folder / _DRIVER
     driver.write_text(write_driver(operator), "utf-8")
     library = ("cc", *FLAGS, *CHECKED, "-o", "kernel.so", *units, *LIBRARIES)
-    program = ("cc", "-O1", "-g1", "-fsanitize=address", "-o", "checked", driver.name, "./kernel.so", *LIBRARIES)
+    program = ("cc", IN_MEMORY, "-g1", "-fsanitize=address", "-o", "checked", driver.name, "./kernel.so", *LIBRARIES)
     failure = compile_confined(chain(library, program), folder, stage.shop, 120.0, made="checked")
     if failure:
         return f"no sanitizer run: {failure.splitlines()[-1][:120]}"

@@ -13,7 +13,7 @@ from functools import cache
 from pathlib import Path
 
 from layline.campaign.devices.faults import Fault
-from layline.campaign.measure.build import FLAGS, LIBRARIES, chain, compile_confined
+from layline.campaign.measure.build import FLAGS, IN_MEMORY, LIBRARIES, chain, compile_confined
 from layline.campaign.measure.caller_program import ENDING, OF_THREADS, OFTEN, Manner, Seen, write_watched
 from layline.campaign.measure.callers import Asked, describe_call, list_bits, run_confined
 from layline.campaign.measure.probes.probe import Trial
@@ -80,7 +80,7 @@ def watch(stage: Stage, snapshot: Snapshot, asked: tuple[Asked, ...]) -> list[Si
     (folder / "layline_empty_.c").write_text(EMPTY, "utf-8")
     library = ("cc", *FLAGS, "-o", "kernel.so", *units, *LIBRARIES)
     empty = ("cc", *FLAGS, "-o", "empty.so", "layline_empty_.c", *LIBRARIES)
-    program = ("cc", "-O1", "-o", "calling", "layline_watched_.c", *LIBRARIES)
+    program = ("cc", IN_MEMORY, "-o", "calling", "layline_watched_.c", *LIBRARIES)
     failure = compile_confined(chain(library, empty, program), folder, stage.shop, 120.0, made="calling")
     if failure:
         return f"Layline's test program did not build: {failure.splitlines()[-1][:120]}"

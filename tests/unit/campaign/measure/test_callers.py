@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from layline.campaign.measure.build import IN_MEMORY
 from layline.campaign.measure.caller_program import ENDING, Manner, write_caller
 from layline.campaign.measure.caller_program import REGISTERS as ALL
 from layline.campaign.measure.callers import FOUND
@@ -22,7 +23,7 @@ def _call(folder: Path, kernel: str, name: str) -> tuple[int, int, int]:
     operator = load_operator("softmax")
     (folder / "calling.c").write_text(write_caller(operator))
     (folder / "kernel.c").write_text(kernel)
-    build = ["cc", "-O1", "-w", "-o", "calling", "calling.c", "kernel.c", "-lpthread", "-lm"]
+    build = ["cc", IN_MEMORY, "-w", "-o", "calling", "calling.c", "kernel.c", "-lpthread", "-lm"]
     subprocess.run(build, cwd=folder, check=True, timeout=60)
     manner, sizes = Manner[name.upper()], len(operator.shapes[0].sizes)
     (folder / "calls").write_bytes(struct.pack(f"<{6 + sizes}q", 0, 0, sizes, 0, manner, -1, *[1] * sizes))
@@ -127,6 +128,15 @@ def test_a_lost_register_is_named(tmp_path: Path, lost: str) -> None:
     _status, _left, count = _call(tmp_path, kernel, "line")
     [name] = [name for at, name in enumerate(ALL[os.uname().machine]) if count >> at & 1]
     assert name in lost or (name, lost) == ("the direction flag", "std")
+
+
+def test_times_are_not_kept_where_a_kernel_may_spoil_them(tmp_path: Path) -> None:
+    lost = {"aarch64": "fmov d8, xzr\\n fmov d9, xzr\\n fmov d10, xzr", "x86_64": "mov $7, %rbx\\n mov $7, %r12"}
+    spoil = lost.get(os.uname().machine, "")
+    kernel = "".join(
+        f'int {one.symbol}() {{ __asm__ volatile("{spoil}"); return 0; }}\n' for one in load_operator("softmax").passes
+    )
+    assert _call(tmp_path, kernel, "timed") == (0, 0, 0)
 
 
 @pytest.mark.parametrize(
