@@ -63,12 +63,12 @@ PROCESSOR = Pace(
 )
 ACCELERATOR = Pace(
     request_ms=8.0,  # the wall clock decides, and a request's way there and back must be little beside it
-    most_calls=16,  # a call's buffers are gigabytes
+    most_calls=64,  # where they have room: a call of microseconds is little beside a request's way there and back
     whole=False,  # the right answer to a call costs as much as the call, in a wider type
     walk=(127, 121, 97),  # a new extent may be a new compilation: one block size to any kernel, less of it each time
     aside=136,
     thin=1025,  # deep products of broad operands cost nothing there
-    control_calls=16,
+    control_calls=32,
     state_batches=(1,),  # what is kept by contents is seen on the same place, too
     growth={"KiB of device and host": (64, 2 << 20)},  # pools grow by megabytes; the device's memory is everybody's
     per_shape={"KiB of device and host": 16 << 10},  # a pool of torch grows by twenty megabytes, but not for every one

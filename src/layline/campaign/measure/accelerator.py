@@ -38,6 +38,8 @@ from layline.errors import BenchError
 
 HEADROOM = 1.35
 """How far above torch's own large operations a kernel may be before the time is called impossible."""
+TOGETHER = 16
+"""Calls to a request that there is room for in any case: a call's buffers may be gigabytes."""
 SANDBOX = (
     "a process of its own with torch and the kernel: no seed, no reference, no clock that counts, no verdict",
     "no network where the machine allows closing it; no new privileges; frozen while nothing is asked of it",
@@ -103,7 +105,7 @@ class Accelerator:
         if self.name == "cpu":
             return 64 << 20
         largest = max(footprint(operator, shape) for shape in shapes)
-        wanted = 2 * self.pace.most_calls * min(footprint(operator, shape) for shape in shapes)
+        wanted = 2 * TOGETHER * min(footprint(operator, shape) for shape in shapes)
         need = max(4 * largest, min(wanted, 12 << 30), 2 << 30)
         return -(-int(need) // (1 << 21)) * (1 << 21)
 
