@@ -17,7 +17,7 @@ from layline.campaign.measure.choose import set_stage
 from layline.campaign.measure.controls import wrap
 from layline.campaign.measure.crew import open_arm
 from layline.campaign.measure.inputs import draw, nudge
-from layline.campaign.measure.oracle import Error, Wrong
+from layline.campaign.measure.oracle import Close, Wrong
 from layline.campaign.measure.probes.inputs import show_far, show_held_out, show_inputs, show_walk
 from layline.campaign.measure.probes.probe import Trial
 from layline.campaign.measure.sizes import find_near_shapes
@@ -282,7 +282,7 @@ def _check_tolerance(stage: Stage) -> Iterator[Finding]:
         for name, want in right.items():
             for what, fake in _make_fakes(stage, name, want, {one: inputs[one] for one in step.inputs}):
                 verdict = _hold(stage, name, fake, want)
-                if isinstance(verdict, Error):
+                if isinstance(verdict, Close):
                     told = f"{step.name}: {what} pass for {name}: the tolerance is too wide, or the values too small for it."
                     yield _refuse("tolerance", told)
                     return
@@ -292,7 +292,7 @@ def _check_tolerance(stage: Stage) -> Iterator[Finding]:
                     "tolerance", f"{step.name}: the right {name}, rounded to its own type, is refused: {rounded.reason}"
                 )
                 return
-            worst = max(worst, rounded.worst)
+            worst = max(worst, rounded.weigh().worst)
     told = (
         f"zeros, the inputs and the mean are refused; rounding the right answer costs up to {worst:.1e} of a row's size"
     )
@@ -302,7 +302,7 @@ def _check_tolerance(stage: Stage) -> Iterator[Finding]:
     yield Finding(what="tolerance", passed=True, told=told + proposed)
 
 
-def _hold(stage: Stage, name: str, got: Any, want: Any) -> Error | Wrong:
+def _hold(stage: Stage, name: str, got: Any, want: Any) -> Close | Wrong:
     return stage.device.values.check(stage.operator, name, got, want, is_exact=False, poison=NO_POISON)
 
 

@@ -12,7 +12,7 @@ from typing import Any, Self
 
 from layline.campaign.devices.device import Arrays, Filled, Memory, Place, Reply, Taken, WorkerProcess
 from layline.campaign.devices.faults import Disturbed, Fault
-from layline.campaign.measure.oracle import Error, Wrong, take_together
+from layline.campaign.measure.oracle import Close, Error, Wrong, take_together
 from layline.campaign.measure.stage import Stage
 from layline.campaign.values.describe import describe_inputs, describe_mode, describe_shape
 from layline.campaign.values.measurement import Arm
@@ -63,8 +63,12 @@ class Ran:
     """Processor time; on an accelerator the time between two events."""
     cost_ns: float
     """On whichever of the two decides there."""
-    errors: tuple[Error, ...] = ()
+    close: tuple[Close, ...] = ()
     outputs: tuple[Arrays, ...] = ()
+
+    def weigh(self) -> tuple[Error, ...]:
+        """How far off each output of each call is."""
+        return tuple(one.weigh() for one in self.close)
 
 
 @dataclass(slots=True)
@@ -134,14 +138,14 @@ class LiveArm:
             held_up = max(0, self.worker.settle(HELD_UP_S) - LATE_FREE_NS)
             self._check_late(filled[0], taken)
         self._check_answer(reply, step, given)
-        errors: list[Error] = []
+        close: list[Close] = []
         for one, output, right in zip(filled, taken.outputs, rights, strict=True):
-            errors += self._check_call(one, output, right, given, taken)
+            close += self._check_call(one, output, right, given, taken)
             self._remember(one, output)  # at once: the next call of this request may be the one that replays it
         if self._device.goes_on:
             self._check_late(filled[0], taken)
         kept = tuple(self._copy(output) for output in taken.outputs) if keeps else ()
-        return self._charge(reply, taken, len(filled), held_up, tuple(errors), kept)
+        return self._charge(reply, taken, len(filled), held_up, tuple(close), kept)
 
     def run_unchecked(self, step: Pass, given: Given, *, spin: int = 0) -> Ran:
         """Make the calls and look at nothing: for what answers nothing, and where looking would cost what is counted."""
@@ -197,12 +201,12 @@ class LiveArm:
         taken: Taken,
         count: int,
         held_up: int,
-        errors: tuple[Error, ...],
+        close: tuple[Close, ...],
         outputs: tuple[Arrays, ...],
     ) -> Ran:
         wall, own = (reply.wall_ns + taken.late_ns) / count, (reply.own_ns + held_up) / count
         cost = own if self._device.clock == "own" else wall
-        return Ran(wall_ns=wall, own_ns=own, cost_ns=cost, errors=errors, outputs=outputs)
+        return Ran(wall_ns=wall, own_ns=own, cost_ns=cost, close=close, outputs=outputs)
 
     def _copy(self, output: Arrays) -> Arrays:
         return {name: self._values.copy(array) for name, array in output.items()}
@@ -261,7 +265,7 @@ class LiveArm:
                 *(f"{change} differ between return and a moment later" for change in changes),
             )
 
-    def _check_call(self, filled: Filled, outputs: Arrays, right: Arrays, given: Given, taken: Taken) -> list[Error]:
+    def _check_call(self, filled: Filled, outputs: Arrays, right: Arrays, given: Given, taken: Taken) -> list[Close]:
         is_alike = given.is_held_out and given.kind == self.operator.distributions[0]
         found = self._hold(filled, outputs, right, is_exact=given.is_exact, is_alike=is_alike)
         for one in found:
@@ -269,11 +273,11 @@ class LiveArm:
                 raise self._diagnose(one, filled, outputs, given, taken)
         for property_, what in self.memory.find_trespass(filled):
             raise Fault(property_, f"{filled.step.symbol} on {describe_shape(filled.shape)}: {what}.")
-        return [one for one in found if isinstance(one, Error)]
+        return [one for one in found if isinstance(one, Close)]
 
     def _hold(
         self, filled: Filled, outputs: Arrays, right: Arrays, *, is_exact: bool, is_alike: bool = False
-    ) -> list[Error | Wrong]:
+    ) -> list[Close | Wrong]:
         found = []
         for name in (one for one in filled.step.outputs if one in right):
             of = take_together(self.operator, name, right[name].shape) if is_alike else self.operator

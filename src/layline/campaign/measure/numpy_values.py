@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from layline.campaign.measure.oracle import Error, Wrong, check_output, compare_lost, count_lost
+from layline.campaign.measure.oracle import Close, Wrong, check_output, compare_lost, count_lost
 from layline.campaign.values.operator import Operator
 
 SAMPLED = 1024
@@ -91,7 +91,7 @@ class NumpyValues:
 
     def check(
         self, operator: Operator, name: str, got: Any, want: Any, *, is_exact: bool, poison: int
-    ) -> Error | Wrong:
+    ) -> Close | Wrong:
         return check_output(operator, name, got, want, is_exact=is_exact, poison=poison)
 
     def count_lost(self, got: Any, want: Any) -> int:

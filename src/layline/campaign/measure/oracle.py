@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 from collections import OrderedDict
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
 from layline.campaign.values.measurement import Accuracy, Arm
@@ -56,19 +57,37 @@ class Error:
         return PERFECT_DB if self.rms == 0 else min(PERFECT_DB, -20 * math.log10(self.rms))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
+class Close:
+    """One output of one call is right; how far off it is costs as much to find, and few ask."""
+
+    weigh: Callable[[], Error]
+    """To be asked once."""
+
+
+EXACT = partial(Error, rms=0.0, worst=0.0)
+
+
+@dataclass(frozen=True, kw_only=True)
 class Held:
     """What outputs are held against: the oracle's answer, and what follows from it alone."""
 
     want: Array
     band: Array
     """How far each element may be off."""
-    rows: Array
-    """One over the root mean square of each row."""
-    units: Array
-    """One over the unit in the last place of f32; 0 for elements that are small for their row."""
+    scale: Array
+    """The root mean square of each row; 1 where there is none."""
     special: Array | None = None
     """Which elements are no finite numbers in the right answer, if any: there the output must be the same."""
+
+    @cached_property
+    def units(self) -> Array:
+        """One over the unit in the last place of f32; 0 for elements that are small for their row."""
+        import numpy as np
+
+        size = np.abs(self.want if self.special is None else np.where(self.special, 0.0, self.want))
+        found: Array = np.where(size >= self.scale, _invert_spacing(size), 0.0)
+        return found
 
 
 class _Holding:
@@ -131,11 +150,9 @@ def _hold(want: Array, tolerance: Tolerance) -> Held:
     safe = want if special is None else np.where(special, 0.0, want)
     size = np.abs(safe)
     scale = np.sqrt(np.mean(safe * safe, axis=find_axes(tolerance, want.shape), keepdims=True)) if want.ndim else size
-    scaled = np.where(scale > 0, scale, 1.0)
     band = tolerance.rtol * size
     band += tolerance.atol * scale
-    units = np.where(size >= scaled, _invert_spacing(size), 0.0)
-    return Held(want=want, band=band, rows=1 / scaled, units=units, special=special)
+    return Held(want=want, band=band, scale=np.where(scale > 0, scale, 1.0), special=special)
 
 
 def _invert_spacing(size: Array) -> Array:
@@ -150,14 +167,12 @@ def _invert_spacing(size: Array) -> Array:
 
 def check_output(
     operator: Operator, name: str, got: Array, want: Array, *, is_exact: bool, poison: int
-) -> Error | Wrong:
-    """One output of one call: how far off it is, or the most telling thing that is wrong with it. NaN fails every
-    comparison.
-    """
+) -> Close | Wrong:
+    """One output of one call: right, or the most telling thing that is wrong with it. NaN fails every comparison."""
     import numpy as np
 
     if not got.size:
-        return Error(output=name, rms=0.0, worst=0.0)
+        return Close(partial(EXACT, output=name))
     if got.dtype.kind != "f":
         return _check_integers(name, got, want, poison)
     tolerance = operator.find_tolerance(name)
@@ -174,19 +189,24 @@ def check_output(
         is_close = bool((off <= held.band).all())
     if not is_close or (is_exact and off.any()):
         return _name_wrong(name, got, held, off, is_exact=is_exact, poison=poison)
-    found = _measure(name, off, held)
-    wanted = tolerance.snr_db
-    if wanted is not None and not found.snr_db >= wanted:
-        told = f"{name} has a signal-to-noise ratio of {found.snr_db:.1f} dB; {wanted:g} dB are needed."
-        return Wrong(property="snr", reason=told, evidence=())
-    return found
+    if tolerance.snr_db is None:
+        return Close(partial(_measure, name, off, held))
+    return hold_ratio(_measure(name, off, held), tolerance.snr_db)
 
 
-def _check_integers(name: str, got: Array, want: Array, poison: int) -> Error | Wrong:
+def hold_ratio(found: Error, wanted_db: float) -> Close | Wrong:
+    """A signal-to-noise ratio, where the operator asks for one."""
+    if found.snr_db >= wanted_db:
+        return Close(lambda: found)
+    told = f"{found.output} has a signal-to-noise ratio of {found.snr_db:.1f} dB; {wanted_db:g} dB are needed."
+    return Wrong(property="snr", reason=told, evidence=())
+
+
+def _check_integers(name: str, got: Array, want: Array, poison: int) -> Close | Wrong:
     """Integers and truth values are right or wrong."""
     bad = got != want
     if not bad.any():
-        return Error(output=name, rms=0.0, worst=0.0)
+        return Close(partial(EXACT, output=name))
     words = got.view(f"uint{8 * got.dtype.itemsize}")
     if got.dtype.itemsize > 1 and (words == poison).any():
         return Wrong(
@@ -233,7 +253,7 @@ def _measure(name: str, off: Array, held: Held) -> Error:
     import numpy as np
 
     ulp = float((off * held.units).max())
-    off *= held.rows
+    off *= 1 / held.scale
     flat = off.reshape(-1)
     return Error(output=name, rms=math.sqrt(float(np.dot(flat, flat)) / flat.size), worst=float(flat.max()), ulp=ulp)
 

@@ -76,7 +76,7 @@ class PairRun:
     def record(self, arm: Arm, shape: str, step: str, ran: Ran) -> None:
         """Keep a checked request of the timed distribution."""
         self.times[arm, shape, step].append((ran.own_ns / 1e6, ran.wall_ns / 1e6))
-        self.errors[arm, shape].extend(ran.errors)
+        self.errors[arm, shape].extend(ran.weigh())
 
     def find_slowest(self, shape: str, stage: Stage) -> float:
         """Milliseconds of a step on a shape, on the slower arm, by the clock that decides in probes."""

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from layline.campaign.devices.device import Memory, Pace, WorkerProcess
     from layline.campaign.measure.build import Built
-    from layline.campaign.measure.oracle import Error, Wrong
+    from layline.campaign.measure.oracle import Close, Wrong
     from layline.campaign.values.company import Look
     from layline.campaign.values.measurement import Arm, Environment, Plan
     from layline.campaign.values.operator import Operator, Shape
@@ -54,7 +54,7 @@ class Values(Protocol):
     def find_differing(self, ours: Any, theirs: Any) -> tuple[int, tuple[int, ...], float, float] | None: ...
     def check(
         self, operator: Operator, name: str, got: Any, want: Any, *, is_exact: bool, poison: int
-    ) -> Error | Wrong: ...
+    ) -> Close | Wrong: ...
     def count_lost(self, got: Any, want: Any) -> int: ...
     def compare_lost(self, name: str, got: tuple[Any, Any], want: Any) -> Iterator[Wrong]: ...
 

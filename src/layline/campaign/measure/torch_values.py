@@ -4,10 +4,23 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from functools import partial
 from typing import Any
 
 from layline.campaign.devices.gpu_memory import WORDS
-from layline.campaign.measure.oracle import LOST, LOST_NARROW, SMALLEST, Error, Wrong, find_axes, is_lost, tell_lost
+from layline.campaign.measure.oracle import (
+    EXACT,
+    LOST,
+    LOST_NARROW,
+    SMALLEST,
+    Close,
+    Error,
+    Wrong,
+    find_axes,
+    hold_ratio,
+    is_lost,
+    tell_lost,
+)
 from layline.campaign.values.operator import Operator, Tolerance
 
 BY_ROWS = Tolerance(rtol=0.0, atol=0.0)
@@ -87,23 +100,20 @@ class TorchValues:
 
     def check(
         self, operator: Operator, name: str, got: Any, want: Any, *, is_exact: bool, poison: int
-    ) -> Error | Wrong:
-        """One output of one call: how far off it is, or the most telling thing that is wrong with it."""
+    ) -> Close | Wrong:
+        """One output of one call: right, or the most telling thing that is wrong with it."""
         if not got.numel():
-            return Error(output=name, rms=0.0, worst=0.0)
+            return Close(partial(EXACT, output=name))
         if not is_exact and (error := _pass_quickly(operator.find_tolerance(name), name, got, want)) is not None:
-            return error
+            return Close(lambda: error)
         wrong = next(_find_wrong(operator, name, got, want, is_exact=is_exact, poison=poison), None)
         if wrong is not None:
             return wrong
         if not got.is_floating_point():
-            return Error(output=name, rms=0.0, worst=0.0)
-        error = measure_error(name, got, want, operator.find_tolerance(name))
-        wanted = operator.find_tolerance(name).snr_db
-        if wanted is not None and not error.snr_db >= wanted:
-            told = f"{name} has a signal-to-noise ratio of {error.snr_db:.1f} dB; {wanted:g} dB are needed."
-            return Wrong(property="snr", reason=told, evidence=())
-        return error
+            return Close(partial(EXACT, output=name))
+        tolerance = operator.find_tolerance(name)
+        found = measure_error(name, got, want, tolerance)
+        return Close(lambda: found) if tolerance.snr_db is None else hold_ratio(found, tolerance.snr_db)
 
     def count_lost(self, got: Any, want: Any) -> int:
         """How many elements of an output are lost; of integers none can be."""
@@ -249,7 +259,7 @@ def _find_distance(operator: Operator, name: str, got: Any, want: Any) -> Iterat
 def measure_error(name: str, got: Any, want: Any, tolerance: Tolerance = BY_ROWS) -> Error:
     """Distance from the reference, rows weighed equally so that a small row's error counts."""
     if not got.numel():
-        return Error(output=name, rms=0.0, worst=0.0)
+        return EXACT(output=name)
     total, worst = 0.0, 0.0
     for some, right in _chunks(got, want):
         scale = right.pow(2).mean(dim=find_axes(tolerance, right.shape), keepdim=True).sqrt()

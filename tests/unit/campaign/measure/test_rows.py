@@ -9,7 +9,7 @@ from typing import Any, cast
 import numpy as np
 import pytest
 
-from layline.campaign.measure.oracle import Error, Wrong, check_output, find_row_axes, take_together
+from layline.campaign.measure.oracle import Close, Wrong, check_output, find_row_axes, take_together
 from layline.campaign.measure.probes import between
 from layline.campaign.operators import load_operator
 
@@ -41,7 +41,7 @@ def test_rows_that_are_alike_and_short_are_taken_together(wide: int, is_right: b
     assert isinstance(check_output(operator, "out", got, want, is_exact=False, poison=0), Wrong)
     together = take_together(operator, "out", want.shape)
     found = check_output(together, "out", got, want, is_exact=False, poison=0)
-    assert isinstance(found, Error) is is_right
+    assert isinstance(found, Close) is is_right
 
 
 def test_an_element_near_zero_in_a_row_of_one_has_room_for_rounding() -> None:
@@ -51,7 +51,7 @@ def test_an_element_near_zero_in_a_row_of_one_has_room_for_rounding() -> None:
     want[0, 0, 7, 0] = 1e-9
     got = want.astype(np.float32)
     got[0, 0, 7, 0] += np.float32(1e-8)
-    assert isinstance(check_output(operator, "out", got, want, is_exact=False, poison=0), Error)
+    assert isinstance(check_output(operator, "out", got, want, is_exact=False, poison=0), Close)
     got[0, 0, 7, 0] += np.float32(1e-2)
     assert isinstance(check_output(operator, "out", got, want, is_exact=False, poison=0), Wrong)
 
@@ -64,7 +64,7 @@ def test_a_tolerance_that_a_problem_states_is_one_measure_for_all_rows() -> None
     got = want.astype(np.float32)
     got[0, 0] += np.float32(1e-2)
     stated = replace(operator.tolerance, rtol=0.05, atol=0.15, absolute=True)
-    for tolerance, found in ((replace(stated, absolute=False), Wrong), (stated, Error)):
+    for tolerance, found in ((replace(stated, absolute=False), Wrong), (stated, Close)):
         judged = check_output(replace(operator, tolerance=tolerance), "out", got, want, is_exact=False, poison=0)
         assert isinstance(judged, found)
     nothing = check_output(replace(operator, tolerance=stated), "out", 0 * got, want, is_exact=False, poison=0)

@@ -70,15 +70,15 @@ def probe_errors(stage: Stage, arm: LiveArm, start: LiveArm) -> dict[str, list[E
             for count in IN_A_ROW:
                 given = draw(stage, shape, kind, count=count)
                 for step in operator.passes:
-                    ours += arm.run(step, given).errors
-                    theirs += start.run(step, given).errors
+                    ours += arm.run(step, given).weigh()
+                    theirs += start.run(step, given).weigh()
             _refuse_first(compare_errors(operator.tolerance.error_ratio, ours, theirs), shape, kind)
             yardstick.setdefault(shape.label, theirs)  # of the timed distribution
     for shape in fit_shapes(operator, (find_large_shape(operator.shapes[0], stage.rng),), stage.arena_bytes / 4):
         given = draw(stage, shape)
         for step in operator.passes:
             found = compare_errors(
-                operator.tolerance.error_ratio, *([*one.run(step, given).errors] for one in (arm, start))
+                operator.tolerance.error_ratio, *([*one.run(step, given).weigh()] for one in (arm, start))
             )
             _refuse_first(found, shape, given.kind)
     return yardstick

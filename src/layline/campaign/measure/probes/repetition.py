@@ -56,7 +56,7 @@ def _repeat(on: Trial, shape: Shape, step: Pass) -> None:
     values = on.stage.device.values
     given = repeat(draw(on.stage, shape, step=step))
     runs = [on.trial.run(step, given, keeps=True) for _ in range(REPEATS)]
-    allowed = 32 * max(ERROR_FLOOR, *(error.rms for run in runs for error in run.errors))
+    allowed = 32 * max(ERROR_FLOOR, *(error.rms for run in runs for error in run.weigh()))
     for name in (one for one in step.outputs if one not in on.stage.operator.free):
         first = runs[0].outputs[0][name]
         if not values.count(first):
