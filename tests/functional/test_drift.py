@@ -369,3 +369,36 @@ def test_compared_from_another_commit_everything_is_decided_there(tmp_path: Path
     first, second = text.splitlines()[:2]
     assert first == f"keel: 1 of 3 patched places breaks at {tip[:8]}; 1 does nothing even at v1.9; 1 fits."
     assert f"keel from {new[:12]} (2026-01-02, v1.9, called the pin below) to" in second
+
+
+BESIDE = """\
+import other.x
+import keel.bare
+import keel.extra
+import keel.train
+
+keel.extra.probe = lambda x: x
+keel.train.Accelerator.go = lambda self: 1
+keel.bare.Bare.__init__ = lambda self: None
+other.x.f = print
+"""
+
+
+def test_list_and_drift_count_the_same_effects_on_an_upstream(tmp_path: Path) -> None:
+    """By the name that a reader can search for: also where what it stands for is defined elsewhere."""
+    upstream = History.start(tmp_path / "upstream")
+    more = {"keel/train.py": "from accel import Accelerator\n", "keel/bare.py": "class Bare:\n    pass\n"}
+    pin = upstream.commit("pin", {**PIN, **more})
+    upstream.commit("Go on (#7)", {"keel/more.py": ""})
+    downstream = History.start(tmp_path / "downstream")
+    downstream.commit("ours", {"harbour/__init__.py": "", "harbour/patches/late.py": BESIDE})
+    config = CONFIG.replace('path = "third_party/keel"', f'pin = {{ revision = "{pin}" }}')
+    (tmp_path / "layline.toml").write_text(config)
+    env = {"LAYLINE_CACHE": str(tmp_path / "cache")}
+    listed = layline("patches", "list", "keel", cwd=tmp_path, env=env).out
+    told = drift(tmp_path, "--format", "json").json
+
+    assert "3 on keel, 1 on other packages (other 1)." in listed.splitlines()[0]
+    assert sum(": replaces keel." in line or ": sets keel." in line for line in listed.splitlines()) == 3
+    assert len(told["rows"]) == 3
+    assert [(one["reason"], one["effects"]) for one in told["not_compared"]] == [("other-package", 1)]

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from layline.core.patch import TargetKind
 from layline.core.progress import Progress, silent
 from layline.core.report import Answer
-from layline.coupling.drift import find_target
+from layline.coupling.belonging import find_target
 from layline.coupling.threeway import build_three_way
 from layline.errors import Error
 from layline.patches.drift.read import find_rows, open_drift, recall_drift

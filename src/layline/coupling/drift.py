@@ -7,7 +7,6 @@ function to `JUDGES`: it is asked one question and yields findings. What they ma
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from layline.change.compare import Comparison
@@ -19,6 +18,7 @@ from layline.core.finding import Finding, weigh
 from layline.core.patch import Effect, Inventory, Patch, Style
 from layline.core.why import FAILS_FIRST, Reason, Why
 from layline.coupling.anchors import quote
+from layline.coupling.belonging import find_target, is_on
 from layline.coupling.bodies import judge_body
 from layline.coupling.bypass import judge_bypass, judge_source, judge_uncalled
 from layline.coupling.calls import judge_calls, judge_own_calls, judge_own_imports
@@ -38,7 +38,6 @@ from layline.coupling.surroundings import find_held
 from layline.coupling.unread import judge_unread
 from layline.source import ParameterKind, Symbol
 from layline.source.definitions import DefinitionKind
-from layline.source.names import longest_root, parents
 from layline.source.resolve import Resolver
 from layline.source.walking import walk
 
@@ -69,15 +68,9 @@ def judge_subjects(subjects: Sequence[Subject], sides: Sides) -> Iterator[Judged
 
 def _find_obstacle(effect: Effect, sides: Sides) -> Uncompared | None:
     """Why an effect outside any registration is not compared: the downstream changes other packages, too."""
-    target = find_target(effect)
-    if target is None:
+    is_theirs = is_on(effect, sides.pin.index.parts[sides.part].packages, sides.foreign)
+    if is_theirs is None:
         return Uncompared.NO_TARGET
-    index = sides.pin.index
-    held = next((index.entries[name] for name in (target, *parents(target)) if name in index.entries), None)
-    if held is not None:
-        is_theirs = held.part == sides.part
-    else:
-        is_theirs = longest_root(target, index.parts[sides.part].packages) > 0
     return None if is_theirs else Uncompared.OTHER_PACKAGE
 
 
@@ -144,19 +137,6 @@ def judge(question: Question) -> tuple[Finding, ...]:
     for again in SECOND:
         found += again(question, weigh(found))
     return tuple(found)
-
-
-def find_target(effect: Effect) -> str | None:
-    """What is compared; of a config rewrite the function or mapping it goes through (`a.b.register('x')`,
-    `a.b.TABLE['x']`).
-    """
-    if effect.target:
-        return effect.target
-    for key in effect.mutates:
-        head = re.split(r"[(\[]", key, maxsplit=1)[0]
-        if head != key and "." in head and all(part.isidentifier() for part in head.split(".")):
-            return head
-    return None
 
 
 def judge_load(question: Question) -> Iterator[Finding]:

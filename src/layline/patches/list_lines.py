@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from layline.core.condition import lacks
@@ -11,9 +12,11 @@ from layline.core.evidence import Severity
 from layline.core.listing import Diagnostic, Group, Listing
 from layline.core.patch import AS_IT_WAS, Holder, Style, TargetKind
 from layline.core.prose import count, verb
+from layline.coupling.belonging import find_target, is_on
 from layline.patches.guards.show import show_short
 from layline.patches.report import describe_change, describe_closing, find_shared_targets, is_on_object
 from layline.patches.wanted import DEAD, NEVER_ACTIVE, RULED_OUT, find_warnings, is_dead, say_rewriters
+from layline.source.names import longest_root
 
 if TYPE_CHECKING:
     from layline.core.patch import Effect, Inventory, Patch
@@ -27,10 +30,16 @@ _UPSTREAM, _OTHER, _SETTING, _UNNAMED = "upstream", "other", "setting", "unnamed
 
 
 def build_listing(
-    inventory: Inventory, repository: str, label: str, *, of: Inventory | None = None, packages: tuple[str, ...] = ()
+    inventory: Inventory,
+    repository: str,
+    label: str,
+    *,
+    of: Inventory | None = None,
+    packages: tuple[str, ...] = (),
+    foreign: tuple[str, ...] = (),
 ) -> Listing:
-    """`of` is the inventory before effects were filtered out, `packages` what belongs to the backend."""
-    whole = of or inventory
+    """`of` is the inventory before effects were filtered out; `packages` belong to the backend, `foreign` to others."""
+    whole, roots = of or inventory, _Roots(packages, foreign, inventory.pin is not None)
     rows: list[tuple[Effect, Patch | None]] = [
         (effect, patch) for patch in inventory.patches for effect in patch.effects
     ]
@@ -39,7 +48,7 @@ def build_listing(
     plain = [row for row in rows if not any(find_warnings(*row))]
 
     def order(row: tuple[Effect, Patch | None]) -> tuple[bool, str, int, str]:
-        return _find_part(row[0]) == _OTHER, *_by_place(row)  # what was asked for comes first
+        return _find_part(row[0], roots) == _OTHER, *_by_place(row)  # what was asked for comes first
 
     groups = [
         Group(items=(*(_warn(*row) for row in sorted(warned, key=order)),)),
@@ -47,10 +56,10 @@ def build_listing(
             items=(*(_tell(*row) for row in sorted(plain, key=order)), *map(_tell_empty, _without_effects(inventory)))
         ),
         *_find_shared(inventory),
-        Group(lines=(*describe_closing(inventory), *_say_next(rows, packages))),
+        Group(lines=(*describe_closing(inventory), *_say_next(rows, roots))),
     ]
     return Listing(
-        title=f"{label}: {_count(whole, label, packages)}{_say_shown(len(rows), whole)}",
+        title=f"{label}: {_count(whole, label, roots)}{_say_shown(len(rows), whole)}",
         meta=(
             _name_commits(inventory, repository, label),
             *_say_absent([effect for effect, _ in rows]),
@@ -61,11 +70,21 @@ def build_listing(
     )
 
 
-def _say_next(rows: list[tuple[Effect, Patch | None]], packages: tuple[str, ...]) -> Iterator[str]:
+@dataclass(frozen=True, slots=True)
+class _Roots:
+    """Packages of the backend, and of the other backends."""
+
+    own: tuple[str, ...]
+    foreign: tuple[str, ...]
+    read: bool
+    """Whether the objects of the backend are here."""
+
+
+def _say_next(rows: list[tuple[Effect, Patch | None]], roots: _Roots) -> Iterator[str]:
     if rows:
         yield _NEXT
-    if packages and any(_find_part(effect) == _OTHER for effect, _ in rows):
-        yield f"`--target {packages[0]}` leaves out what is done to other packages."
+    if roots.own and any(_find_part(effect, roots) == _OTHER for effect, _ in rows):
+        yield f"`--target {roots.own[0]}` leaves out what is done to other packages."
 
 
 def _say_absent(effects: list[Effect]) -> Iterator[str]:
@@ -94,22 +113,22 @@ def _without_effects(inventory: Inventory) -> list[Patch]:
     return [patch for patch in inventory.patches if not patch.effects]
 
 
-def _count(inventory: Inventory, label: str, packages: tuple[str, ...]) -> str:
+def _count(inventory: Inventory, label: str, roots: _Roots) -> str:
     """How many there are; then parts that add up, and apart what overlaps with them."""
     effects = list(inventory.every_effect())
-    named = f"on {label}" if inventory.pin or packages else "on named targets"
-    parts = _say_parts(effects, named, packages, is_pinned=inventory.pin is not None)
+    named = f"on {label}" if inventory.pin or roots.own else "on named targets"
+    parts = _say_parts(effects, named, roots)
     stray = inventory.unregistered
     if not inventory.patches:
-        is_elsewhere = inventory.pin is not None and not any(_find_part(one) == _UPSTREAM for one in effects)
+        is_elsewhere = inventory.pin is not None and not any(_find_part(one, roots) == _UPSTREAM for one in effects)
         none = f", none of them on {label}" if stray and is_elsewhere else ""
         whole = f"{count(len(stray), 'monkey patch')}{_say_lines(effects)}{none} (this project has no patch registry)"
-        return f"{whole}: {parts}.{_say_overlaps(effects)}" if stray else f"{whole}."
+        return f"{whole}: {parts}.{_say_overlaps(effects, roots)}" if stray else f"{whole}."
     held = sum(len(patch.effects) for patch in inventory.patches)
     outside = f", and {count(len(stray), 'effect')} outside any registration" if stray else ""
     off = sum(not patch.active for patch in inventory.patches)
     never = f"; {count(off, 'patch')} {verb(off, 'is')} never active" if off else ""
-    told = f" The effects: {parts}.{_say_overlaps(effects)}" if effects else ""
+    told = f" The effects: {parts}.{_say_overlaps(effects, roots)}" if effects else ""
     return f"{count(len(inventory.patches), 'patch')} with {count(held, 'effect')}{outside}{never}.{told}"
 
 
@@ -119,14 +138,13 @@ def _say_lines(effects: list[Effect]) -> str:
     return f" in {count(lines, 'line')}" if lines < len(effects) else ""
 
 
-def _say_parts(effects: list[Effect], named: str, packages: tuple[str, ...], *, is_pinned: bool) -> str:
+def _say_parts(effects: list[Effect], named: str, roots: _Roots) -> str:
     """What they change; each effect counts once."""
-    # where the objects of the backend are not here, its own names are outside, too
-    own = () if is_pinned else packages
+    packages = roots.own
     aside = [effect for effect in effects if any(lacks(effect.when, name) for name in packages)]
-    kinds = Counter(_find_part(effect, own) for effect in effects if effect not in aside)
     rest = [effect for effect in effects if effect not in aside]
-    others = Counter(_find_package(one.target, packages) for one in rest if _find_part(one, own) == _OTHER)
+    kinds = Counter(_find_part(effect, roots) for effect in rest)
+    others = Counter(_find_package(find_target(one), packages) for one in rest if _find_part(one, roots) == _OTHER)
     most = [f"{name} {number}" for name, number in others.most_common() if name][:_MOST]
     words = {
         _UPSTREAM: named,
@@ -146,30 +164,32 @@ def _find_package(target: str | None, packages: tuple[str, ...]) -> str:
     return ".".join((first, *rest[:1])) if beside else first
 
 
-def _find_part(effect: Effect, own: tuple[str, ...] = ()) -> str:
-    is_own = any(f"{effect.target}.".startswith(f"{package}.") for package in own)
-    if effect.target_kind is TargetKind.EXTERNAL and not is_own:
-        return _OTHER
-    if effect.target or effect.holder is Holder.REGISTRY:
-        return _UPSTREAM
+def _find_part(effect: Effect, roots: _Roots) -> str:
+    named = is_on(effect, roots.own, roots.foreign)
+    if named is not None:
+        # where the objects of the backend are not here, nothing is known of its names
+        is_unread = not roots.read and longest_root(find_target(effect) or "", roots.own) > 0
+        return _UPSTREAM if named or is_unread else _OTHER
     return _SETTING if effect.mutates else _UNNAMED
 
 
-def _say_overlaps(effects: list[Effect]) -> str:
+def _say_overlaps(effects: list[Effect], roots: _Roots) -> str:
     single, unsure = sum(map(is_on_object, effects)), sum(not effect.certain for effect in effects)
     if len(effects) == 1:
         said = ["set on a single object"] * single + ["uncertain"] * unsure
         return f" It is {' and '.join(said)}." if said else ""
     said = [f"{single} {'changes' if single == 1 else 'change'} single objects only"] if single else []
     which = "the one" if unsure == 1 else "those"
-    same = f"{which} that cannot be named" if _are_same(effects) else "reading the code cannot tell all about them"
+    same = (
+        f"{which} that cannot be named" if _are_same(effects, roots) else "reading the code cannot tell all about them"
+    )
     said += [f"{unsure} {verb(unsure, 'is')} uncertain ({same})"] if unsure else []
     return f" Of all {len(effects)}, {'; '.join(said)}." if said else ""
 
 
-def _are_same(effects: list[Effect]) -> bool:
+def _are_same(effects: list[Effect], roots: _Roots) -> bool:
     """Whether what is uncertain is exactly what cannot be named."""
-    return all((not effect.certain) == (_find_part(effect) == _UNNAMED) for effect in effects)
+    return all((not effect.certain) == (_find_part(effect, roots) == _UNNAMED) for effect in effects)
 
 
 def _name_commits(inventory: Inventory, repository: str, label: str) -> str:

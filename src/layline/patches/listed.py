@@ -13,6 +13,7 @@ from layline.patches.data import SCHEMA, encode_inventory
 from layline.patches.list_lines import build_listing
 from layline.patches.report import build_report
 from layline.patches.wanted import ALL, Wanted, narrow
+from layline.workspace.open import know_packages
 
 if TYPE_CHECKING:
     from layline.core.patch import Patch
@@ -50,13 +51,15 @@ def build_list(workspace: Workspace, inventories: list[Inventory], wanted: Filte
         build_report(kept, name, workspace.label(kept.backend), of=len(whole.patches))
         for kept, whole in zip(shown, inventories, strict=True)
     ]
+    packages = {key: one.packages for key, one in know_packages(workspace).settings.backends.items()}
     listings = [
         build_listing(
             kept,
             name,
             workspace.label(kept.backend),
             of=whole,
-            packages=workspace.settings.backend(kept.backend).packages,
+            packages=packages[kept.backend],
+            foreign=tuple(name for key, names in packages.items() if key != kept.backend for name in names),
         )
         for kept, whole in zip(shown, inventories, strict=True)
     ]

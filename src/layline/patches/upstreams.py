@@ -55,7 +55,9 @@ class Upstreams:
         is_field = symbol.definition is not None and symbol.definition.kind is DefinitionKind.FIELD
         is_function = symbol.definition is not None and symbol.definition.kind is DefinitionKind.FUNCTION
         kind = TargetKind.UNKNOWN if self._may_be_inherited(symbol) else _KINDS[symbol.kind]
-        return Known(kind, symbol.alias_of or symbol.reached_as, suggestion, is_field, is_function)
+        # a name of upstream may lead out of it (`up.train.Accelerator.go`); one that is not upstream's leads nowhere
+        outside = symbol.home if kind is TargetKind.EXTERNAL and symbol.home != dotted else None
+        return Known(kind, symbol.alias_of or symbol.reached_as or outside, suggestion, is_field, is_function)
 
     def _may_be_inherited(self, symbol: Symbol) -> bool:
         """A member of a class of upstream that only a class of another package may have."""

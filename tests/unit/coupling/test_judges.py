@@ -14,9 +14,10 @@ from layline.core.evidence import Location
 from layline.core.patch import Effect, Holder, Inventory, Patch, Style, Unregistered
 from layline.core.why import Reason, say
 from layline.coupling.additions import accept_additions
+from layline.coupling.belonging import find_target
 from layline.coupling.culprit import find_culprits
 from layline.coupling.decide import RefKnowledge
-from layline.coupling.drift import find_drifts, find_target
+from layline.coupling.drift import find_drifts
 from layline.coupling.drift_model import Drift, Sides
 from layline.coupling.last_seen import _find_removal, find_last_seen
 from layline.coupling.reads import Reader

@@ -21,10 +21,11 @@ from layline.core.progress import Progress, count, silent
 from layline.core.why import Reason, Why
 from layline.coupling.additions import accept_additions
 from layline.coupling.agree import find_owned
+from layline.coupling.belonging import find_target
 from layline.coupling.compare_target import compare_target
 from layline.coupling.culprit import Hashes, blame_calls, find_hashes, find_unheard, name_culprits
 from layline.coupling.decide import RefKnowledge
-from layline.coupling.drift import find_target, judge_subjects
+from layline.coupling.drift import judge_subjects
 from layline.coupling.drift_model import Drift, Sides
 from layline.coupling.last_seen import find_last_seen
 from layline.coupling.limits import limit_by_callers
