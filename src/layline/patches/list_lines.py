@@ -205,7 +205,9 @@ def _say(effect: Effect, patch: Patch | None) -> str:
     owner = f"{patch.id} " if patch is not None else ""
     doubt = "" if effect.certain else " (uncertain)"
     absent = " (absent at the pin)" if effect.target_kind is TargetKind.ABSENT else ""
-    return f"{owner}{_describe(effect)}{absent}{doubt} [{effect.id}]"
+    # of one that has no name the reason says it
+    helper = f"; written by a helper at {effect.helper}" if effect.helper is not None and effect.target else ""
+    return f"{owner}{_describe(effect)}{absent}{helper}{doubt} [{effect.id}]"
 
 
 def _describe(effect: Effect) -> str:

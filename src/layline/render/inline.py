@@ -7,10 +7,13 @@ from typing import TYPE_CHECKING
 from layline.core.report import Cell
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from layline.core.evidence import Skipped
     from layline.core.report import Inline
+
+_TOGETHER = 3
+"""So many with one reason are told below it."""
 
 
 def parts(text: Inline) -> Iterator[Cell]:
@@ -26,6 +29,19 @@ def plain(text: Inline) -> str:
 def skipped_line(item: Skipped) -> Inline:
     """What could not be read, as a link where its place is known, and why."""
     return (Cell(item.what, evidence=item.evidence), f": {item.why}")
+
+
+def tell_skipped(items: Iterable[Skipped]) -> Iterator[str]:
+    """What could not be read, as lines; a reason that several have is said once, above them."""
+    known: dict[str, list[str]] = {}
+    for item in items:
+        known.setdefault(item.why, []).append(item.what)
+    for why, whats in known.items():
+        if len(whats) < _TOGETHER:
+            yield from (f"{what}: {why}" for what in whats)
+        else:
+            yield f"{len(whats)} times: {why}:"
+            yield from (f"  {what}" for what in whats)
 
 
 def link_of(cell: Cell) -> str | None:

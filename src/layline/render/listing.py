@@ -6,6 +6,7 @@ import textwrap
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from layline.render.inline import tell_skipped
 from layline.render.text import COLOURS, safe
 
 if TYPE_CHECKING:
@@ -34,7 +35,7 @@ def _render(listing: Listing, width: int | None, *, color: bool) -> Iterator[str
     if listing.skipped:
         yield ""
         yield _paint("Skipped", "bold", color)
-        yield from (f"  {safe(str(item))}" for item in listing.skipped)
+        yield from (f"  {safe(line)}" for line in tell_skipped(listing.skipped))
 
 
 def _render_group(group: Group, width: int | None, *, color: bool) -> Iterator[str]:

@@ -13,7 +13,7 @@ from rich.text import Text
 
 from layline.core.evidence import Severity
 from layline.core.report import Bullets, Chart, Code, Paragraph, Table
-from layline.render.inline import plain
+from layline.render.inline import plain, tell_skipped
 
 if TYPE_CHECKING:
     from layline.core.report import Block, Report, Section
@@ -45,8 +45,8 @@ def render_text(report: Report, *, width: int | None = None, color: bool = False
         _print_section(console, section, 0)
     if report.skipped:
         console.print(Text("\nSkipped", style="bold"))
-        for skipped in report.skipped:
-            console.print(Text(f"  {safe(str(skipped))}", style="yellow"))
+        for line in tell_skipped(report.skipped):
+            console.print(Text(f"  {safe(line)}", style="yellow"))
     return "\n".join(line.rstrip() for line in out.getvalue().splitlines()) + "\n"
 
 

@@ -22,6 +22,7 @@ from layline.patches.drift.lines import (
     say_others,
     say_retired,
     say_row,
+    tell_row,
 )
 from layline.patches.show import say_need, say_needs
 
@@ -92,6 +93,29 @@ def test_what_fails_at_the_pin_is_not_broken_by_the_upgrade(findings: tuple[Find
 
 def test_a_place_counts_by_what_the_upgrade_breaks_first() -> None:
     assert count_places([row_of(TODAY), row_of(BREAKING), row_of(FITS, line=9)]) == Places(2, 1, 0, 0, 0)
+
+
+def test_a_heading_says_how_many_effects_its_places_have() -> None:
+    for lines, said in (
+        ((3, 3, 3), "3 effects at 1 place"),
+        ((3, 3, 9), "3 effects at 2 places"),
+        ((1, 2, 3), "at 3 places"),
+    ):
+        [group] = group_causes([row_of(BREAKING, line=line) for line in lines])
+        assert group.title.startswith(f"error[does-not-fit] {said}: ")
+
+
+def test_a_condition_that_is_false_is_not_called_uncertain() -> None:
+    doubt = Finding(severity=Severity.OK, why=Why(Reason.NOT_CERTAIN, text="only where keel.fast can be imported"))
+    never = Finding(
+        severity=Severity.OK, why=Why(Reason.GUARD_NEVER, "its guard", parts=(Why(Reason.TEXT, text="so"),))
+    )
+    assert dict(tell_row(row_of(DEAD, doubt)).details)["why"].endswith(
+        "not certain: only where keel.fast can be imported"
+    )
+    told = dict(tell_row(row_of(DEAD, doubt, never)).details)["why"]
+    assert told.endswith("its guard is false at the pin already: so")
+    assert "not certain" not in told
 
 
 def test_only_other_decorators_are_no_other_signature() -> None:

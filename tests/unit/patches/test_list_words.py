@@ -96,6 +96,15 @@ def test_the_list_says_why_drift_counts_more_that_does_nothing() -> None:
     )
 
 
+def test_the_list_names_the_helper_that_writes() -> None:
+    call, write = Location("own/boot.py", 30), Location("own/put.py", 3)
+    made = Effect(style=Style.BINDING_REPLACEMENT, target="up.a.f", location=call, helper=write, id="e-1")
+    stray = Unregistered(effect=made, within="own.boot")
+    listing = build_listing(Inventory(backend="up", commit="c" * 40, unregistered=(stray,)), "own", "up")
+    [told] = listing.groups[0].items
+    assert (told.location, told.message) == (call, "replaces up.a.f; written by a helper at own/put.py:3 [e-1]")
+
+
 def test_the_class_of_what_a_call_returns(tmp_path: Path) -> None:
     source = "import up.a as m\ndef g(self): pass\ndef go(x):\n    m.attach(x).__class__.forward = g\n"
     [stray] = read_files(tmp_path, {"own/boot.py": source}).unregistered

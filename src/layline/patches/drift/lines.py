@@ -145,7 +145,7 @@ def _say_places(drift: DriftReport) -> Iterator[str]:
     if held > places.total > 0:
         one = places.total == 1
         lines = "this line makes" if one else f"these {places.total} lines make"
-        yield f"A place is a line of ours; {lines} {held} of the {drift.listed} patches in `patches list`."
+        yield f"A place is a line of ours; {lines} {held} of the {count(drift.listed, 'effect')} in `patches list`."
 
 
 def _title(drift: DriftReport, rows: Iterable[Drift]) -> str:
@@ -210,8 +210,9 @@ def group_causes(rows: list[Drift]) -> Iterator[Group]:
         yield _group_behind(group)
     for group in sorted(causes, key=len, reverse=True):
         places = count(len({row.location for row in group}), "place")
+        effects = f"{len(group)} effects at " if len({row.location for row in group}) < len(group) else "at "
         yield Group(
-            title=f"{group[0].severity.word}[{_name_kind(group[0])}] at {places}: {group[0].detail}",
+            title=f"{group[0].severity.word}[{_name_kind(group[0])}] {effects}{places}: {group[0].detail}",
             items=tuple(tell_row(row, together=True) for row in group),
         )
     known = {id(row) for group in (*causes, *behind) for row in group}
@@ -309,7 +310,9 @@ def _details(row: Drift, *, together: bool) -> Iterator[tuple[str, str]]:
 def _say_why(row: Drift) -> str:
     """What breaks it first; what else became of the target after that."""
     worst = {one.why for one in row.findings if one.severity is row.severity and one.why.reason in PROBLEMS}
-    return say_all(sorted(row.reasons, key=lambda why: why not in worst))
+    # a condition that is known to be false is certain
+    told = [why for why in row.reasons if why.reason is not Reason.NOT_CERTAIN or not row.has(*_NOT_RUN)]
+    return say_all(sorted(told, key=lambda why: why not in worst))
 
 
 def say_commit(commit: Commit) -> str:

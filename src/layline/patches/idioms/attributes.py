@@ -174,7 +174,8 @@ def _name_loaded(event: Write) -> str:
     """`sys.modules[model.__module__].f = g`: one module, which only a run can tell."""
     match event.owner:
         case Element(owner=Outside(path="sys.modules"), key=key) if _is_one_module(event):
-            return f"`{text_of(event.name)}` of what sys.modules[{spell_object(key) or '…'}] holds at run time"
+            where = f"the module sys.modules[{spell_object(key) or '…'}], which only a run can tell"
+            return f"sets `{text_of(event.name)}` of {where}"
     return "rebinds a name in every loaded module; which ones is only known at run time"
 
 
