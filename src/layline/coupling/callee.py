@@ -294,8 +294,8 @@ def find_refusal(comparer: Comparer, place: Place, found: Comparison) -> str | N
         return now is None or _takes_another(place, pin, now, bound=bound)
 
     path = comparer.pin.index.entries[module].path
-    # what was gone for a while refuses us in another form: that came with its return
-    since = tracer.find_since(path, pin.qualname, refuses) or tracer.find_since(path, pin.qualname, is_lost)
+    # who took it away broke us; who brought it back in another form only did not mend it
+    since = tracer.find_since(path, pin.qualname, is_lost)
     return since or tracer.find_since(path, pin.qualname, takes_another)
 
 

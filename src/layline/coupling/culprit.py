@@ -22,7 +22,8 @@ from layline.coupling.binding_kind import find_arities
 from layline.coupling.drift_model import LOST, Drift, Sides
 from layline.coupling.lost_attribute import find_attribute_loss
 from layline.coupling.model import Coupling, Touch
-from layline.coupling.row_parts import Passed
+from layline.coupling.roots import explain
+from layline.coupling.row_parts import LostRead, Passed
 from layline.git import Repository
 from layline.history.commits import read_commits
 from layline.source import Definition, DefinitionKind
@@ -186,8 +187,15 @@ def _find_dropping(row: Drift, dropped: Why, sides: Sides) -> str | None:
 
 def _find_losing(row: Drift, sides: Sides) -> str | None:
     """The first commit that took away something our replacement reads; what it asks for before is none."""
-    unasked = [item for item in row.lost if not item.asked]
+    root = _find_root(row)
+    unasked = [root] if root is not None else [item for item in row.lost if not item.asked]
     return _first([sides.reader.find_culprit(item) for item in unasked or row.lost], row, sides)
+
+
+def _find_root(row: Drift) -> LostRead | None:
+    """What explains all of a row: the import or line that fails first at the tip, whatever else was lost before it."""
+    first = row.problems[0] if explain(row) is not None else None
+    return next((item for item in row.lost if item.why == first), None)
 
 
 def _first(commits: Iterable[str | None], row: Drift, sides: Sides) -> str | None:

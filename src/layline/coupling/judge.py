@@ -34,6 +34,7 @@ from layline.coupling.states import (
     Verdict,
     find_after,
     find_evidence,
+    find_gone_module,
     find_gone_state,
     find_state,
     sum_up,
@@ -259,8 +260,8 @@ class Judge:
 
     def _judge_gone(self, place: Place, found: Comparison) -> Verdict:
         state = find_gone_state(found)
-        new = found.new_home
-        why = () if new else found.why
+        new, module = found.new_home, find_gone_module(found)
+        why = found.why if new is None else (module,) if module is not None else ()
         if place.touch is Touch.OVERRIDE:
             special = place.target.rpartition(".")[2].startswith("__")  # Python itself calls these
             if place.called and not special:

@@ -51,14 +51,26 @@ def find_state(kind: DriftKind) -> State:
 
 def find_gone_state(found: Comparison) -> State:
     """`renamed` where the last word changed, whatever else did; a module that stopped importing a name moved
-    nothing.
+    nothing, unless it is gone itself.
     """
     new = found.new_home
-    if found.kind is DriftKind.BINDING_LOST and new is not None and new in {found.before.home, found.before.inside}:
-        return State.UNBOUND
+    if _is_unbound(found):
+        return State.UNBOUND if find_gone_module(found) is None else State.MOVED
     if new is not None and new.rpartition(".")[2] != found.name.rpartition(".")[2]:
         return State.RENAMED
     return find_state(found.kind)
+
+
+def find_gone_module(found: Comparison) -> Why | None:
+    """Of a name that stays where it is defined: that the module which imported it is gone."""
+    gone = (one for one in found.why if one.reason is Reason.MODULE_GONE)
+    return next(gone, None) if _is_unbound(found) else None
+
+
+def _is_unbound(found: Comparison) -> bool:
+    """Where it is defined nothing changed."""
+    lost = found.kind is DriftKind.BINDING_LOST and found.new_home is not None
+    return lost and found.new_home in {found.before.home, found.before.inside}
 
 
 def _tell_unbound(name: str, lines: tuple[int, ...]) -> Why:

@@ -329,6 +329,13 @@ CASES = [
         [("imports the name", "keel.run.run", "no longer re-exported", "will break")],
     ),
     (
+        "re-exported by a module that is gone",
+        "from keel.run import run\n",
+        {"keel/run.py": "from keel.engine import run\n", "keel/engine.py": RUN},
+        {"keel/run.py": None},
+        [("imports the name", "keel.run.run", "moved", "will break")],
+    ),
+    (
         "moved under another name",
         "from keel import run\n",
         {"keel/__init__.py": "from keel.run import run\n", "keel/run.py": RUN},
@@ -1792,29 +1799,35 @@ def test_each_row_speaks_for_its_line_and_for_those_that_put_back(tmp_path: Path
 
 WIDER = RUN.replace("x, y=1", "x, group, y=1")
 REFUSED_SINCE = [
-    # (what it shows, upstream's file at the pin, in between, after the commit, how the call passes its one argument)
-    ("a new parameter", RUN, RUN.replace("+=", "-="), WIDER, CallShape(positional=1)),
-    ("back in another form", RUN, "other = 1\n", WIDER, CallShape(positional=1)),
+    # (what it shows, upstream's file at the pin, in between, after the commit, how the call passes its one argument,
+    # which of the two commits is to blame)
+    ("a new parameter", RUN, RUN.replace("+=", "-="), WIDER, CallShape(positional=1), 1),
+    ("back in another form: who took it away broke the call", RUN, "other = 1\n", WIDER, CallShape(positional=1), 0),
     (
         "a decorator that took another name",
         f"from keel.old import renames\n\n\n@renames('old', new='x')\n{RUN}",
         f"from keel.old import renames\n\n\n@renames('old', new='x')\n{RUN}".replace("+=", "-="),
         RUN,
         CallShape(positional=0, keywords=("old",)),
+        1,
     ),
 ]
 
 
 @pytest.mark.parametrize(
-    ("before", "between", "after", "call"), [row[1:] for row in REFUSED_SINCE], ids=[row[0] for row in REFUSED_SINCE]
+    ("before", "between", "after", "call", "to_blame"),
+    [row[1:] for row in REFUSED_SINCE],
+    ids=[row[0] for row in REFUSED_SINCE],
 )
 def test_a_call_that_no_longer_binds_names_its_commit(
-    tmp_path: Path, before: str, between: str, after: str, call: CallShape
+    tmp_path: Path, before: str, between: str, after: str, call: CallShape, to_blame: int
 ) -> None:
     upstream = History.start(tmp_path / "up")
     pin = upstream.commit("pin", {"keel/__init__.py": "", "keel/run.py": before})
-    upstream.commit("in between", {"keel/run.py": between})
-    culprit = upstream.commit("the signature", {"keel/run.py": after})
+    commits = (
+        upstream.commit("in between", {"keel/run.py": between}),
+        upstream.commit("the signature", {"keel/run.py": after}),
+    )
     tip = upstream.commit("later", {"keel/run.py": after.replace("+=", "*=")})
     repository = open_repository(upstream.path)
     resolvers = [Resolver(build_index([Part(tree=Tree(repository, one), packages=PACKAGES)])) for one in (pin, tip)]
@@ -1827,7 +1840,7 @@ def test_a_call_that_no_longer_binds_names_its_commit(
         imported="keel.run.run",
     )
     (found,) = Judge(comparer).find_couplings([place])
-    assert (found.culprit, found.consequence) == (culprit, Consequence.WILL_BREAK)
+    assert (found.culprit, found.consequence) == (commits[to_blame], Consequence.WILL_BREAK)
 
 
 FIELDS = "from dataclasses import dataclass\n@dataclass\nclass Run:\n    x: int\n    {}: int = 0\n"
