@@ -115,6 +115,60 @@ def test_the_condition_of_the_only_import_is_told(tmp_path: Path) -> None:
     assert (show_condition(item.effect.when) or None) == "in the caller own, which imports it: has_up()"
 
 
+GATE = "from own.have import has_up, has_more\nif has_up():\n    import own.boot\n"
+GATED_IMPORTS = [
+    # what it shows, other files of ours, what is told of a write in a function that own.boot calls when it is imported
+    ("one import behind a test", {"own/__init__.py": GATE}, "where own.boot is imported: has_up()"),
+    (
+        "each of two behind the same test",
+        {
+            "own/__init__.py": GATE,
+            "own/late.py": f"def go():\n    {GATE.splitlines()[0]}\n    if has_up():\n        import own.boot\n",
+        },
+        "where own.boot is imported: has_up()",
+    ),
+    (
+        "each behind a test of its own",
+        {"own/__init__.py": GATE, "own/late.py": GATE.replace("if has_up", "if has_more")},
+        "where own.boot is imported: has_up() or has_more()",
+    ),
+    ("one behind none", {"own/__init__.py": GATE, "own/late.py": "import own.boot\n"}, ""),
+    (
+        "one that never runs, for types, and one of a test",
+        {
+            "own/__init__.py": GATE,
+            "own/late.py": "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    import own.boot\n",
+            "tests/test_boot.py": "import own.boot\n",
+        },
+        "where own.boot is imported: has_up()",
+    ),
+]
+
+
+@pytest.mark.parametrize(("more", "told"), [row[1:] for row in GATED_IMPORTS], ids=[row[0] for row in GATED_IMPORTS])
+def test_what_runs_on_import_happens_where_the_module_is_imported(
+    tmp_path: Path, more: dict[str, str], told: str
+) -> None:
+    files = {
+        "own/fast.py": "import up.a as m\n\n\ndef apply():\n    m.f = print\n",
+        "own/boot.py": "from own.fast import apply\napply()\n",
+        "own/have.py": "def has_up():\n    return ask()\n\n\ndef has_more():\n    return ask()\n",
+    }
+    (item,) = read_files(tmp_path, files | more).unregistered
+    assert show_condition(item.effect.when) == told
+
+
+def test_a_module_that_writes_on_import_is_asked_for_by_all_that_import_it(tmp_path: Path) -> None:
+    files = {
+        "own/boot.py": "import up.a as m\nm.f = print\n",
+        "own/__init__.py": GATE,
+        "own/late.py": GATE.replace("if has_up", "if has_more"),
+        "own/have.py": "def has_up():\n    return ask()\n\n\ndef has_more():\n    return ask()\n",
+    }
+    (item,) = read_files(tmp_path, files).unregistered
+    assert show_condition(item.effect.when) == "where own.boot is imported: has_up() or has_more()"
+
+
 OWN_WORDS = [
     # words of the user's source that are ours as well, what the patch asks, what is told
     (

@@ -44,6 +44,8 @@ def _find_around(callers: Callers) -> Iterator[str]:
         return
     for site in find_leading(callers.sites):
         place = find_function(site.use.place if site.use is not None else None)
+        if place is None and site.use is not None:
+            yield list(site.use.place.around())[-1].name  # of a call in no function: who imports the file
         while place is not None:
             yield place.name
             place = find_function(place.outer)

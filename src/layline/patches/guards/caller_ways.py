@@ -10,6 +10,7 @@ from layline.core.condition import ALWAYS, NEVER, Condition, ConditionKind, comb
 from layline.interpreter.callers.above import MOST_LEVELS, MOST_SITES, find_function, find_leading
 from layline.interpreter.line_tests import find_body
 from layline.interpreter.line_words import read_caller_tests, read_far_tests
+from layline.patches.guards.import_gates import ImportGates
 from layline.patches.guards.reaching import Line, is_denied, keep_reaching, tell_denied
 from layline.patches.guards.show import FROM_OUTSIDE, show_condition
 
@@ -32,9 +33,13 @@ class CallerWays:
     known: dict[str, Callers]
     """Functions, and those around their calls, with their callers."""
     modules: Modules
+    gates: ImportGates = field(init=False)
     _found: dict[tuple[str, tuple[Site, ...]], Condition] = field(default_factory=dict)
     _met: set[str] = field(default_factory=set)
     """Functions that a way came back to: what was found there holds for that way alone."""
+
+    def __post_init__(self) -> None:
+        self.gates = ImportGates(self.known, self.modules)
 
     def find(self, within: str, callers: Callers) -> Condition:
         """What must hold for a function to be called by these; nothing where some calls cannot be seen."""
@@ -94,7 +99,8 @@ class CallerWays:
             return _choose(self._follow(function, site.line, path), _name(function.name), site)
         module = self.modules.find(self.modules.names_by_path.get(site.path, ""))
         asked = _read(module.body, site.line, path) if module is not None else ALWAYS
-        return _ask(_name(site.use.place.name), asked)
+        gate = self.gates.find(module.name) if module is not None else ALWAYS
+        return combine(ConditionKind.ALL, (_ask(_name(site.use.place.name), asked), gate))
 
     def _follow(self, function: Body, line: int, path: tuple[str, ...]) -> Condition:
         """What a function asks before a line of it, and what is asked before it is called."""

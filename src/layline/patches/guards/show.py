@@ -69,8 +69,10 @@ def _shorten(condition: Condition, most: int) -> str:
             return f"{_shorten_all(tests, most)} ({condition.text})"
         case ConditionKind.HELPER if tests:
             return f"in {condition.text}: {_shorten_all(tests, most)}"
-        case ConditionKind.CALLER | ConditionKind.IMPORTER if tests:
+        case ConditionKind.CALLER if tests:
             return f"in the caller {condition.text}: {_shorten_all(tests, most)}"
+        case ConditionKind.IMPORTER if tests:
+            return f"{_show_importer(condition)}: {_shorten_all(tests, most)}"
         case ConditionKind.CALLERS if condition.text != "1":
             return _show(replace(condition, parts=()))
     return f"{whole[:most].rpartition(' ')[0] or whole[:most]} …"
@@ -106,12 +108,21 @@ def _show(condition: Condition, within: str = "") -> str:
         case ConditionKind.CALLERS:
             return _show_callers(condition)
         case ConditionKind.IMPORTER:
-            return f"in the caller {condition.text}, which imports it: {_join_all(parts)}"
+            return f"{_show_importer(condition)}: {_join_all(parts)}"
         case ConditionKind.SITE:
             return f"{_show_inner(parts)} ({condition.text})" if parts else condition.text
         case ConditionKind.OPTIONS:
             return f"registered with {condition.text}"
     return str(condition)
+
+
+def _show_importer(condition: Condition) -> str:
+    """The one module that imports it, or what is imported in several places."""
+    return (
+        f"where {condition.wanted} is imported"
+        if condition.wanted
+        else f"in the caller {condition.text}, which imports it"
+    )
 
 
 def _show_callers(condition: Condition) -> str:

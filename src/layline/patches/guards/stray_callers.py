@@ -51,9 +51,11 @@ def _add_callers(item: Unregistered, known: Callers, ways: CallerWays) -> Unregi
 
 def _find_asked(within: str, callers: Callers, ways: CallerWays) -> Condition:
     """What must hold for a function to run, as far as its callers tell."""
-    if callers.is_function or len(callers.sites) != 1 or callers.unknown or callers.is_offered:
+    if callers.is_function:
         return ways.find(within, callers)
-    return _find_import_gate(callers.sites[0], ways.modules)
+    if len(callers.sites) != 1 or callers.unknown or callers.is_offered:
+        return ways.gates.find(within)
+    return _find_import_gate(callers.sites[0], ways)
 
 
 def _find_shared(callers: Callers, modules: Modules) -> frozenset[Condition] | None:
@@ -77,22 +79,18 @@ def _find_asked_at(site: Site, modules: Modules) -> Condition:
     module = modules.find(modules.names_by_path.get(site.path, ""))
     place = site.use.place
     body = find_body(place.node) if place.node is not None else module.body if module is not None else []
-    return _ask(ConditionKind.CALLER, place.name.rpartition(".")[2], body, site.line)
+    return _ask(place.name.rpartition(".")[2], body, site.line)
 
 
-def _find_import_gate(site: Site, modules: Modules) -> Condition:
+def _find_import_gate(site: Site, ways: CallerWays) -> Condition:
     """What must hold for the only import of a module to happen: `if x_available(): from . import patches`."""
-    module = modules.find(modules.names_by_path.get(site.path, ""))
-    if module is None:
-        return ALWAYS
-    chain = find_chain(module.body, site.line)
-    body = find_body(chain[-1]) if chain else module.body
-    return _ask(ConditionKind.IMPORTER, module.name, body, site.line)
+    asked, name = ways.gates.read_site(site), ways.modules.names_by_path.get(site.path, "")
+    return Condition(kind=ConditionKind.IMPORTER, text=name, parts=(asked,)) if asked != ALWAYS else ALWAYS
 
 
-def _ask(kind: ConditionKind, who: str, body: list[ast.stmt], line: int) -> Condition:
+def _ask(who: str, body: list[ast.stmt], line: int) -> Condition:
     asked = read_caller_tests(body, line)
-    return Condition(kind=kind, text=who, parts=(asked,)) if asked != ALWAYS else ALWAYS
+    return Condition(kind=ConditionKind.CALLER, text=who, parts=(asked,)) if asked != ALWAYS else ALWAYS
 
 
 def _runs_later(site: Site) -> bool:
