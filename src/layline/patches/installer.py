@@ -134,7 +134,9 @@ class Installer:
             if not isinstance(function, Function):
                 continue
             given = (*found.arguments, *(v for _, v in found.keywords)) if isinstance(found, Partial) else ()
-            key = (id(function.node), id(function.scope), tuple(id(value) for value in given))
+            # of a function that a loop makes each round has its own defaults
+            held = (*given, *function.defaults.values())
+            key = (id(function.node), id(function.scope), tuple(map(id, held)))
             if key not in self.logs:
                 self.logs[key] = Log()
                 self.kept.append(found)  # an id is only unique while its object lives

@@ -929,3 +929,47 @@ def test_what_a_helper_writes_is_told_in_the_words_of_its_call(tmp_path: Path) -
     )
     (item,) = read_files(tmp_path, {"own/boot.py": source}).unregistered
     assert (item.effect.location.line, item.effect.reached) == (6, "model.head")
+
+
+PRIVATE = [
+    # what is put onto a private name of an object's class, and the lines told
+    (
+        "what keeps the one before it",
+        "    old = kind._go\n    def new(*a):\n        return old(*a)\n    kind._go = new\n",
+        [5],
+    ),
+    ("a slot that is filled", "    def new(*a):\n        return a\n    kind._go = new\n", []),
+    ("what keeps another", "    old = kind._run\n    def new(*a):\n        return old(*a)\n    kind._go = new\n", []),
+]
+
+
+@pytest.mark.parametrize(("body", "lines"), [row[1:] for row in PRIVATE], ids=[row[0] for row in PRIVATE])
+def test_a_private_name_is_a_slot_unless_what_stood_there_is_kept(tmp_path: Path, body: str, lines: list[int]) -> None:
+    source = f"def swap(kind):\n{body}def go(model):\n    swap(model.layers[0].mast.__class__)\n"
+    found = read_files(tmp_path, {"own/a.py": source}).unregistered
+    assert [item.effect.location.line for item in found] == lines
+
+
+def test_what_a_replacement_puts_onto_objects_is_said_where_it_is_not_listed(tmp_path: Path) -> None:
+    source = (
+        "from types import MethodType\nfrom up.a import Boat\n\n\ndef mine(self): pass\n\n\ndef apply():\n"
+        "    def init(self, model):\n        for part in model.parts():\n            part.forward = MethodType(mine, part)\n"
+        "    Boat.__init__ = init\n"
+    )
+    found = read_files(tmp_path, {"own/a.py": source})
+    assert [item.effect.target for item in found.unregistered] == ["up.a.Boat.__init__"]
+    told = "behaviour that our replacements put onto objects which only exist when these run is not listed (1 line): "
+    left = [one.why for one in found.skipped if one.what == "objects that a replacement changes"]
+    assert left == [f"{told}own/a.py:11"]
+
+
+def test_each_round_of_a_loop_wraps_what_its_own_default_holds(tmp_path: Path) -> None:
+    source = (
+        "import importlib\n\n\ndef patch():\n    for name in ('up.a', 'up.b.c'):\n        module = importlib.import_module(name)\n"
+        "        first = getattr(module, 'go', None)\n\n        def go(_first=first):\n            return _first() if _first else 1\n\n"
+        "        setattr(module, 'go', go)\n"
+    )
+    reading = open_reading(tmp_path, {"own/boot.py": source})
+    inventory = read_inventory(reading, "up", lambda _: Known(TargetKind.ABSENT))
+    told = {item.effect.target: item.effect.style.value for item in inventory.unregistered}
+    assert told == {"up.a.go": "function-wrapping", "up.b.c.go": "function-wrapping"}

@@ -293,7 +293,15 @@ def _is_plain_attribute(event: Write, name: str) -> bool:
         return True
     if not name.startswith("_") or name.endswith("__"):
         return False
-    return event.value is None or not _how(event.value)  # a private name is a slot, unless a method is bound onto it
+    # a private name is a slot, unless a method is bound onto it, or what is put there keeps what stood there
+    return event.value is None or not (_how(event.value) or _keeps_former(event, name))
+
+
+def _keeps_former(event: Write, name: str) -> bool:
+    """`old = x._go`, and a function that holds `old` is put onto `x._go`."""
+    functions = [one for one in find_alternatives(event.value or Unknown("deleted")) if isinstance(one, Function)]
+    held = (item for one in functions for captured in find_captured(one) for item in open_held(captured))
+    return any(_is_original(item, event.owner, name, set()) for item in held)
 
 
 def _is_function(value: Value) -> bool:

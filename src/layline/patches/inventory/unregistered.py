@@ -128,6 +128,15 @@ def count_left_out(items: Sequence[Unregistered], scope: Scope, known: Iterable[
             f"not listed: "
             f"{shown}{more}",
         )
+    late = sorted({e.location for e in near if is_late(e)}, key=lambda at: (at.path, at.line))
+    if late:
+        shown = ", ".join(map(str, late[:_MOST_VARIABLES]))
+        more = f" and {len(late) - _MOST_VARIABLES} more" if len(late) > _MOST_VARIABLES else ""
+        yield Skipped(
+            "objects that a replacement changes",
+            f"behaviour that our replacements put onto objects which only exist when these run is not listed "
+            f"({count(len(late), 'line')}): {shown}{more}",
+        )
     if tops:
         listed = ", ".join(
             f"{name} {number}" for name, number in sorted(tops.items(), key=lambda pair: (-pair[1], pair[0]))
@@ -258,6 +267,11 @@ def tells_unnamed(effect: Effect) -> bool:
     if effect.holder is Holder.REGISTRY and effect.mutates:
         return True
     return not effect.certain and effect.moment is not Moment.DEFERRED and effect.told
+
+
+def is_late(effect: Effect) -> bool:
+    """Put onto an object that cannot be named when a replacement of ours runs: part of what that does."""
+    return effect.target is None and effect.told and not effect.certain and effect.moment is Moment.DEFERRED
 
 
 def _leave_helper(event: Event, effect: Effect) -> Effect:
