@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 from layline.core.condition import Condition, ConditionKind, say
 from layline.interpreter.line_tests import (
@@ -47,7 +47,9 @@ def read_far_tests(body: list[ast.stmt], line: int, is_short: Callable[[Conditio
     return _read_asked(tests, body, is_short)
 
 
-def _read_asked(tests: list[LineTest], body: list[ast.stmt], is_short: Callable[[Condition], bool]) -> Condition:
+def _read_asked(found: list[LineTest], body: list[ast.stmt], is_short: Callable[[Condition], bool]) -> Condition:
+    once = frozenset(_find_once(body))
+    tests = [test for test in found if not _asks_for_first(test, once)]
     checks = sum(test.is_check for test in tests)
     whole = read_line_tests(tests, body)
     if not checks or (checks <= _MOST_CHECKS and is_short(whole)):
@@ -57,6 +59,20 @@ def _read_asked(tests: list[LineTest], body: list[ast.stmt], is_short: Callable[
     parts = deciding.parts if deciding.kind is ConditionKind.ALL else (deciding,)
     told = Condition(kind=ConditionKind.ALL, parts=(*parts, counted))
     return told if is_short(told) else deciding
+
+
+def _find_once(body: list[ast.stmt]) -> Iterator[str]:
+    """Globals by which a function notes that it has run: `global _done; if _done: return; …; _done = True`."""
+    shared = {name for statement in body if isinstance(statement, ast.Global) for name in statement.names}
+    for node in (node for statement in body for node in walk(statement)) if shared else ():
+        match node:
+            case ast.Assign(targets=[ast.Name(id=name)], value=ast.Constant(value=True)) if name in shared:
+                yield name
+
+
+def _asks_for_first(test: LineTest, once: frozenset[str]) -> bool:
+    """That a caller does it once says nothing of when it does."""
+    return isinstance(test.node, ast.Name) and not test.holds and test.node.id in once
 
 
 def _asks_for_main(test: LineTest) -> bool:

@@ -207,3 +207,27 @@ def test_a_line_that_could_not_be_followed_is_found(word: str, found: int) -> No
     inventory = Inventory(backend="up", commit="c", balance=Balance(candidates=3, not_read=(OURS,)))
     hits = [(hit.patch, hit.where) for hit in find_word(inventory, Schema({}), word)]
     assert hits == [(None, "not followed")] * found
+
+
+ONCE = [
+    # how the caller of the function that writes begins and ends, what is told
+    ("it notes that it has run", "    global _done\n    if _done:\n        return\n", "    _done = True\n", ""),
+    ("it reads what another notes", "    if _done:\n        return\n", "", "in the caller boot: not _done"),
+    ("it only asks", "    global _done\n    if _done:\n        return\n", "", "in the caller boot: not _done"),
+    (
+        "it asks for what is noted",
+        "    global _done\n    if not _done:\n        return\n",
+        "    _done = True\n",
+        "in the caller boot: _done",
+    ),
+]
+
+
+@pytest.mark.parametrize(("first", "last", "told"), [row[1:] for row in ONCE], ids=[row[0] for row in ONCE])
+def test_that_a_caller_does_it_once_is_no_condition(tmp_path: Path, first: str, last: str, told: str) -> None:
+    source = (
+        "import up.a as m\n_done = ask()\n\n\ndef apply():\n    m.f = print\n\n\n"
+        f"def boot():\n{first}    apply()\n{last}\n\nboot()\n"
+    )
+    (item,) = read_files(tmp_path, {"own/a.py": source}).unregistered
+    assert show_condition(item.effect.when) == told
