@@ -97,6 +97,23 @@ def find_captured(function: Function) -> Iterator[Value]:
             yield from find_alternatives(found)
 
 
+def find_read(function: Function) -> Iterator[Value]:
+    """What a function reads of the names around it, whether it calls it or not."""
+    scope = open_closure(function)
+    for name in _find_names(function.node):
+        found = scope.find(name)
+        if found is not None and not isinstance(found, Later):
+            yield from find_alternatives(found)
+
+
+@remember
+def _find_names(node: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda) -> tuple[str, ...]:
+    """Names that a function reads and does not take as parameters, each once."""
+    own = {arg.arg for arg in walk(node.args) if isinstance(arg, ast.arg)}
+    names = (part.id for part in walk(node) if isinstance(part, ast.Name) and isinstance(part.ctx, ast.Load))
+    return tuple(dict.fromkeys(name for name in names if name not in own))
+
+
 @remember
 def _find_called(node: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda) -> tuple[str, ...]:
     """Names that a function calls and does not take as parameters, each once."""

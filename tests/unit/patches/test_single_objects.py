@@ -938,6 +938,11 @@ PRIVATE = [
         "    old = kind._go\n    def new(*a):\n        return old(*a)\n    kind._go = new\n",
         [5],
     ),
+    (
+        "what may call the one before it under another name",
+        "    old = kind._go\n    def new(*a, other=None):\n        then = other or old\n        return then(*a)\n    kind._go = new\n",
+        [6],
+    ),
     ("a slot that is filled", "    def new(*a):\n        return a\n    kind._go = new\n", []),
     ("what keeps another", "    old = kind._run\n    def new(*a):\n        return old(*a)\n    kind._go = new\n", []),
 ]

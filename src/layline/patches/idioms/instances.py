@@ -13,7 +13,7 @@ from layline.interpreter.calls import is_wrapt_decorator
 from layline.interpreter.events import Event, Write
 from layline.interpreter.inner import open_held
 from layline.interpreter.objects import class_of, find_class_name, find_classes, is_class_of, spell_object
-from layline.interpreter.references import find_captured, find_own_attributes, makes_callable
+from layline.interpreter.references import find_captured, find_own_attributes, find_read, makes_callable
 from layline.interpreter.state import text_of
 from layline.interpreter.values import (
     Argument,
@@ -300,7 +300,7 @@ def _is_plain_attribute(event: Write, name: str) -> bool:
 def _keeps_former(event: Write, name: str) -> bool:
     """`old = x._go`, and a function that holds `old` is put onto `x._go`."""
     functions = [one for one in find_alternatives(event.value or Unknown("deleted")) if isinstance(one, Function)]
-    held = (item for one in functions for captured in find_captured(one) for item in open_held(captured))
+    held = (item for one in functions for read in find_read(one) for item in open_held(read))
     return any(_is_original(item, event.owner, name, set()) for item in held)
 
 
