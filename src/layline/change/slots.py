@@ -51,14 +51,28 @@ def find_refusing(
 
     What a call does not pass may have been given before (`functools.partial`, the parameters of a spec).
     """
-    names, found = {item.name for item in theirs}, []
-    for site in calls:
-        shape = replace(site.shape, has_double_star=True)
-        fitting = shape.positional + len(names.intersection(shape.keywords))
-        failing = {problem.argument for problem in check_call(shape, ours, bound=True)}
-        if fitting >= telling and not failing.isdisjoint(refused) and not check_call(shape, theirs, bound=True):
+    found = []
+    for site in find_fitting(calls, theirs, telling):
+        failing = {problem.argument for problem in check_call(_complete(site), ours, bound=True)}
+        if not failing.isdisjoint(refused):
             found.append(site)
     return sorted(found, key=lambda site: (-len(site.shape.keywords), site.location.path, site.location.line))
+
+
+def find_fitting(calls: Iterable[CallSite], theirs: tuple[Parameter, ...], telling: int = TELLING) -> list[CallSite]:
+    """Slot calls that fit upstream's class, by so many arguments that it may be the one that is meant."""
+    names = {item.name for item in theirs}
+    return [
+        site
+        for site in calls
+        if site.shape.positional + len(names.intersection(site.shape.keywords)) >= telling
+        and not check_call(_complete(site), theirs, bound=True)
+    ]
+
+
+def _complete(site: CallSite) -> CallShape:
+    """What a call does not pass may have been given before."""
+    return replace(site.shape, has_double_star=True)
 
 
 def put_covering_first(sites: list[CallSite], refused: frozenset[str] | set[str]) -> list[CallSite]:

@@ -138,6 +138,7 @@ class Reason(Enum):
     MISFITS_TODAY = "today already our replacement {parts:20}; upstream passes it at {places:4}"
     MISREADS = "our replacement {parts:3+}"
     NOT_INSTALLED = "our code {parts:3+}"
+    AROUND_FAILS = "today already the method around this line, at {places}, fails whenever upstream calls it"
     MISREADS_TODAY = "today already our replacement {parts:3+}"
     MISRETURNS = "our replacement {parts}"
     TAKES_ALL = "our replacement {text} still takes what upstream passes"

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from layline.coupling.version_guards import Running
     from layline.source.resolve import Resolver
 
-_MISFITTING = (Reason.MISFITS_TODAY, Reason.MISREADS_TODAY)
+_MISFITTING = (Reason.MISFITS_TODAY, Reason.MISREADS_TODAY, Reason.AROUND_FAILS)
 _ALREADY = frozenset({*_MISFITTING, Reason.RAISES_TODAY})
 _NOT_RUN = (Reason.GUARD_NEVER, Reason.GUARD_NOT_YET, Reason.NOT_RUN_AT_ALL, Reason.NOT_RUN_YET, Reason.ADDED_THERE)
 """What does not run at the pin."""

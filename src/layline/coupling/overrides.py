@@ -8,7 +8,7 @@ from dataclasses import replace
 from layline.change.binding import CallSite, Problem, check_call
 from layline.change.call_sites import CallSites
 from layline.change.compare import Comparer, Comparison
-from layline.change.slots import TELLING, find_refusing, find_slot_calls, put_covering_first
+from layline.change.slots import TELLING, find_fitting, find_refusing, find_slot_calls, put_covering_first
 from layline.core.evidence import Location
 from layline.core.prose import listed
 from layline.core.why import Reason, Why
@@ -86,6 +86,8 @@ class Overrides:
         if natures:
             misfits = (sum_up(Reason.OVERRIDE_MISFITS, natures),)
             return Verdict(state=State.CANNOT_ACCEPT, consequence=Consequence.WILL_BREAK, why=misfits)
+        if (failing := self._find_failing(place, ours, found)) is not None:
+            return failing
         problems, today = find_refused(ours, found), find_misfits(ours, found.before)
         then = self._find_slotted(place, ours, found, 0) if today else ()
         passed = self._find_passing(place, ours, found, today, 0) if today and not then and ours.name != _MAKE else ()
@@ -124,6 +126,36 @@ class Overrides:
         told = (Why(Reason.MAYBE_PASSED, places=_locate(sites)),) if sites else ()
         why = (sum_up(Reason.OVERRIDE_MISFITS, still), *told, _tell_already(still, today))
         return Verdict(state=State.CANNOT_ACCEPT, consequence=Consequence.LOOK, why=why)
+
+    def _find_failing(self, place: Place, ours: Definition, found: Comparison) -> Verdict | None:
+        """Of what a spec of ours names, where no call of upstream's that may build or run it fits ours, at either ref."""
+        today = find_misfits(ours, found.before)
+        if not today or not place.slots or place.built or place.fields or ours.name not in {_MAKE, _RUN}:
+            return None
+        if ours.name == _RUN and place.slots != {SPECIFIED}:
+            return None  # it stands where we say, and our own code may be what runs it there
+        calls = [self._find_fitting(place, ours, found, side) for side in (0, 1)]
+        takes = (not check_call(one.shape, ours.parameters or (), bound=True) for side in calls for one in side)
+        if not all(calls) or any(takes):
+            return None
+        still = find_misfits(ours, found.after) or today
+        telling = sorted(calls[1], key=lambda one: -len(one.shape.keywords))
+        sites = put_covering_first(telling, {problem.argument for problem in still})
+        still = _keep_passed(still, ours, sites[: _SHOWN[Reason.PASSED_SLOT]])
+        where = Why(Reason.PASSED_SLOT, places=_locate(sites))
+        why = (sum_up(Reason.OVERRIDE_MISFITS, still), where, _tell_already(still, today))
+        return Verdict(state=State.NEVER_FITTED, consequence=Consequence.LOOK, why=why)
+
+    def _find_fitting(self, place: Place, ours: Definition, found: Comparison, side: int) -> list[CallSite]:
+        """The calls of one ref that are enough like upstream's class to build or run what stands for it."""
+        theirs, at = (found.before, found.after)[side].definition, (self._comparer.pin, self._comparer.tip)[side]
+        taken = (theirs.parameters if theirs is not None else None) or ()
+        calls = find_fitting(find_slot_calls(at, frozenset(item.name for item in taken)), taken)
+        named = place.slots - {SPECIFIED}
+        calls = [one for one in calls if one.slot in named] if named else calls
+        if ours.name != _RUN:
+            return calls
+        return self._keep_possible([one for one in calls if not self._is_part(one, place, at)], place, found, side)
 
     def _refuse(self, place: Place, ours: Definition, found: Comparison, problems: list[Problem]) -> Verdict:
         """Of an override that does not take what the tip's signature has and the pin's had not."""

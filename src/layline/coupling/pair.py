@@ -181,10 +181,10 @@ class Pair:
     def running(self) -> Running:
         """Which lines of ours run at the versions of pin and tip."""
         ground = RefKnowledge(comparer=self.comparer, packages=self.settings.packages, keys={}, versions=self.versions)
-        return Running(VersionGuards(self._modules), ground)
+        return Running(VersionGuards(self.modules), ground)
 
     @cached_property
-    def _modules(self) -> Modules:
+    def modules(self) -> Modules:
         """Our files as syntax trees, each parsed once for all who look at lines of ours."""
         return Modules(self.workspace.tree, self.workspace.settings.project.source_roots)
 
@@ -245,7 +245,7 @@ class Pair:
     @cached_property
     def installed(self) -> InstalledFunctions:
         """Which functions of ours only other versions call."""
-        return InstalledFunctions(self._modules)
+        return InstalledFunctions(self.modules)
 
     @cached_property
     def _flags(self) -> FlagChanges:

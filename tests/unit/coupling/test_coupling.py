@@ -990,6 +990,36 @@ def test_an_override_breaks_where_upstream_runs_what_stands_in_a_slot(
     assert row.detail.endswith("already so at the pin: cache") is (consequence == "look at")
 
 
+SPEC = "\nspec = Spec(module=Ours, params={})\n"
+WIDE = "class Block:\n    def forward(self, x):\n        return self.attention(x, mask=1, heads=2{})\n"
+OTHER = "class Other:\n    def forward(self, x):\n        return self.core(x, mask=1, heads=2{})\n"
+FAILS_ALWAYS = [
+    # (what it shows, what our file does with its class, upstream's calls, whether it surely fails, at the pin already)
+    ("all calls pass it", SPEC, WIDE.format(", cache=3"), True),
+    ("all of two", SPEC, WIDE.format(", cache=3") + OTHER.format(", cache=4"), True),
+    ("one does not", SPEC, WIDE.format(", cache=3") + OTHER.format(""), False),
+    ("one that is like another class", SPEC, WIDE.format(", cache=3") + OTHER.format(", depth=1"), True),
+    ("one that tells too little", SPEC, WIDE.format(", cache=3") + OTHER.replace(", heads=2{}", ""), True),
+    ("no spec of ours names it", "", WIDE.format(", cache=3"), False),
+    ("our own code builds it as well", SPEC + "\nOurs().go()\n", WIDE.format(", cache=3"), False),
+]
+
+
+@pytest.mark.parametrize(
+    ("given", "calls", "fails"), [row[1:] for row in FAILS_ALWAYS], ids=[row[0] for row in FAILS_ALWAYS]
+)
+def test_what_a_spec_of_ours_names_fails_where_no_call_of_upstream_fits_it(
+    tmp_path: Path, given: str, calls: str, fails: bool
+) -> None:
+    before = {"keel/layer.py": CACHED[0], "keel/block.py": calls}
+    found = couple(tmp_path, OUR_ATTENTION + given, before, {"keel/x.py": ""})
+    rows = [one for one in found if one.touch.value == "overrides" and one.state.value == "fits neither pin nor tip"]
+    assert bool(rows) is fails
+    if rows:
+        assert rows[0].consequence.value == "look at"
+        assert "upstream passes it to the class that is set in a field, as at keel/block.py:3" in rows[0].detail
+
+
 SPLITS = (
     "class Layer:\n    def split(self, x):\n        if x:\n            return {0}\n        return {0}\n"
     "def split(x):\n    return {0}\n"

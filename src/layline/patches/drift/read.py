@@ -21,6 +21,7 @@ from layline.core.progress import Progress, count, silent
 from layline.core.why import Reason, Why
 from layline.coupling.additions import accept_additions
 from layline.coupling.agree import find_owned
+from layline.coupling.around import mark_unreached
 from layline.coupling.belonging import find_target
 from layline.coupling.compare_target import compare_target
 from layline.coupling.culprit import Hashes, blame_calls, find_hashes, find_unheard, name_culprits
@@ -83,6 +84,8 @@ def judge_drift(asked: Asked, options: DriftOptions, progress: Progress, pair: P
     judged = judge_rows(opening, culprits=options.culprits, since=options.since is not None)
     rows = _accept_ours([row for one in judged for row in one.rows], opening.pair)
     opening.pair.owned = find_owned(rows)
+    if options.reads_ours:
+        rows = list(mark_unreached(rows, opening.pair.settled, opening.pair.modules))
     if options.dead:
         rows = [row for row in rows if row.kind is DriftKind.DEAD_AT_PIN]
     rows = list(number_repeats(sorted(rows, key=lambda row: row.order)))
