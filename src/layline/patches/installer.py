@@ -370,7 +370,10 @@ class Installer:
             alias_of=known.alias_of,
             suggestion=known.suggestion,
             anchors=anchors,
-            adds=known.kind is TargetKind.ABSENT and value is not None and self._is_class(target.rpartition(".")[0]),
+            adds=known.kind is TargetKind.ABSENT
+            and value is not None
+            and style is not Style.FUNCTION_WRAPPING  # what keeps the one before it is for versions that have it
+            and self._is_class(target.rpartition(".")[0]),
         )
 
     def _is_class(self, dotted: str) -> bool:

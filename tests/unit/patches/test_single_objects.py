@@ -978,3 +978,17 @@ def test_each_round_of_a_loop_wraps_what_its_own_default_holds(tmp_path: Path) -
     inventory = read_inventory(reading, "up", lambda _: Known(TargetKind.ABSENT))
     told = {item.effect.target: item.effect.style.value for item in inventory.unregistered}
     assert told == {"up.a.go": "function-wrapping", "up.b.c.go": "function-wrapping"}
+
+
+def test_what_keeps_the_original_adds_nothing_where_the_pin_lacks_it(tmp_path: Path) -> None:
+    source = (
+        "from up.a import C\n\n\ndef go():\n    first = getattr(C, 'more', None)\n    if first is None:\n        return\n\n"
+        "    def more(self):\n        return first(self)\n\n    C.more = more\n"
+    )
+
+    def look_up(dotted: str) -> Known:
+        return Known(TargetKind.ABSENT if dotted.endswith(".more") else TargetKind.DEFINITION)
+
+    inventory = read_inventory(open_reading(tmp_path, {"own/boot.py": source}), "up", look_up)
+    told = [line for group in build_listing(inventory, "own", "up").groups for line in group.items]
+    assert [line.message.partition(" [")[0] for line in told] == ["wraps up.a.C.more (absent at the pin)"]
