@@ -22,7 +22,7 @@ request, by the room there is: what one of them costs more is in the mean whatev
 """
 SERIES = 3
 """How often what a busy machine could do as well must be seen before it is held against a kernel."""
-VALUE_REQUESTS, PAIR = 4, 2
+VALUE_REQUESTS, PAIR = 3, 2
 """Requests of a series; calls to one at least, because what comes before a single call hides what it costs."""
 CLEARLY = 1.3
 """So many times what is needed is believed after one series, and what is nearer to what was timed than to what is needed."""
