@@ -47,6 +47,8 @@ class Upstreams:
     """What `find_members` was asked before."""
     code: frozenset[str] | None = None
     """Names that stand before an annotation with `Callable`; None until asked for."""
+    fields: dict[str, bool] = field(default_factory=dict)
+    """What `holds_code` was asked before."""
 
     def look_up(self, dotted: str) -> Known:
         """What a target is at the pin; for an absent one, the name probably meant."""
@@ -74,6 +76,11 @@ class Upstreams:
 
     def holds_code(self, name: str) -> bool:
         """Whether fields of this name hold something to be called, wherever they are declared: `sync: Callable | None`."""
+        if name not in self.fields:
+            self.fields[name] = self._holds_code(name)
+        return self.fields[name]
+
+    def _holds_code(self, name: str) -> bool:
         if self.code is None:
             found = (_CODE.match(line) for search in self.searches for line in search.find_lines("Callable"))
             self.code = frozenset(one.group(1) for one in found if one)
