@@ -14,7 +14,7 @@ from layline.patches.report import describe_change
 
 if TYPE_CHECKING:
     from layline.core.evidence import Location
-    from layline.core.patch import Inventory, Patch, Unregistered
+    from layline.core.patch import Effect, Inventory, Patch, Unregistered
     from layline.patches.declared_keys import Schema
     from layline.patches.inner_keys import InnerKey
 
@@ -34,6 +34,8 @@ class Hit:
     text: str
     location: Location
     rank: int
+    places: tuple[Location, ...] = ()
+    """Further lines that it speaks of."""
 
 
 def find_keys(schema: Schema, word: str) -> list[str]:
@@ -62,6 +64,7 @@ def find_word(
                 text=hits[0][2],
                 location=patch.location,
                 rank=hits[0][0],
+                places=tuple(place for effect in patch.effects for place in _find_places(effect)),
             )
     for item in inventory.unregistered:
         found = next((pair for pair in _stray_texts(item) if wanted.stands_in(pair[1])), None)
@@ -73,6 +76,7 @@ def find_word(
                 text=found[1],
                 location=item.effect.location,
                 rank=7,
+                places=tuple(_find_places(item.effect)),
             )
     for place in inventory.balance.not_read:
         if wanted.stands_in(str(place)):
@@ -91,6 +95,7 @@ def find_word(
                 text=f"{key}: {first.value}{note}",
                 location=first.location,
                 rank=8,
+                places=tuple(one.location for _, one in readers),
             )
 
 
@@ -101,6 +106,10 @@ def find_near_word(inventory: Inventory, schema: Schema, word: str) -> str | Non
     known |= {patch.id for patch in inventory.patches} | set(schema.keys)
     near = difflib.get_close_matches(word, sorted(known), n=1, cutoff=0.7)
     return near[0] if near else None
+
+
+def _find_places(effect: Effect) -> Iterator[Location]:
+    yield from (place for place in (effect.location, effect.helper, effect.called_at) if place is not None)
 
 
 def _texts(patch: Patch) -> Iterator[tuple[str, str]]:

@@ -41,10 +41,11 @@ def check_file(tree: Tree, word: str) -> None:
     raise Error(f"There is no file {path} in this repository.", hint=hint)
 
 
-def _is_there(hit: Hit, word: str) -> bool:
+def is_there(hit: Hit, path: str, line: int) -> bool:
     """Whether it stands at this very line: `run.py:1` is not `run.py:17`."""
-    place = word.removeprefix("./")
-    return any(one == place or one.endswith(f"/{place}") for one in (str(hit.location), *hit.text.split()))
+    return any(
+        one.line == line and (one.path == path or one.path.endswith(f"/{path}")) for one in (hit.location, *hit.places)
+    )
 
 
 def find_inside(inventory: Inventory, tree: Tree, word: str) -> Iterator[Hit]:
@@ -76,8 +77,8 @@ def build_found(workspace: Workspace, inventories: list[Inventory], word: str) -
         for inventory, schema in read
         for hit in find_word(inventory, schema, word, read_inner_keys(inventory.patches, tree, find_keys(schema, word)))
     ]
-    if find_place(word) is not None:
-        hits = [hit for hit in hits if _is_there(hit, word)]
+    if (asked := find_place(word)) is not None:
+        hits = [hit for hit in hits if is_there(hit, *asked)]
     told = {(hit.backend, hit.patch) for hit in hits}
     inside = (hit for inventory, _ in read for hit in find_inside(inventory, tree, word))
     hits += [hit for hit in inside if (hit.backend, hit.patch) not in told]

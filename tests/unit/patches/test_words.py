@@ -10,8 +10,10 @@ from layline.core.condition import need_version
 from layline.core.evidence import Location
 from layline.core.patch import Balance, Effect, Holder, Inventory, Patch, Removal, Style, TargetKind
 from layline.patches.declared_keys import Schema
-from layline.patches.find import find_word
+from layline.patches.find import Hit, find_word
+from layline.patches.found import is_there
 from layline.patches.guards.show import show_condition
+from layline.patches.named import find_place
 from layline.patches.report import describe_change, describe_logic
 from layline.patches.wanted import is_dead, is_state
 from snippets import read_files
@@ -231,3 +233,22 @@ def test_that_a_caller_does_it_once_is_no_condition(tmp_path: Path, first: str, 
     )
     (item,) = read_files(tmp_path, {"own/a.py": source}).unregistered
     assert show_condition(item.effect.when) == told
+
+
+PLACES = [("own/a.py:9", True), ("a.py:9", True), ("own/a.py:12", True), ("own/a.py:1", False), ("own/b.py:9", False)]
+
+
+@pytest.mark.parametrize(("word", "there"), PLACES)
+def test_a_hit_is_at_the_lines_it_speaks_of(word: str, there: bool) -> None:
+    hit = Hit(
+        backend="up",
+        patch="up.moe",
+        where="place",
+        text="own/a.py:1 is only spoken of",
+        location=OURS,
+        rank=1,
+        places=(Location("own/a.py", 12),),
+    )
+    asked = find_place(word)
+    assert asked is not None
+    assert is_there(hit, *asked) is there
