@@ -134,6 +134,13 @@ GATED_IMPORTS = [
         {"own/__init__.py": GATE, "own/late.py": GATE.replace("if has_up", "if has_more")},
         "where own.boot is imported: has_up() or has_more()",
     ),
+    (
+        "for whoever asks for a name of a module",
+        {
+            "own/late.py": "def __getattr__(name):\n    if name == 'boot':\n        import own.boot as boot\n        return boot\n"
+        },
+        "",
+    ),
     ("one behind none", {"own/__init__.py": GATE, "own/late.py": "import own.boot\n"}, ""),
     (
         "one that never runs, for types, and one of a test",

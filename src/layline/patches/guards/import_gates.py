@@ -14,7 +14,7 @@ from layline.interpreter.line_words import read_caller_tests
 
 if TYPE_CHECKING:
     from layline.interpreter.callers.sites import Callers, Site
-    from layline.interpreter.line_tests import LineTest
+    from layline.interpreter.line_tests import Definition, LineTest
     from layline.interpreter.modules import Modules
 
 
@@ -46,18 +46,22 @@ class ImportGates:
         return Condition(kind=ConditionKind.IMPORTER, wanted=module, parts=(asked,))
 
     def read_site(self, site: Site) -> Condition:
-        """What one place asks before it imports."""
-        body = self._find_body(site)
-        return read_caller_tests(body, site.line) if body is not None else ALWAYS
+        """What one place asks before it imports; a module that is asked for a name (`__getattr__`) imports it for whoever
+        asks.
+        """
+        body, chain = self._find_body(site)
+        is_lazy = bool(chain) and chain[0].name == "__getattr__"
+        return ALWAYS if is_lazy else read_caller_tests(body, site.line)
 
-    def _find_body(self, site: Site) -> list[ast.stmt] | None:
-        """The statements of the function around an import, or of the file."""
+    def _find_body(self, site: Site) -> tuple[list[ast.stmt], list[Definition]]:
+        """The statements of the function around an import, or of the file; and the functions and classes around it."""
         module = self.modules.find(self.modules.names_by_path.get(site.path, ""))
-        chain = find_chain(module.body, site.line) if module is not None else []
-        return find_body(chain[-1]) if chain else module.body if module is not None else None
+        body = module.body if module is not None else []
+        chain = find_chain(body, site.line)
+        return find_body(chain[-1]) if chain else body, chain
 
     def _is_for_types(self, site: Site) -> bool:
-        return any(map(_asks_for_types, find_line_tests(self._find_body(site) or [], site.line)))
+        return any(map(_asks_for_types, find_line_tests(self._find_body(site)[0], site.line)))
 
 
 def _asks_for_types(test: LineTest) -> bool:
