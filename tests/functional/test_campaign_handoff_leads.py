@@ -2,12 +2,21 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, cast
 
 from campaign_project import inside, now
 from histories import History
 from layline.app.campaign_handoff import campaign_handoff
 from layline.campaign.handoff_request import Request
+from layline.campaign.ledger.state import Phase
+from layline.campaign.loop.finish import choose_suite
+from layline.campaign.values.manifest import parse_manifest, render_manifest
+
+if TYPE_CHECKING:
+    from layline.campaign.ledger.state import State
 
 SKILL = """\
 | Operator family | Triton (`triton/`) | Tests | Bench |
@@ -15,7 +24,7 @@ SKILL = """\
 | Attention | `attention/attention_kernel.py` | `ops/test_attention.py` | `bench_attention.py` |
 | MoE permute / router | `moe/` | `ops/test_moe_permute.py`, `ops/test_moe_router.py` | — |
 
-Choose by `TURBO_ATTENTION_BACKEND`.
+Choose by `TURBO_ATTENTION_BACKEND`. Acceptance: `pytest tests/ -v`; `pytest tests/ --dist-only`, `pytest tests/ -k a`.
 """
 OPS = """\
 import os
@@ -109,6 +118,7 @@ def test_tests_and_options_that_lead_to_the_kernel_are_chosen(tmp_path: Path) ->
     assert "the only one that leads to turbo/triton/attention/attention_kernel.py" in told["Focused benchmark command"]
     assert "nothing on its way reads a backend's variable" in told["Focused benchmark command"]
     assert values["Target shapes"] == "2 shapes"
+    assert values["Acceptance suite"] == "pytest tests/ -v"
 
 
 def test_an_operator_whose_tests_lead_to_no_kernel_of_the_backend_contradicts_it(tmp_path: Path) -> None:
@@ -125,3 +135,16 @@ def test_of_several_files_in_the_map_the_one_that_the_tests_lead_to_is_the_kerne
     assert values["Kernel source file path"] == "turbo/triton/moe/route.py"
     assert values["Focused test command"] == "pytest tests/ops/test_moe_router.py -v"
     assert contradictions == []
+
+
+def test_the_suite_of_the_draft_is_what_accept_runs(tmp_path: Path) -> None:
+    history = History.start(tmp_path / "project")
+    history.commit("Start", FILES)
+    request = Request(operator="attention", backend="TRITON", gpu="gfx950")
+    with inside(history.path):
+        manifest = parse_manifest(campaign_handoff(request, now=now).data["draft"], where="draft")
+    assert manifest.suite_command == "pytest tests/ -v"
+    assert "suite_command" in render_manifest(manifest)
+    assert "suite_command" not in render_manifest(replace(manifest, suite_command=None))
+    state = SimpleNamespace(manifest=manifest, phase=Phase.REPORTED, acceptance={})
+    assert choose_suite(None, cast("State", state), no_suite=False) == "pytest tests/ -v"

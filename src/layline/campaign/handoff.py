@@ -17,6 +17,7 @@ from layline.campaign.project_docs import (
     find_harness,
     find_named,
     find_row,
+    find_suite,
     names_operator,
     propose_metric,
 )
@@ -78,10 +79,23 @@ def _find_measure(request: Request, benchmark: Benchmark | None) -> Iterator[Pre
 
 
 def _find_commands(request: Request, project: Project, row: Row | None) -> Iterator[Prerequisite]:
-    yield find_test(request, project, row)
+    test = find_test(request, project, row)
+    yield test
+    yield _find_suite(project, test)
     yield find_bench(request, project, row)
     yield _find_quick(request, project)
     yield _find_shapes(request, project, row)
+
+
+def _find_suite(project: Project, test: Prerequisite) -> Prerequisite:
+    """What `campaign accept` runs at the end; where no document shows it, the focused test is."""
+    name = "Acceptance suite"
+    tests = [word for word in (test.value or test.found).replace("(", " ").split() if word.endswith(".py")]
+    found = find_suite(tests[0], project.files, project.lines) if tests else None
+    if found is not None:
+        return Prerequisite(name=name, value=found.text, found=f"{found.where}; `campaign accept` runs it")
+    told = "no document shows a command for the whole suite: write suite_command into the draft, or `campaign accept` runs the focused test alone"
+    return Prerequisite(name=name, value="none", found=told)
 
 
 def _find_quick(request: Request, project: Project) -> Prerequisite:

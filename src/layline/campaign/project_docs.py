@@ -18,6 +18,7 @@ _COMPILED = (".cu", ".hip", ".cpp", ".c")
 _COLUMNS = {"TRITON": ("triton",), "FLYDSL": ("flydsl",)}
 _SPAN = re.compile(r"`([^`]+)`")
 _BACKEND = re.compile(r"\b\w*_BACKEND=(?P<value>\w+)")
+MOST_WORDS = 12
 _WORDS = re.compile(r"[a-z0-9]+")
 FIRST = 2.0
 """What the operator's first word weighs: grouped_gemm_fp8 is no kind of GEMM FP8."""
@@ -174,6 +175,22 @@ def _contradicts(text: str, words: Sequence[str], backend: str) -> bool:
         if word not in ("and", "or", "not") and word.lower() not in (*words, backend.lower())
     ]
     return bool(other or strange or contradicts(text, backend))
+
+
+def find_suite(test: str, files: Sequence[str], lines: Sequence[Line]) -> Line | None:
+    """The shortest documented command that runs all tests of a folder which this one lies in; one with a selection or with
+    options of the project's own runs some of them.
+    """
+    fitting = []
+    for line in lines:
+        program, *words = line.text.split()[:MOST_WORDS] or [""]
+        folders = [
+            word.rstrip("/") for word in words if "/" in word or any(one.startswith(f"{word}/") for one in files)
+        ]
+        is_whole = program == "pytest" and not any(word in ("-k", "-m") or word.startswith("--") for word in words)
+        if is_whole and len(folders) == 1 and test.startswith(f"{folders[0]}/"):
+            fitting.append((len(words), line))
+    return min(fitting, key=lambda one: one[0], default=(0, None))[1]
 
 
 def names_operator(source: str, operator_family: str) -> bool:

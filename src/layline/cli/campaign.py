@@ -325,9 +325,7 @@ def verify(chosen: str | None, format_: str, output: Path | None) -> int:
 
 
 @campaign.command()
-@click.option(
-    "--suite", default=None, help="Command of the project's full test suite; default: the manifest's test_command."
-)
+@click.option("--suite", default=None, help="Command of the project's full test suite; default: the manifest's.")
 @click.option("--no-suite", is_flag=True, help="Accept without any test suite; the report says so.")
 @recording
 @format_option("text", "json", "md")

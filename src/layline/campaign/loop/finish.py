@@ -137,7 +137,7 @@ def choose_suite(suite: str | None, state: State, *, no_suite: bool) -> str | No
         raise ConfigError(f"The campaign is in {state.phase}.", hint="Acceptance follows `layline campaign report`.")
     if suite and no_suite:
         raise ConfigError("--suite and --no-suite exclude each other.")
-    command = suite or state.manifest.test_command
+    command = suite or state.manifest.suite_command or state.manifest.test_command
     if not command and not no_suite:
         raise ConfigError(
             "No test suite is named, so nothing shows that the project still works with the new kernel.",

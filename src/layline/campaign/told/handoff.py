@@ -171,6 +171,9 @@ def render_draft(
     else:
         rebuild = _rebuild(known) or earlier.get("rebuild_command")
         lines += ["measuring: command", dump_yaml({"rebuild_command": rebuild}).rstrip("\n")]
+        suite = known.get("Acceptance suite")
+        if suite not in (None, "none") and "suite_command" not in earlier:
+            lines.append(dump_yaml({"suite_command": suite}).rstrip("\n"))
         lines += [line for key, line in _SAID.items() if key not in earlier]
     added = {key: value for key, value in earlier.items() if key not in SPECIFIED and key not in _DERIVED}
     if added:

@@ -82,6 +82,8 @@ class Manifest:
     operator: str | None = None
     """Trusted measuring: the operator definition that ships with Layline, or the path of one."""
     rebuild_command: str | None = None
+    suite_command: str | None = None
+    """The project's whole test suite, which `campaign accept` runs; without it, `test_command`."""
     transfer_command: str | None = None
     """Command measuring: training steps with fresh tensors; without it no gain is called real."""
     number_format: str | None = None
@@ -175,6 +177,8 @@ def parse_manifest(text: str, *, where: str, name: str | None = None) -> Manifes
 def render_manifest(manifest: Manifest) -> str:
     """The manifest as YAML in the specification's order, ours after it; the same bytes for the same values."""
     plain = codec.encode(manifest)
+    if manifest.suite_command is None:  # manifests from before the key have the same bytes
+        plain.pop("suite_command", None)
     order = ["name", *SPECIFIED, *(key for key in plain if key != "name" and key not in SPECIFIED)]
     return dump_yaml({key: plain[key] for key in order}, sort_keys=False, width=120)
 
