@@ -7,6 +7,8 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, cast
 
+import pytest
+
 from campaign_project import inside, now
 from histories import History
 from layline.app.campaign_handoff import campaign_handoff
@@ -148,3 +150,39 @@ def test_the_suite_of_the_draft_is_what_accept_runs(tmp_path: Path) -> None:
     assert "suite_command" not in render_manifest(replace(manifest, suite_command=None))
     state = SimpleNamespace(manifest=manifest, phase=Phase.REPORTED, acceptance={})
     assert choose_suite(None, cast("State", state), no_suite=False) == "pytest tests/ -v"
+
+
+NAMED = """\
+import re
+
+import torch
+
+
+def find_sizes():
+    name = torch.cuda.get_device_name(0)
+    found = re.search(r"(MI\\d+X)", name)
+    return {"MI350X": [1, 2, 8], "MI355X": [1, 2, 8], "MI300X": [1, 4, 5, 6]}.get(found.group(1) if found else "", [1, 2])
+"""
+
+
+@pytest.mark.parametrize(
+    ("gpu", "count", "said"),
+    [
+        ("gfx950", "3 shapes", "as on MI350X (docs/a.md:1);"),
+        ("gfx942", "4 shapes", "as on MI300X (docs/a.md:1), others on MI325X;"),
+        ("gfx90a", "2 shapes", ""),  # no page says which device that is: the name stays unknown
+    ],
+)
+def test_shapes_are_those_of_the_device_that_a_document_names(tmp_path: Path, gpu: str, count: str, said: str) -> None:
+    history = History.start(tmp_path / "project")
+    page = "Build for `gfx942` (MI300X/MI325X) or `gfx950` (MI350X / MI355X).\n"
+    bench = BENCH.replace("(1, 2)", "find_sizes()").replace(
+        "from somewhere", "from sizes import find_sizes\nfrom somewhere"
+    )
+    history.commit(
+        "Start", {**FILES, "docs/a.md": page, "benchmark/bench_attention.py": bench, "benchmark/sizes.py": NAMED}
+    )
+    with inside(history.path):
+        data = dict(campaign_handoff(Request(operator="attention", backend="TRITON", gpu=gpu), now=now).data)
+    row = next(one for one in data["prerequisites"] if one["name"] == "Target shapes")
+    assert (row["value"], said in row["found"]) == (count, True)

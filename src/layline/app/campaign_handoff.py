@@ -17,7 +17,7 @@ from layline.campaign.project.benchmark import read_benchmark
 from layline.campaign.project.leads import Leads
 from layline.campaign.project.reach import Reach
 from layline.campaign.project.variables import find_variables
-from layline.campaign.project_docs import find_documents
+from layline.campaign.project_docs import find_devices, find_documents
 from layline.campaign.session.places import WORKSPACE, clock
 from layline.campaign.told.handoff import build_handoff, find_metric, read_document, render_draft, render_quick
 from layline.core.report import Answer
@@ -54,6 +54,7 @@ def campaign_handoff(
     sources = {
         file: read(file) or "" for file in files if file.startswith("bench") and file.endswith((".py", ".yaml", ".yml"))
     }
+    devices, _where = find_devices(request.gpu, texts)
     project = Project(
         files=files,
         texts=texts,
@@ -61,7 +62,7 @@ def campaign_handoff(
         read=read,
         variables=find_variables(files, read),
         leads=Leads(reach=Reach(files, read), read=read),
-        follow=cache(lambda path, command: read_benchmark(path, command, read)),
+        follow=cache(lambda path, command: read_benchmark(path, command, read, devices)),
     )
     project = replace(project, benchmark=find_benchmark(request, project))
     rows = tuple(find_prerequisites(request, project))

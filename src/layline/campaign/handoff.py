@@ -14,6 +14,7 @@ from layline.campaign.project.harness import choose_header, choose_metric
 from layline.campaign.project.names import family, find_benches, find_stems
 from layline.campaign.project_docs import (
     describe_columns,
+    find_devices,
     find_harness,
     find_named,
     find_row,
@@ -124,6 +125,9 @@ def _find_shapes(request: Request, project: Project, row: Row | None) -> Prerequ
     if project.benchmark is not None:
         made = project.benchmark
         told = f"{made.where} measures them: {', '.join(made.axes)}; read from its code, without running it"
+        if made.device is not None:
+            told += f"; as on {made.device} ({find_devices(request.gpu, project.texts)[1]})"
+            told += f", others on {' and '.join(made.others)}" if made.others else ""
         if made.undecided:
             told += f"; a run may measure others: the machine decides {' and '.join(made.undecided)}, taken as false here; compare with its output"
         told += "; shapes that do not count go out of target_shapes"

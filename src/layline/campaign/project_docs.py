@@ -177,6 +177,16 @@ def _contradicts(text: str, words: Sequence[str], backend: str) -> bool:
     return bool(other or strange or contradicts(text, backend))
 
 
+def find_devices(architecture: str, texts: Mapping[str, str]) -> tuple[tuple[str, ...], str]:
+    """Names of the devices that have this architecture, as a document says it (`gfx950` (MI350X/MI355X)), and where."""
+    wanted = re.compile(rf"`?{re.escape(architecture)}`?\s*\(([A-Z0-9][\w]*(?:\s*[/,]\s*[A-Z0-9]\w*)*)\)")
+    for document, text in texts.items():
+        for number, line in enumerate(text.splitlines(), 1):
+            if found := wanted.search(line):
+                return tuple(re.split(r"\s*[/,]\s*", found[1])), f"{document}:{number}"
+    return (), ""
+
+
 def find_suite(test: str, files: Sequence[str], lines: Sequence[Line]) -> Line | None:
     """The shortest documented command that runs all tests of a folder which this one lies in; one with a selection or with
     options of the project's own runs some of them.

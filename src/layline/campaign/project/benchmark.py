@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import shlex
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -50,6 +50,10 @@ class Benchmark:
     """What is run of the function that measures, with these options."""
     undecided: tuple[str, ...] = ()
     """Tests that only a run decides and that change the shapes, each with its file and line."""
+    device: str | None = None
+    """The name that the machine's device is taken to have."""
+    others: tuple[str, ...] = ()
+    """Names of devices of that architecture for which it measures other shapes."""
 
     @property
     def where(self) -> str:
@@ -64,8 +68,10 @@ class Task:
     where: str
 
 
-def read_benchmark(path: str, command: str, read: Read) -> Benchmark | None:
-    """Follow the benchmark as this command would start it; None where nothing of it takes sizes and measures."""
+def read_benchmark(path: str, command: str, read: Read, devices: Sequence[str] = ()) -> Benchmark | None:
+    """Follow the benchmark as this command would start it on the first device; None where nothing of it takes sizes and
+    measures.
+    """
     text = read(path)
     words = tuple(shlex.split(command.split(path.rsplit("/", 1)[-1], 1)[-1]))
     try:
@@ -73,8 +79,10 @@ def read_benchmark(path: str, command: str, read: Read) -> Benchmark | None:
     except SyntaxError:
         return None
     options = read_options(tree, words)
-    reader = Reader(path, read, options)
-    reader.follow()
+    readers = [Reader(path, read, options, device=device) for device in devices or (None,)]
+    for one in readers:
+        one.follow()
+    reader = readers[0]
     if not reader.called or reader.entry is None:
         return None
     name, _count = Counter(one.function.node.name for one in reader.called).most_common(1)[0]
@@ -99,16 +107,24 @@ def read_benchmark(path: str, command: str, read: Read) -> Benchmark | None:
         check=check,
         ran=tuple(reader.ran.get(called[0].function.node, ())),
         undecided=tuple(_find_undecided(reader, read, options)),
+        device=devices[0] if devices else None,
+        others=tuple(
+            device for device, one in zip(devices, readers, strict=False) if _list_given(one) != _list_given(reader)
+        ),
     )
 
 
 def _find_undecided(reader: Reader, read: Read, options: dict[str, Any]) -> Iterator[str]:
     """The program is followed once more for each: where a test that holds gives other calls, the shapes hang on it."""
     for test in list(dict.fromkeys(reader.undecided))[:MOST_TESTS]:
-        other = Reader(reader.main.path, read, options, test)
+        other = Reader(reader.main.path, read, options, test, reader.device)
         other.follow()
-        if [one.given for one in other.called] != [one.given for one in reader.called]:
+        if _list_given(other) != _list_given(reader):
             yield f"`{test.text}` ({test.path}:{test.line})"
+
+
+def _list_given(reader: Reader) -> list[dict[str, Any]]:
+    return [one.given for one in reader.called]
 
 
 def describe_shapes(called: list[Called]) -> Iterator[dict[str, Any]]:

@@ -44,8 +44,15 @@ class Called:
 class Reader(Expressions):
     """Follows one benchmark; `read` gives the text of a file of the tree, or None."""
 
-    def __init__(self, path: str, read: Read, options: dict[str, Any], supposed: Undecided | None = None) -> None:
-        super().__init__(read, options, supposed)
+    def __init__(
+        self,
+        path: str,
+        read: Read,
+        options: dict[str, Any],
+        supposed: Undecided | None = None,
+        device: str | None = None,
+    ) -> None:
+        super().__init__(read, options, supposed, device)
         self._depth = 0
         self._modules: dict[str, Module] = {}
         self.called: list[Called] = []

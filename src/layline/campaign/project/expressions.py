@@ -38,8 +38,11 @@ class Undecided:
 class Expressions(ABC):
     """Values of expressions; what a function of the project does is for its reader."""
 
-    def __init__(self, read: Read, options: dict[str, Any], supposed: Undecided | None = None) -> None:
+    def __init__(
+        self, read: Read, options: dict[str, Any], supposed: Undecided | None = None, device: str | None = None
+    ) -> None:
         self._read = read
+        self.device = device
         self._options = options
         self._supposed = supposed
         self._steps = 0
@@ -228,6 +231,8 @@ class Expressions(ABC):
         match function:
             case Function():
                 return self._enter(function, node, given, named)
+            case Library(name="torch.cuda.get_device_name") if self.device is not None:
+                return self.device
             case Library(name="open"):
                 text = self._read(str(given[0])) if given and isinstance(given[0], str) else None
                 if text is None:
