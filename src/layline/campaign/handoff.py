@@ -10,7 +10,7 @@ from layline.campaign.handoff_files import find_kernel, find_test, find_unled
 from layline.campaign.handoff_project import Project, choose
 from layline.campaign.handoff_request import Prerequisite, Request, recommend_mode
 from layline.campaign.project.benchmark import Benchmark
-from layline.campaign.project.harness import choose_header, choose_metric
+from layline.campaign.project.harness import choose_header, choose_metric, list_shapes
 from layline.campaign.project.names import family, find_benches, find_stems
 from layline.campaign.project_docs import (
     describe_columns,
@@ -131,7 +131,12 @@ def _find_shapes(request: Request, project: Project, row: Row | None) -> Prerequ
         if made.undecided:
             told += f"; a run may measure others: the machine decides {' and '.join(made.undecided)}, taken as false here; compare with its output"
         told += "; shapes that do not count go out of target_shapes"
-        return Prerequisite(name=name, value=f"{len(made.shapes)} shapes", found=told)
+        if made.evenness is not None:
+            told += f"; {len(list_shapes(made)) - len(made.shapes)} more with uneven groups: the benchmark says {made.evenness.keyword}="
+            told += (
+                f"{made.evenness.value} ({made.path}:{made.evenness.line}), the harness gives {not made.evenness.value}"
+            )
+        return Prerequisite(name=name, value=f"{len(list_shapes(made))} shapes", found=told)
     bench = find_benches(project.files, [*find_stems(request.operator), family(request.operator)])
     bench += [file for file, _options in find_named(row.read("bench"), project.files)] if row else []
     folders = {file.rpartition("/")[0] for file in bench}

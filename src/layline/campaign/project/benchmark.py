@@ -11,10 +11,14 @@ from typing import Any
 
 from layline.campaign.project.evaluate import Called, Reader
 from layline.campaign.project.expressions import Read
+from layline.campaign.project.inside import Errors, Evenness, find_errors, find_evenness
+from layline.campaign.values.bench_csv import GEMM_HEADER
 from layline.yaml_text import NotYaml, compose_yaml, load_yaml
 
 MOST_SHAPES = 400
 MOST_TESTS = 12
+ERRORS = tuple(name for name in GEMM_HEADER if name.endswith("_snr"))
+PRODUCT = ("M", "N", "K")
 _SHOWN = (
     "Forward TFLOPS",
     "Backward TFLOPS",
@@ -50,6 +54,8 @@ class Benchmark:
     """What is run of the function that measures, with these options."""
     undecided: tuple[str, ...] = ()
     """Tests that only a run decides and that change the shapes, each with its file and line."""
+    errors: Errors | None = None
+    evenness: Evenness | None = None
     device: str | None = None
     """The name that the machine's device is taken to have."""
     others: tuple[str, ...] = ()
@@ -93,6 +99,8 @@ def read_benchmark(path: str, command: str, read: Read, devices: Sequence[str] =
     entry, arguments = reader.entry
     columns, check = find_columns(tree, results)
     shapes = tuple(describe_shapes(called))
+    axes = tuple(key for key in shapes[0] if key != "label")
+    ran = tuple(reader.ran.get(called[0].function.node, ()))
     return Benchmark(
         path=path,
         options=words,
@@ -100,13 +108,15 @@ def read_benchmark(path: str, command: str, read: Read, devices: Sequence[str] =
         line=called[0].node.lineno,
         entry=entry,
         arguments=arguments,
-        axes=tuple(key for key in shapes[0] if key != "label"),
+        axes=axes,
         shapes=shapes[:MOST_SHAPES],
         results=results,
         columns=columns,
         check=check,
-        ran=tuple(reader.ran.get(called[0].function.node, ())),
+        ran=ran,
         undecided=tuple(_find_undecided(reader, read, options)),
+        errors=find_errors(tree, ran, ERRORS),
+        evenness=find_evenness(ran, set(axes) - set(PRODUCT)) if set(PRODUCT) <= set(axes) else None,
         device=devices[0] if devices else None,
         others=tuple(
             device for device, one in zip(devices, readers, strict=False) if _list_given(one) != _list_given(reader)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Mapping
+from typing import Any
 
-from layline.campaign.project.benchmark import Benchmark
+from layline.campaign.project.benchmark import PRODUCT, Benchmark
 from layline.campaign.values.bench_csv import GEMM_HEADER
 
-PRODUCT = ("M", "N", "K")
 RATES = ("Forward TFLOPS", "Backward TFLOPS", "Forward GB/s", "Backward GB/s")
 TIMES = ("Forward Time (ms)", "Backward Time (ms)")
 
@@ -19,6 +19,17 @@ def choose_header(found: Benchmark) -> tuple[str, ...]:
         return GEMM_HEADER
     rates = [name for one in RATES if one in found.columns for name in (one, f"{one}_stddev")]
     return ("label", *found.axes, "Check", *rates, *(one for one in TIMES if one in found.columns))
+
+
+def list_shapes(found: Benchmark) -> list[dict[str, Any]]:
+    """Those that the benchmark goes through, and three with groups that are not even, where it draws even ones."""
+    shapes = [dict(shape) for shape in found.shapes]
+    if found.evenness is None or not shapes:
+        return shapes
+    word, value = found.evenness.keyword, not found.evenness.value
+    picked = {0, len(shapes) // 2, len(shapes) - 1}
+    uneven = [{**shapes[at], "label": f"{shapes[at]['label']}-{word}_{value}", word: value} for at in sorted(picked)]
+    return [*shapes, *uneven]
 
 
 def choose_metric(found: Benchmark) -> tuple[str, str] | None:
@@ -58,6 +69,10 @@ def render_harness(found: Benchmark, operator: str, environment: Mapping[str, st
         columns=dict(found.columns),
         header=choose_header(found),
         check=found.check or "'FAIL'",
+        errors=(found.errors.function, found.errors.columns)
+        if found.errors and choose_header(found) == GEMM_HEADER
+        else ("", ()),
+        evenness=(found.evenness.function, found.evenness.keyword) if found.evenness else ("", ""),
         names="".join(f"    {name} = result[{name!r}]\n" for name in names),
     )
 
@@ -91,6 +106,8 @@ AXES = {axes!r}
 RESULTS = {results!r}
 COLUMNS = {columns!r}
 HEADER = {header!r}
+ERROR, ERRORS = {errors!r}  # the benchmark's own function for errors, and the columns of its answers
+EVEN, KEYWORD = {evenness!r}  # a shape may say KEYWORD: another value goes to this function of the benchmark
 
 
 def check(result):
@@ -101,6 +118,9 @@ def check(result):
 def describe(shape, samples):
     row = {{"label": shape["label"], "Check": min((check(one) for one in samples), key=("FAIL", "PASS").index)}}
     row.update({{axis: shape[axis] for axis in AXES}})
+    for column in ERRORS:
+        known = [one[column] for one in samples if column in one]
+        row.update({{column: min(known)}} if len(known) == len(samples) else {{}})
     for column, name in COLUMNS.items():
         values = [float(one[name]) for one in samples]
         row[column], row[column + "_stddev"] = statistics.fmean(values), statistics.pstdev(values)
@@ -127,17 +147,32 @@ def main():
     bench = importlib.import_module(os.path.splitext(os.path.basename(BENCHMARK))[0])
     real = getattr(bench, FUNCTION)
     signature, rows = inspect.signature(real), {{}}
+    seen, chosen = [], {{}}
+    if ERROR:
+        compute = getattr(bench, ERROR)
+        setattr(bench, ERROR, lambda *given, **named: seen.append(compute(*given, **named)) or seen[-1])
+    if EVEN:
+        draw = getattr(bench, EVEN)
+        setattr(bench, EVEN, lambda *given, **named: draw(*given, **{{**named, **chosen}}))
+
+    def sample(shape, given, named):
+        chosen.clear()
+        chosen.update({{KEYWORD: shape[KEYWORD]}} if KEYWORD in shape else {{}})
+        seen.clear()
+        found = dict(zip(RESULTS, real(*given, **named)))
+        return {{**found, **(dict(zip(ERRORS, map(float, seen))) if len(seen) == len(ERRORS) else {{}})}}
 
     def measure(*given, **named):
         bound = signature.bind(*given, **named)
         bound.apply_defaults()
+        answer = (float("nan"),) * len(RESULTS)  # nobody asked for it
         for shape in shapes:
             if shape["label"] not in rows and all(bound.arguments.get(axis) == shape[axis] for axis in AXES):
                 rows[shape["label"]] = fail(shape)
-                samples = [dict(zip(RESULTS, real(*given, **named))) for _ in range(options.repeats)]
+                samples = [sample(shape, given, named) for _ in range(options.repeats)]
                 rows[shape["label"]] = describe(shape, samples)
-                return tuple(samples[-1].values())
-        return (float("nan"),) * len(RESULTS)  # nobody asked for it
+                answer = tuple(samples[-1][name] for name in RESULTS)
+        return answer
 
     setattr(bench, FUNCTION, measure)
     os.chdir(tempfile.mkdtemp())  # what the benchmark writes itself is not wanted

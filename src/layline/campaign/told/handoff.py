@@ -11,7 +11,7 @@ from layline.campaign.handoff_project import Project
 from layline.campaign.handoff_request import Prerequisite, Request
 from layline.campaign.operators import NAMES
 from layline.campaign.operators.find import find_operator
-from layline.campaign.project.harness import render_harness
+from layline.campaign.project.harness import list_shapes, render_harness
 from layline.campaign.values.manifest import LANGUAGES, SPECIFIED
 from layline.core.evidence import Alert, Severity
 from layline.core.report import Answer, Bullets, Cell, Paragraph, Report, Section, Table
@@ -182,7 +182,7 @@ def render_draft(
 
 
 def _list_shapes(project: Project) -> list[dict[str, Any]] | None:
-    return [dict(shape) for shape in project.benchmark.shapes] if project.benchmark is not None else None
+    return list_shapes(project.benchmark) if project.benchmark is not None else None
 
 
 def _read_command(value: str | None) -> str | None:
