@@ -11,7 +11,7 @@ from layline.core.evidence import Location
 from layline.core.patch import Effect, Inventory, Moment, Patch, Style, TargetKind, Unregistered
 from layline.interpreter.needs import classify
 from layline.patches.list_lines import build_listing
-from layline.patches.port.plan import describe_installing
+from layline.patches.port.plan import describe_installing, name_all
 from layline.render.inline import plain
 from snippets import read_files
 
@@ -109,6 +109,13 @@ def test_the_class_of_what_a_call_returns(tmp_path: Path) -> None:
     source = "import up.a as m\ndef g(self): pass\ndef go(x):\n    m.attach(x).__class__.forward = g\n"
     [stray] = read_files(tmp_path, {"own/boot.py": source}).unregistered
     assert stray.effect.reason == "sets `forward` of the class of what up.a.attach(…) returns"
+
+
+def test_a_long_list_of_files_is_told_where_it_is_asked_for() -> None:
+    few, many = [f"own/f{number}.py" for number in range(20)], [f"own/f{number}.py" for number in range(30)]
+    assert name_all(few, whole=False) == ", ".join(few)
+    assert name_all(many, whole=True) == ", ".join(many)
+    assert name_all(many, whole=False).endswith("own/f11.py and 18 more (`patches port` names all)")
 
 
 INSTALLING = [

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from layline.core.effect_ids import is_effect_id
 from layline.core.patch import Holder, Moment, TargetKind
+from layline.core.prose import listed
 from layline.core.report import Bullets, Cell, Code, Paragraph, Section
 from layline.patches.guards.show import show_condition, show_guard
 from layline.patches.port.guard import quote_guard
@@ -25,6 +26,8 @@ if TYPE_CHECKING:
     from layline.source.resolve import Resolver
 
 _MOST = 12
+_LONG = 20
+"""A list of so many names is still read."""
 _SAID = "the condition under “Applies when” above"
 
 
@@ -97,7 +100,7 @@ def build_plan(
     registers: frozenset[str],
     told: bool = False,
 ) -> Section:
-    """`told`: the page has said already when it applies."""
+    """`told`: the page has said already when it applies, and is no place for long lists."""
     rebound = [effect.target for effect in patch.effects if effect.target and _is_rebound(effect)]
     patched = set(rebound)
     files = [modules.path_of(name) or name for name in found.modules if name in found.statements]
@@ -105,9 +108,9 @@ def build_plan(
     replaced = f"; also {', '.join(shims)}, for which print stands in" if shims else ""
     engine = "" if is_effect_id(patch.id) else " and the engine's registration"
     steps: list[Inline] = [
-        ("Copy what is needed from: ", ", ".join(files) or patch.file),
+        ("Copy what is needed from: ", name_all(files or [patch.file], whole=not told)),
         f"Leave behind: the rest of these files{engine}{replaced}.",
-        f"Needs at run time: {', '.join(sorted(found.outside)) or 'nothing but Python'}.",
+        f"Needs at run time: {name_all(sorted(found.outside), whole=not told) or 'nothing but Python'}.",
         *_describe_targets(patch),
         *(_describe_consumer(item, patched) for item in consumers[:_MOST]),
         *_describe_keys(patch, keys),
@@ -129,6 +132,13 @@ def build_plan(
         blocks.append(Paragraph("The guard, copied word for word, with every helper and constant that decides:"))
         blocks += [Code("\n\n".join(f"# {q.path}:{q.lines[0]}-{q.lines[1]}\n{q.text}" for q in quotes), "python")]
     return Section(title="Porting plan", blocks=tuple(blocks))
+
+
+def name_all(names: list[str], *, whole: bool) -> str:
+    """All of them; of very many the first, where the whole list is told elsewhere."""
+    if whole or len(names) <= _LONG:
+        return ", ".join(names)
+    return f"{listed(names, most=_MOST)} (`patches port` names all)"
 
 
 def describe_installing(patch: Patch) -> Inline:
