@@ -15,6 +15,7 @@ ARGUMENTS = [
     (("gap", "show", "kel"), "There is no backend called 'kel'", "Did you mean 'keel'?"),
     (("gap", "show", "sail"), "There is no backend called 'sail'", "uncomment or write [backends.sail]"),
     (("gap", "show", "keel", "--to", "nope"), "has no ref called 'nope' in its copy at upstream/.git.", ""),
+    (("gap", "show", "keel", "--to", "v1.0.0"), "has no ref called 'v1.0.0'", "Did you mean 'v1.0'?"),
     (("gap", "show", "keel", "--to", "v99"), "has no ref called 'v99'", "Its newest version tag there is 'v1.0'."),
     (("gap", "show", "keel", "--to", "1.0"), "has no ref called '1.0'", "Did you mean 'v1.0'?"),
     (("gap", "show", "keel", "--to", "mian"), "has no ref called 'mian'", "Did you mean 'main'?"),

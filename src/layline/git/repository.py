@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 _VERSION = re.compile(r"\d+(?:\.\d+)*\Z")
 """The number that a version tag ends in."""
+_END = re.compile(r"(\.0)+$")
+"""What a version may end in and be the same."""
 _HASH = re.compile(r"[0-9a-f]{4,64}\Z")
 _FULL_HASH = re.compile(r"(?:[0-9a-f]{40}|[0-9a-f]{64})\Z")
 _CORRUPT = ("corrupt", "inflate", "bad signature", "does not match index", "packfile", "pack index", "hash mismatch")
@@ -215,7 +217,9 @@ class Repository:
         names = {name.split("/", 2)[-1] for name in self.refs()}
         asked = _VERSION.search(ref)
         if asked is not None:
-            near = [name for name in names if (found := _VERSION.search(name)) and found[0] == asked[0]][:1]
+            wanted = _END.sub("", asked[0])  # `v4.33` and `v4.33.0` are one version
+            near = [name for name in names if (found := _VERSION.search(name)) and _END.sub("", found[0]) == wanted]
+            near = sorted(near, key=lambda name: (len(name), name))[:1]  # a candidate has more to its name
         else:
             near = difflib.get_close_matches(ref, names, n=1)
         if near:
