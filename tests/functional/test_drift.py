@@ -326,6 +326,7 @@ VERSIONED = """\
 import importlib.metadata
 
 import keel.run
+import other.x
 from packaging import version
 
 if version.parse(importlib.metadata.version("keel")) >= version.parse("1.9"):
@@ -339,6 +340,7 @@ except ImportError:
     pass
 
 keel.run.legacy = lambda x: x
+other.x.f = print
 """
 
 
@@ -369,6 +371,7 @@ def test_compared_from_another_commit_everything_is_decided_there(tmp_path: Path
     first, second = text.splitlines()[:2]
     assert first == f"keel: 1 of 3 patched places breaks at {tip[:8]}; 1 does nothing even at v1.9; 1 fits."
     assert f"keel from {new[:12]} (2026-01-02, v1.9, called the pin below) to" in second
+    assert "1 of the 4 effects in `patches list` with v1.9 as the pin is not compared" in text
 
 
 BESIDE = """\

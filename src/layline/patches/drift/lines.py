@@ -145,7 +145,7 @@ def _say_places(drift: DriftReport) -> Iterator[str]:
     if held > places.total > 0:
         one = places.total == 1
         lines = "this line makes" if one else f"these {places.total} lines make"
-        yield f"A place is a line of ours; {lines} {held} of the {count(drift.listed, 'effect')} in `patches list`."
+        yield f"A place is a line of ours; {lines} {held} of the {count(drift.listed, 'effect')} {_say_where(drift)}."
 
 
 def _title(drift: DriftReport, rows: Iterable[Drift]) -> str:
@@ -384,6 +384,11 @@ def say_retired(rows: Iterable[Drift]) -> Iterator[str]:
         yield "What can be deleted is not needed at the tip; keep it only for other versions that you support."
 
 
+def _say_where(drift: DriftReport) -> str:
+    """What our code does depends on the pin: another one may have other effects."""
+    return f"in `patches list` with {drift.since} as the pin" if drift.since else "in `patches list`"
+
+
 def _close(drift: DriftReport, *, listed: bool) -> Iterator[str]:
     yield from say_retired(drift.rows)
     for row, item in drift.accepted:
@@ -403,11 +408,13 @@ def _close(drift: DriftReport, *, listed: bool) -> Iterator[str]:
         yield "`since` is known for some rows without a search; `--culprits` searches for all of them."
     if drift.read_keys:
         what = f"{count(drift.read_keys, 'config key')} that a patch reads"
-        yield f"Beside the {count(drift.listed, 'effect')} in `patches list`, {what} {verb(drift.read_keys, 'has')} a row."
+        yield f"Beside the {count(drift.listed, 'effect')} {_say_where(drift)}, {what} {verb(drift.read_keys, 'has')} a row."
     for reason, number in drift.uncompared.items():
         if reason is not Uncompared.FILTERED:
             whole = count(drift.listed, "effect")
             part = (
-                f"{number} of the {whole} in `patches list`" if drift.listed > 1 else "The one effect in `patches list`"
+                f"{number} of the {whole} {_say_where(drift)}"
+                if drift.listed > 1
+                else f"The one effect {_say_where(drift)}"
             )
             yield f"{part} {verb(number, 'is')} not compared: {UNCOMPARED[reason]}."
