@@ -6,30 +6,26 @@ import math
 import secrets
 import time
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
 
+from layline.campaign.check_start import Finding, check_start
 from layline.campaign.devices.faults import Disturbed, Fault
 from layline.campaign.measure.accelerator import has_device
-from layline.campaign.measure.build import NotBuilt, build_kernel, workshop
+from layline.campaign.measure.build import workshop
 from layline.campaign.measure.choose import set_stage
-from layline.campaign.measure.controls import wrap
-from layline.campaign.measure.crew import open_arm
-from layline.campaign.measure.inputs import draw, nudge
+from layline.campaign.measure.inputs import draw
 from layline.campaign.measure.oracle import Close, Wrong
-from layline.campaign.measure.probes.inputs import show_far, show_held_out, show_inputs, show_walk
-from layline.campaign.measure.probes.probe import Trial
 from layline.campaign.measure.sizes import find_near_shapes
 from layline.campaign.operators import NAMES
 from layline.campaign.operators.own.read import KNOWN
 from layline.campaign.values.describe import describe_call, describe_inputs, describe_shape
-from layline.campaign.values.measurement import Arm, Plan
+from layline.campaign.values.measurement import Plan
 from layline.errors import ConfigError
 from layline.errors import Error as LaylineError
 
 if TYPE_CHECKING:
-    from layline.campaign.measure.arm import LiveArm
     from layline.campaign.measure.stage import Stage
     from layline.campaign.operators.own.read import OperatorFile
     from layline.campaign.values.operator import Operator, Pass, Shape
@@ -53,17 +49,6 @@ ROOM = 8.0
 """How many times the noise floor a proposed tolerance is."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Finding:
-    """One thing that was looked at."""
-
-    what: str
-    passed: bool
-    told: str
-    hint: str = ""
-    """What to do about it; where nothing is wrong, nothing."""
-
-
 def check_operator(
     operator: Operator,
     file: OperatorFile | None = None,
@@ -80,14 +65,15 @@ def check_operator(
 
 def _look_further(operator: Operator, *, is_quick: bool, progress: Callable[[str], None]) -> list[Finding]:
     """What calls the file's functions and kernels, up to the first that fails."""
-    checks = (_check_cost, _check_reference, _check_sizes, _check_tolerance, *(() if is_quick else (_check_start,)))
+    checks = (_check_cost, _check_reference, _check_sizes, _check_tolerance, *(() if is_quick else (check_start,)))
     found: list[Finding] = []
     with workshop() as shop:
         stage = set_stage(operator, operator.shapes, Plan(), shop, secrets.token_bytes(32))
         for check in checks:
-            what = check.__name__.removeprefix("_check_")
+            what = check.__name__.removeprefix("_").removeprefix("check_")
             progress(what)
-            found += _guard(what, check(stage))
+            # what the reference raises while its cost is counted is no matter of cost
+            found += _guard("reference" if what == "cost" else what, check(stage))
             if not all(one.passed for one in found):
                 break
     return found
@@ -348,64 +334,3 @@ def _check_cost(stage: Stage) -> Iterator[Finding]:
         return
     slow = "; smaller shapes would make rounds shorter" if whole > LONG_S else ""
     yield Finding(what="cost", passed=True, told=told + slow)
-
-
-def _check_start(stage: Stage) -> Iterator[Finding]:
-    """The start is right everywhere; kernels made wrong from it are refused."""
-    operator = stage.operator
-    if not operator.starts:
-        yield Finding(what="start", passed=True, told="no start is given: bring your own kernel, which baseline checks")
-        return
-    with _open(stage, operator.starts[0][1], Arm.BEST) as arm:
-        on = _describe_trial(stage, arm)
-        for show in (show_inputs, show_held_out, show_far, show_walk):
-            dict(show(on))
-    refused = [_find_refusal(stage, text) for text in operator.mutants]
-    passed = sum(one is None for one in refused)
-    if passed:
-        yield _refuse(
-            "start",
-            f"{passed} of {len(refused)} kernels made wrong from the start are not refused: the tolerance is too wide.",
-        )
-        return
-    listed = ", ".join(str(one) for one in refused)
-    yield Finding(
-        what="start",
-        passed=True,
-        told=f"{operator.starts[0][0]} passes; {len(refused)} kernels made wrong from it are refused ({listed})",
-    )
-
-
-def _open(stage: Stage, text: str, arm: Arm) -> Any:
-    built = build_kernel(wrap(stage.operator, text), stage.operator, stage.shop)
-    if isinstance(built, NotBuilt):
-        raise Fault("builds", f"The start does not compile: {built.reason}")
-    return open_arm(stage, arm, built, cache=secrets.token_hex(4)).loaded()
-
-
-def _describe_trial(stage: Stage, arm: LiveArm) -> Trial:
-    def open_none(*_asked: object) -> LiveArm:
-        raise Fault("survives", "no further process is needed here")
-
-    return Trial(
-        stage=stage,
-        trial=arm,
-        open_start=open_none,
-        open_again=open_none,
-        open_best=open_none,
-        snapshot=wrap(stage.operator, ""),
-    )
-
-
-def _find_refusal(stage: Stage, text: str) -> str | None:
-    """Why a wrong kernel is refused on the listed shapes; None where it is not."""
-    try:
-        with _open(stage, text, Arm.CANDIDATE) as arm:
-            for shape in stage.by_work:
-                given = draw(stage, shape)
-                for step in stage.operator.passes:
-                    arm.run(step, given)
-                    arm.run(step, replace(nudge(stage, given), on_same_place=False))
-    except Fault as fault:
-        return fault.property
-    return None

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from layline.campaign import answers
-    from layline.campaign.check_operator import Finding as OperatorFinding
+    from layline.campaign.check_start import Finding as OperatorFinding
     from layline.campaign.values.measurement import GateResult, Measurement
     from layline.campaign.values.operator import Operator, Shape
     from layline.campaign.values.verdict import Verdict

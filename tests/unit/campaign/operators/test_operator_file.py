@@ -77,6 +77,8 @@ def build(text: str) -> Operator:
         ('language = "c"', 'language = "c"\nraise SystemExit("no")', "scaled.py:7: SystemExit: no"),
         ('language = "c"', 'language = "c"\nlegal = 3', "legal is not a function."),
         ('{"R": 8, "C": 16}', "[8, 16]", "shapes is not a dict such as"),
+        ('{"R": 8, "C": 16}', '{"R": -8, "C": 16}', "gives R=-8: a size is a whole number, 0 or more."),
+        ('{"R": 8, "C": 16}', '{"R": 8, "C": "16"}', "gives C='16': a size is a whole number, 0 or more."),
         ("Tolerance(rtol=1e-5, atol=1e-6)", "1e-5", "tolerance is not a Tolerance of two numbers."),
         ("rtol=1e-5", "rtol='a'", "tolerance is not a Tolerance of two numbers."),
         ('"Scaled rows"', "4", "title is not a text."),
@@ -207,6 +209,13 @@ def test_a_good_operator_passes_and_its_mutants_are_refused() -> None:
         (what, True) for what in ("shapes", "cost", "reference", "sizes", "tolerance", "start")
     ]
     assert "3 kernels made wrong from it are refused (correct, writes-every-output, correct)" in findings[-1].told
+
+
+def test_a_reference_that_raises_is_no_matter_of_cost() -> None:
+    text = f"{FILE}\n\ndef reference(step, x):\n    raise RuntimeError('boom')\n"
+    last = check_operator(build(text))[-1]
+    assert (last.what, last.passed, "boom" in last.told) == ("reference", False, True)
+    assert last.hint == "Correct `reference`, or `inputs`, if what it is given is wrong."
 
 
 def test_a_name_that_nothing_reads_is_told() -> None:

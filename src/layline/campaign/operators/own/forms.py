@@ -24,7 +24,11 @@ def find_malformed(said: SimpleNamespace) -> Iterator[str]:
 
 
 def find_bad_parts(said: SimpleNamespace) -> Iterator[str]:
-    """Axes and tensors with something in them that is none of what they take."""
+    """Axes, tensors and shapes with something in them that is none of what they take."""
+    for label, sizes in said.shapes.items():
+        for name, size in sizes.items():
+            if not _is_count(size):
+                yield f"shapes[{label!r}] gives {name}={size!r}: a size is a whole number, 0 or more."
     for name, axis in said.axes.items():
         bounds: list[Any] = [axis.const, axis.low, axis.high] if isinstance(axis, Axis) else []
         steps: list[Any] = [axis.multiple] if isinstance(axis, Axis) else []
@@ -50,7 +54,7 @@ def _is_kernels(given: Any) -> bool:
 def _is_sizes(given: Any) -> bool:
     """Sizes by axis, shape by shape."""
     inner = [*given.values()] if isinstance(given, Mapping) else [None]
-    return all(isinstance(one, Mapping) and all(_is_count(size) for size in one.values()) for one in inner)
+    return all(isinstance(one, Mapping) for one in inner)
 
 
 def _is_count(given: Any) -> bool:

@@ -21,7 +21,7 @@ def write_flashinfer(rest: str, root: Path) -> tuple[str, Path]:
     missing = [key for key in NEEDED if key not in definition]
     if missing:
         raise ConfigError(f"{path} has no `{missing[0]}`: it is not a Definition of flashinfer-bench.")
-    problems = list(_find_problems(definition))
+    problems = list(_find_malformed(definition)) or list(_find_problems(definition))
     if problems:
         raise ConfigError(f"{path}: {problems[0]}", hint="Write an operator file by hand: docs/operators.md shows one.")
     return _write(path, definition, _read_sizes(root / folder, definition)), path
@@ -41,7 +41,32 @@ def read_json(path: Path) -> dict[str, Any]:
         found: dict[str, Any] = json.loads(path.read_text("utf-8"))
     except (OSError, ValueError) as error:
         raise ConfigError(f"{path} cannot be read as JSON: {error}.") from None
+    if not isinstance(found, dict):
+        raise ConfigError(f"{path} is not a table: it is not a Definition of flashinfer-bench.")
     return found
+
+
+def _find_malformed(definition: dict[str, Any]) -> Iterator[str]:
+    """Fields that are not of the form's kind."""
+    for group in ("axes", "inputs", "outputs"):
+        if not isinstance(definition[group], dict) or not all(
+            isinstance(one, dict) for one in definition[group].values()
+        ):
+            yield f"`{group}` is not a table of tables by name."
+            return
+    if not isinstance(definition["reference"], str):
+        yield "`reference` is not a text."
+    for name, axis in definition["axes"].items():
+        if axis.get("type") == "const" and not isinstance(axis.get("value"), int):
+            yield f"the axis {name} is const and has no `value` that is a whole number."
+    for name, tensor in (*definition["inputs"].items(), *definition["outputs"].items()):
+        if "shape" not in tensor or not isinstance(tensor.get("shape") or [], list):
+            yield f"{name} has no `shape` that is a list of axes."
+        elif not isinstance(tensor.get("dtype"), str):
+            yield f"{name} has no `dtype`."
+    for name, tensor in definition["outputs"].items():
+        if tensor.get("shape") is None:
+            yield f"the output {name} is a single number, which a kernel does not write here."
 
 
 def _find_problems(definition: dict[str, Any]) -> Iterator[str]:
@@ -58,9 +83,12 @@ def _read_sizes(folder: Path, definition: dict[str, Any]) -> list[dict[str, int]
     base = folder if folder.is_dir() else folder.parent
     found: list[dict[str, int]] = []
     for path in sorted(base.rglob(f"{definition['name']}.jsonl")):
-        for line in path.read_text("utf-8").splitlines():
-            axes = json.loads(line).get("workload", {}).get("axes", {})
-            sizes = {name: int(axes[name]) for name in free if name in axes}
+        for number, line in enumerate(path.read_text("utf-8", "replace").splitlines(), 1):
+            try:
+                axes = json.loads(line)["workload"]["axes"]
+                sizes = {name: int(axes[name]) for name in free if name in axes}
+            except (ValueError, TypeError, KeyError):
+                raise ConfigError(f"{path}:{number} is not a workload: it gives no sizes by axis.") from None
             if len(sizes) == len(free) and sizes not in found:
                 found.append(sizes)
     return found[:MOST_SHAPES] or [dict.fromkeys(free, 1024), dict.fromkeys(free, 333)]

@@ -63,6 +63,8 @@ def read_problem(folder: Path) -> Problem:
         tree = ast.parse(reference.read_text("utf-8"))
     except OSError as error:
         raise ConfigError(f"{reference} cannot be read: {error.strerror}.") from None
+    except UnicodeDecodeError:
+        raise ConfigError(f"{reference} is not text in UTF-8.") from None
     except SyntaxError as error:
         raise ConfigError(f"{reference}:{error.lineno}: {error.msg}.") from None
     functions = {node.name: node for node in tree.body if isinstance(node, ast.FunctionDef)}
@@ -89,10 +91,20 @@ def _read_task(path: Path) -> dict[str, Any]:
         raise ConfigError(
             f"{path} cannot be read: {error.strerror}.", hint="gpumode:DIR is a folder with task.yml and reference.py."
         ) from None
+    except UnicodeDecodeError:
+        raise ConfigError(f"{path} is not text in UTF-8.") from None
     except NotYaml as error:
         raise ConfigError(f"{path} is not YAML: {error}.") from None
     if not isinstance(task, dict):
         raise ConfigError(f"{path} is not a table: it is not in GPU MODE's form.")
+    for group in (*GROUPS, "files"):
+        rows = task.get(group) or []
+        if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
+            raise ConfigError(f"{path}: `{group}` is not a list of tables.")
+    seeds = [row[SEED] for group in GROUPS for row in task.get(group) or [] if SEED in row]
+    odd = [one for one in seeds if not isinstance(one, int)]
+    if odd:
+        raise ConfigError(f"{path}: the seed {odd[0]!r} is not a whole number.")
     if task.get("multi_gpu"):
         raise ConfigError(f"{path}: the problem needs several GPUs, and a kernel is measured on one.")
     return task

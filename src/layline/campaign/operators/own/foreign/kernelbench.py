@@ -43,7 +43,11 @@ class Problem:
 def write_kernelbench(rest: str, root: Path) -> tuple[str, Path]:
     """The operator file of a problem: `DIR/level1/23`, or the path of its file."""
     path = find_problem(rest, root)
-    problem = read_problem(path.read_text("utf-8"), str(path))
+    try:
+        text = path.read_text("utf-8")
+    except UnicodeDecodeError:
+        raise ConfigError(f"{path} is not text in UTF-8.") from None
+    problem = read_problem(text, str(path))
     return _write(path, problem), path
 
 
@@ -270,7 +274,7 @@ def _read_listed(path: Path) -> list[dict[str, int]]:
     """`SHAPES = [{…}, …]`, without running it."""
     try:
         tree = ast.parse(path.read_text("utf-8"))
-    except (OSError, SyntaxError):
+    except (OSError, SyntaxError, UnicodeDecodeError):
         return []
     for node in tree.body:
         match node:
