@@ -186,3 +186,8 @@ def test_shapes_are_those_of_the_device_that_a_document_names(tmp_path: Path, gp
         data = dict(campaign_handoff(Request(operator="attention", backend="TRITON", gpu=gpu), now=now).data)
     row = next(one for one in data["prerequisites"] if one["name"] == "Target shapes")
     assert (row["value"], said in row["found"]) == (count, True)
+
+
+def test_the_suite_is_found_where_several_tests_may_be_the_operators(tmp_path: Path) -> None:
+    values, _told, _contradictions = ask(tmp_path, "moe_dispatch")
+    assert (values["Focused test command"], values["Acceptance suite"]) == (None, "pytest tests/ -v")

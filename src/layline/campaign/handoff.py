@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from layline.campaign.handoff_bench import find_bench, read_environment
-from layline.campaign.handoff_files import find_kernel, find_test, find_unled
+from layline.campaign.handoff_files import find_kernel, find_own_tests, find_test, find_unled
 from layline.campaign.handoff_project import Project, choose
 from layline.campaign.handoff_request import Prerequisite, Request, recommend_mode
 from layline.campaign.project.benchmark import Benchmark
@@ -80,18 +80,17 @@ def _find_measure(request: Request, benchmark: Benchmark | None) -> Iterator[Pre
 
 
 def _find_commands(request: Request, project: Project, row: Row | None) -> Iterator[Prerequisite]:
-    test = find_test(request, project, row)
-    yield test
-    yield _find_suite(project, test)
+    yield find_test(request, project, row)
+    yield _find_suite(request, project, row)
     yield find_bench(request, project, row)
     yield _find_quick(request, project)
     yield _find_shapes(request, project, row)
 
 
-def _find_suite(project: Project, test: Prerequisite) -> Prerequisite:
+def _find_suite(request: Request, project: Project, row: Row | None) -> Prerequisite:
     """What `campaign accept` runs at the end; where no document shows it, the focused test is."""
     name = "Acceptance suite"
-    tests = [word for word in (test.value or test.found).replace("(", " ").split() if word.endswith(".py")]
+    tests = find_own_tests(request, project, row)
     found = find_suite(tests[0], project.files, project.lines) if tests else None
     if found is not None:
         return Prerequisite(name=name, value=found.text, found=f"{found.where}; `campaign accept` runs it")

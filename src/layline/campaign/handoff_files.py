@@ -44,7 +44,7 @@ def find_kernel(request: Request, project: Project, row: Row | None) -> Prerequi
 
 def _find_reached(request: Request, project: Project, row: Row, kernels: Sequence[str]) -> tuple[str, list[str]] | None:
     """The operator's own file of tests, and those of the kernels that it leads to; None where there is no such file."""
-    tests = _find_own_tests(request, project, row)
+    tests = find_own_tests(request, project, row)
     if project.leads is None or len(tests) != 1 or not any(project.leads.is_followed(one) for one in kernels):
         return None
     return tests[0], project.leads.choose_reached(tests[0], kernels)
@@ -58,7 +58,7 @@ def find_unled(request: Request, project: Project) -> str | None:
     return reached[0] if reached is not None and not reached[1] else None
 
 
-def _find_own_tests(request: Request, project: Project, row: Row | None) -> list[str]:
+def find_own_tests(request: Request, project: Project, row: Row | None) -> list[str]:
     listed = [file for file, _options in find_named(row.read("test"), project.files)] if row else []
     named = find_tests(request, project.files)
     return narrow([file for file in named if file in listed] or named or listed, request.operator, "test_") or listed
@@ -67,7 +67,7 @@ def _find_own_tests(request: Request, project: Project, row: Row | None) -> list
 def find_test(request: Request, project: Project, row: Row | None) -> Prerequisite:
     name = "Focused test command"
     listed = [file for file, _options in find_named(row.read("test"), project.files)] if row else []
-    own = _find_own_tests(request, project, row)
+    own = find_own_tests(request, project, row)
     if request.option("test") or len(own) != 1:
         return form_command(request, "test", own, name, "pytest {} -v")
     lost = find_lost_precision(request, project, own[0], row)
