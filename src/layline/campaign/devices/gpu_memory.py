@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from layline.campaign.devices.device import Arrays, Filled, Place
 from layline.campaign.values.operator import Operator, Pass, Shape
+from layline.errors import BenchError
 
 if TYPE_CHECKING:
     import numpy as np
@@ -51,7 +52,11 @@ class DeviceArena:
             self._map = mmap.mmap(self.fd, size)
             self.raw = torch.frombuffer(self._map, dtype=torch.uint8)
         else:
-            self.raw = torch.empty(size, dtype=torch.uint8, device=device)
+            try:
+                self.raw = torch.empty(size, dtype=torch.uint8, device=device)
+            except torch.OutOfMemoryError:
+                told = f"The device has no {size / (1 << 30):.1f} GiB left for the buffers of one more process."
+                raise BenchError(told, hint="Who else uses it? `nvidia-smi` or `rocm-smi` tells.") from None
 
     def share(self) -> dict[str, Any]:
         """What a worker needs to open it."""
