@@ -132,12 +132,14 @@ STATE = [
     ("", ""),
     ("import sys; sys.setswitchinterval(10.0)", "turns of threads"),
     ("import sys; sys.setrecursionlimit(123456)", "depth of calls"),
+    ("import sys; sys.setrecursionlimit(200)", "depth of calls"),
+    ("import sys; sys.setrecursionlimit(max(sys.getrecursionlimit(), 2000))", ""),  # as torch.compile does
     ("import os; os.chdir('/')", "working folder"),
     ("import gc; gc.disable()", "garbage collector"),
 ]
 
 
-@pytest.mark.parametrize(("line", "changed"), STATE, ids=[changed or "none" for _line, changed in STATE])
+@pytest.mark.parametrize(("line", "changed"), STATE, ids=[line or "none" for line, _changed in STATE])
 def test_what_a_kernel_sets_for_the_whole_process_is_seen(stage: Stage, line: str, changed: str) -> None:
     text = HONEST.replace("def forward(a, b, out):\n", f"def forward(a, b, out):\n    {line or 'pass'}\n")
     with live([_open(stage, Arm.BEST, text)]) as (leg,):

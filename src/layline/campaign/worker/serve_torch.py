@@ -217,7 +217,8 @@ class Device:
         seen["autograd"] = (torch.is_grad_enabled(), torch.is_inference_mode_enabled(), torch.is_autocast_enabled())
         seen["garbage collector"] = (gc.isenabled(), gc.get_threshold(), gc.get_freeze_count())
         seen["turns of threads"] = sys.getswitchinterval()
-        seen["depth of calls"] = sys.getrecursionlimit()
+        depth = sys.getrecursionlimit()
+        seen["depth of calls"] = 0 if DEPTH <= depth <= 10 * DEPTH else depth
         seen["working folder"] = os.getcwd()  # noqa: PTH109  no pathlib needed
         seen["default type"] = str(torch.get_default_dtype())
         seen["deterministic algorithms"] = torch.are_deterministic_algorithms_enabled()
@@ -237,6 +238,9 @@ class Device:
             self._driver.cuCtxResetPersistingL2Cache()
 
 
+DEPTH = sys.getrecursionlimit()
+"""As Python has it. Compilers raise it a little (torch.compile to 2,000); with much more a runaway recursion ends the process
+instead of raising, with less others fail."""
 _PRODUCTS = ("allow_tf32", "allow_bf16_reduced_precision_reduction", "allow_fp16_reduced_precision_reduction")
 
 
