@@ -12,7 +12,7 @@ import pytest
 
 from campaign_project import begin, inside, now, propose, start_project
 from layline.app.campaign import campaign_baseline, campaign_new, campaign_resume, campaign_round, campaign_status
-from layline.app.campaign_end import campaign_verify
+from layline.app.campaign_end import campaign_measure, campaign_verify
 from layline.app.campaign_judge import campaign_judge
 from layline.campaign import operators
 from layline.campaign.bench import Measured, Trial
@@ -66,6 +66,8 @@ def test_an_edited_operator_file_is_refused(tmp_path: Path) -> None:
         project.git("commit", "-qam", "A wider tolerance")
         with pytest.raises(BenchError, match=r"operator:rope_own\.py is not what it was when the campaign began"):
             campaign_baseline(now=now)
+        with pytest.raises(BenchError, match=r"operator:rope_own\.py is not what it was when the campaign began"):
+            campaign_measure()
         assert find_thawed(going) == ["operator:rope_own.py"]  # what was opened before sees it, too
         edited = "operator:rope_own.py was edited since the campaign began"
         assert edited in campaign_status().report.alerts[0].message

@@ -20,7 +20,7 @@ from layline.campaign.loop.finish import (
     run_benchmark,
     run_suite,
 )
-from layline.campaign.rounds import Campaign
+from layline.campaign.rounds import Campaign, check_frozen
 from layline.campaign.session.open import read_campaign, write_campaign
 from layline.campaign.session.places import clock, quiet
 from layline.campaign.session.publish import publish
@@ -50,6 +50,7 @@ def campaign_verify(chosen: str | None = None) -> Answer:
 def campaign_measure(chosen: str | None = None, *, full: bool = False, progress: Callable[[str], None] = quiet) -> str:
     """The kernel as it stands, alone: its figures as CSV. Nothing is recorded and nothing is judged."""
     campaign = read_campaign(chosen, progress)
+    check_frozen(campaign)
     state, kernel = campaign.state, campaign.read_kernel()
     labels = campaign.bench.labels if full or not state.representative else state.representative
     start = state.kernel(state.rounds[0].kernel) if state.rounds else kernel

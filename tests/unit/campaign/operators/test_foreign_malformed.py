@@ -32,6 +32,7 @@ REFERENCE = b"def ref_kernel(d):\n    return d\n\n\ndef generate_input(size, see
         ({"outputs": {"y": {"shape": None, "dtype": "float16"}}}, "the output y is a single number"),
         ({"outputs": {"y": {"shape": ["M"]}}}, "y has no `dtype`."),
         ({"reference": 5}, "`reference` is not a text."),
+        ({"constraints": ["M =="]}, "the constraint `M ==` is no expression."),
     ],
 )
 def test_a_malformed_definition_is_told(tmp_path: Path, changed: dict[str, Any], said: str) -> None:
@@ -39,6 +40,20 @@ def test_a_malformed_definition_is_told(tmp_path: Path, changed: dict[str, Any],
     with pytest.raises(ConfigError, match=r"relu.json") as told:
         write_operator_file("flashinfer", "relu.json", tmp_path)
     assert said in str(told.value)
+
+
+@pytest.mark.parametrize(
+    ("rule", "written"),
+    [
+        ("M % 2 == 0", "(M % 2 == 0)"),
+        ("x.shape[1] == 8 * y.shape[0]", "(K == 8 * M)"),
+        ("x.shape[5] == 1", "(x.shape[5] == 1)"),  # told when it is asked for the first time
+    ],
+)
+def test_a_constraint_over_shapes_is_one_over_axes(tmp_path: Path, rule: str, written: str) -> None:
+    (tmp_path / "relu.json").write_text(json.dumps({**DEFINITION, "constraints": [rule]}))
+    text, _path = write_operator_file("flashinfer", "relu.json", tmp_path)
+    assert f"eval({written!r}, " in text
 
 
 def test_a_malformed_workload_is_told_with_its_line(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import json
 from collections.abc import Iterator
 from pathlib import Path
@@ -70,6 +71,11 @@ def _find_malformed(definition: dict[str, Any]) -> Iterator[str]:
 
 
 def _find_problems(definition: dict[str, Any]) -> Iterator[str]:
+    for rule in definition.get("constraints") or []:
+        try:
+            ast.parse(str(rule), mode="eval")
+        except SyntaxError:
+            yield f"the constraint `{rule}` is no expression."
     for name, tensor in definition["inputs"].items():
         if tensor.get("shape") is None:
             yield f"the input {name} is a single number, which a kernel is not given here."
@@ -94,6 +100,22 @@ def _read_sizes(folder: Path, definition: dict[str, Any]) -> list[dict[str, int]
     return found[:MOST_SHAPES] or [dict.fromkeys(free, 1024), dict.fromkeys(free, 333)]
 
 
+def _write_rule(rule: str, definition: dict[str, Any]) -> str:
+    """A constraint over axes alone: `weights.shape[1]` is the axis that stands there."""
+    shapes = {name: tensor["shape"] for group in ("inputs", "outputs") for name, tensor in definition[group].items()}
+
+    class Axes(ast.NodeTransformer):
+        def visit_Subscript(self, node: ast.Subscript) -> ast.AST:
+            match node:
+                case ast.Subscript(
+                    value=ast.Attribute(value=ast.Name(id=name), attr="shape"), slice=ast.Constant(value=int(at))
+                ) if at < len(shapes.get(name) or []):
+                    return ast.parse(str(shapes[name][at]), mode="eval").body
+            return self.generic_visit(node)
+
+    return ast.unparse(Axes().visit(ast.parse(rule, mode="eval")))
+
+
 def _write(path: Path, definition: dict[str, Any], sizes: list[dict[str, int]]) -> str:
     axes = {
         name: f"Axis(const={int(axis['value'])})" if axis.get("type") == "const" else "Axis(low=1)"
@@ -104,7 +126,7 @@ def _write(path: Path, definition: dict[str, Any], sizes: list[dict[str, int]]) 
         for group in ("inputs", "outputs")
         for name, tensor in definition[group].items()
     }
-    legal = " and ".join(f"({one})" for one in definition.get("constraints") or []) or "True"
+    legal = " and ".join(f"({_write_rule(one, definition)})" for one in definition.get("constraints") or []) or "True"
     return _TEMPLATE.format(
         title=definition["name"],
         path=str(path),
