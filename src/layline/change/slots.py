@@ -53,7 +53,7 @@ def find_refusing(
     """
     found = []
     for site in find_fitting(calls, theirs, telling):
-        failing = {problem.argument for problem in check_call(_complete(site), ours, bound=True)}
+        failing = {problem.argument for problem in check_call(complete(site), ours, bound=True)}
         if not failing.isdisjoint(refused):
             found.append(site)
     return sorted(found, key=lambda site: (-len(site.shape.keywords), site.location.path, site.location.line))
@@ -66,11 +66,11 @@ def find_fitting(calls: Iterable[CallSite], theirs: tuple[Parameter, ...], telli
         site
         for site in calls
         if site.shape.positional + len(names.intersection(site.shape.keywords)) >= telling
-        and not check_call(_complete(site), theirs, bound=True)
+        and not check_call(complete(site), theirs, bound=True)
     ]
 
 
-def _complete(site: CallSite) -> CallShape:
+def complete(site: CallSite) -> CallShape:
     """What a call does not pass may have been given before."""
     return replace(site.shape, has_double_star=True)
 

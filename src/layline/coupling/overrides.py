@@ -8,7 +8,7 @@ from dataclasses import replace
 from layline.change.binding import CallSite, Problem, check_call
 from layline.change.call_sites import CallSites
 from layline.change.compare import Comparer, Comparison
-from layline.change.slots import TELLING, find_fitting, find_refusing, find_slot_calls, put_covering_first
+from layline.change.slots import TELLING, complete, find_fitting, find_refusing, find_slot_calls, put_covering_first
 from layline.core.evidence import Location
 from layline.core.prose import listed
 from layline.core.why import Reason, Why
@@ -135,7 +135,7 @@ class Overrides:
         if ours.name == _RUN and place.slots != {SPECIFIED}:
             return None  # it stands where we say, and our own code may be what runs it there
         calls = [self._find_fitting(place, ours, found, side) for side in (0, 1)]
-        takes = (not check_call(one.shape, ours.parameters or (), bound=True) for side in calls for one in side)
+        takes = (not check_call(complete(one), ours.parameters or (), bound=True) for side in calls for one in side)
         if not all(calls) or any(takes):
             return None
         still = find_misfits(ours, found.after) or today

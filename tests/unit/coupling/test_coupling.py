@@ -1020,6 +1020,13 @@ def test_what_a_spec_of_ours_names_fails_where_no_call_of_upstream_fits_it(
         assert "upstream passes it to the class that is set in a field, as at keel/block.py:3" in rows[0].detail
 
 
+def test_a_call_that_lacks_what_a_spec_may_have_given_is_none_that_fails(tmp_path: Path) -> None:
+    ours = OUR_ATTENTION.replace("heads):", "heads, extra):") + SPEC
+    calls = WIDE.format(", cache=3") + OTHER.format("")
+    found = couple(tmp_path, ours, {"keel/layer.py": CACHED[0], "keel/block.py": calls}, {"keel/x.py": ""})
+    assert not [one for one in found if one.state.value == "fits neither pin nor tip"]
+
+
 SPLITS = (
     "class Layer:\n    def split(self, x):\n        if x:\n            return {0}\n        return {0}\n"
     "def split(x):\n    return {0}\n"
