@@ -127,6 +127,8 @@ class Writes(Machine):
 
     def _read_under(self, test: Value, owner: Value, name: str, default: Value | None) -> Value:
         """An attribute of one of several objects."""
+        if not self.frames:  # an annotation, looked up when nothing runs
+            return self.read_attribute(owner, name, default)
         self.frame.conditions.append((test, False))
         found = self.read_attribute(owner, name, default)
         self.frame.conditions.pop()

@@ -40,6 +40,20 @@ class Runner:
         [(12, None, "model is not None")],
     ),
     (
+        "an annotation by a module that may be missing",
+        """
+if torch.cuda.is_available():
+    import up.a as models
+else:
+    import up.b as models
+class Holder:
+    part: models.Attention
+def go(holder: Holder):
+    holder.part.forward = MethodType(mine, holder.part)
+""",
+        [(9, None, "")],
+    ),
+    (
         "a narrower class asked for inside a wider one",
         """
 def go(model):
