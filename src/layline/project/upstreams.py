@@ -9,7 +9,7 @@ import ast
 import re
 import sys
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from importlib import metadata
 from pathlib import Path
@@ -104,14 +104,22 @@ class Proposal:
         )
 
 
+Meant = tuple[bool, int, int, str]
+"""Whether the project requires a package, how many of our lines write to it, how many of our files import it; its name."""
+
+
 def propose_upstreams(tree: Tree, imported: Counter[str], beside: Path, clones: Iterable[Path]) -> list[Proposal]:
     """Imported packages of others: those whose clone was named first, then the most patched, then the most imported."""
     own = {Path(folder).name for folder in survey.find_own_folders(tree)}
     foreign = [name for name in imported if name not in own | set(sys.stdlib_module_names)]
-    named = dict(_match_clones(clones, foreign, imported))
-    found = {**dict(_find_beside(beside, foreign)), **named}
     declared, addresses = read_declarations(tree), survey.find_addresses(tree)
     writes = count_writes(tree, foreign)
+
+    def rank(name: str) -> Meant:
+        return _find_version(tree, declared, name) is not None, writes[name], imported[name], name
+
+    named = dict(_match_clones(clones, foreign, rank))
+    found = {**dict(_find_beside(beside, foreign)), **named}
     packages = _find_packages(tree, writes)
     proposals = [
         _propose(name, imported[name], writes[name], version, addresses, found.get(name))
@@ -178,9 +186,11 @@ def _find_others(repository: Repository, version: Version | None) -> Iterator[tu
         yield newest, "its newest release"
 
 
-def _match_clones(clones: Iterable[Path], foreign: list[str], imported: Counter[str]) -> Iterator[tuple[str, Path]]:
+def _match_clones(
+    clones: Iterable[Path], foreign: list[str], rank: Callable[[str], Meant]
+) -> Iterator[tuple[str, Path]]:
     """Package → the clone that offers it, for clones that the user named; of several that we import the one that has the
-    clone's name, or that we import most: `utils` of a clone and our own are two.
+    clone's name, or that we require, write to and import most: `utils` of a clone and our own are two.
     """
     for place in clones:
         repository = open_repository(place)
@@ -192,7 +202,7 @@ def _match_clones(clones: Iterable[Path], foreign: list[str], imported: Counter[
             listed = ", ".join(sorted(offered)[:5]) or "no Python package"
             raise ConfigError(f"{place} offers {listed}; the project imports none of that.", hint="Name another clone.")
         named = survey.normalise(place.resolve().name)
-        yield max(fitting, key=lambda name: (survey.normalise(name) == named, imported[name], name)), place
+        yield max(fitting, key=lambda name: (survey.normalise(name) == named, rank(name))), place
 
 
 def _find_beside(folder: Path, foreign: list[str]) -> Iterator[tuple[str, Path]]:

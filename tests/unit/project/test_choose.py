@@ -31,14 +31,25 @@ def test_what_is_patched_is_chosen(proposals: list[Proposal], expected: list[str
     assert [one.package for one in choose(proposals, (), alone=True)] == expected
 
 
-def test_of_two_packages_of_a_clone_the_one_that_is_imported_most_is_meant(tmp_path: Path) -> None:
-    """Which one it was depended on the order of a set: `utils` was a folder of our own, and the clone has one, too."""
+MEANT = [
+    # (our file, our requirements, how many of our files import each)
+    ("import keel\n", "", {"utils": 1, "keel": 5}),
+    ("import keel\nkeel.a = 1\n", "", {"utils": 5, "keel": 1}),
+    ("import keel\n", "keel==1.0\n", {"utils": 5, "keel": 1}),
+]
+
+
+@pytest.mark.parametrize(("source", "required", "imported"), MEANT)
+def test_of_two_packages_of_a_clone_the_one_that_is_required_patched_or_imported_most_is_meant(
+    tmp_path: Path, source: str, required: str, imported: dict[str, int]
+) -> None:
+    """`utils` is a folder of our own, and the clone has one, too."""
     ours, clone = History.start(tmp_path / "ours"), History.start(tmp_path / "clone")
-    ours.commit("Begin", {"deck.py": "import keel\n"})
+    ours.commit("Begin", {"deck.py": source, "requirements.txt": required})
     clone.commit("Begin", {"keel/__init__.py": "", "utils/__init__.py": ""})
     repository = open_repository(ours.path)
     tree = Tree(repository, repository.resolve("HEAD"))
-    found = propose_upstreams(tree, Counter({"utils": 1, "keel": 5}), tmp_path / "none", (clone.path,))
+    found = propose_upstreams(tree, Counter(imported), tmp_path / "none", (clone.path,))
     assert [one.package for one in found if one.clone] == ["keel"]
 
 
