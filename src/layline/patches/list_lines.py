@@ -145,7 +145,10 @@ def _say_parts(effects: list[Effect], named: str, roots: _Roots) -> str:
     rest = [effect for effect in effects if effect not in aside]
     kinds = Counter(_find_part(effect, roots) for effect in rest)
     others = Counter(_find_package(find_target(one), packages) for one in rest if _find_part(one, roots) == _OTHER)
-    most = [f"{name} {number}" for name, number in others.most_common() if name][:_MOST]
+    largest = [(name, number) for name, number in others.most_common() if name][:_MOST]
+    left = others.total() - sum(number for _name, number in largest)
+    more = [("others", left)] if largest and left else []
+    most = [f"{name} {number}" for name, number in (*largest, *more)]
     words = {
         _UPSTREAM: named,
         _OTHER: f"on other packages ({', '.join(most)})" if most else "on other packages",
