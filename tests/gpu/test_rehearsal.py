@@ -133,7 +133,8 @@ STATE = [
     ("import sys; sys.setswitchinterval(10.0)", "turns of threads"),
     ("import sys; sys.setrecursionlimit(123456)", "depth of calls"),
     ("import sys; sys.setrecursionlimit(200)", "depth of calls"),
-    ("import sys; sys.setrecursionlimit(max(sys.getrecursionlimit(), 2000))", ""),  # as torch.compile does
+    ("import sys; sys.setrecursionlimit(max(sys.getrecursionlimit(), 2000))", ""),  # as its compiler does
+    ("import torch; torch.compile(lambda x: x + 1)(a[:1].float())", ""),
     ("import os; os.chdir('/')", "working folder"),
     ("import gc; gc.disable()", "garbage collector"),
 ]
