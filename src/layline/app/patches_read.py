@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 from layline.core.patch import TargetKind
 from layline.core.progress import Progress, silent
 from layline.core.report import Answer
-from layline.coupling.belonging import find_target
 from layline.coupling.threeway import build_three_way
 from layline.errors import Error
 from layline.patches.drift.read import find_rows, open_drift, recall_drift
@@ -25,6 +24,7 @@ from layline.patches.tracing.answer import build_traced
 from layline.patches.tracing.compare import compare
 from layline.patches.tracing.run import find_watched, run_traced
 from layline.render.markdown import render_markdown
+from layline.source.names import find_target
 from layline.upgrade.retargeted import build_retargeted, find_retarget
 from layline.workspace.uncommitted import tell_uncommitted
 

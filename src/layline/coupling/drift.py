@@ -18,7 +18,6 @@ from layline.core.finding import Finding, weigh
 from layline.core.patch import Effect, Inventory, Patch, Style
 from layline.core.why import FAILS_FIRST, Reason, Why
 from layline.coupling.anchors import quote
-from layline.coupling.belonging import find_target, is_on
 from layline.coupling.bodies import judge_body
 from layline.coupling.bypass import judge_bypass, judge_source, judge_uncalled
 from layline.coupling.calls import judge_calls, judge_own_calls, judge_own_imports
@@ -38,6 +37,7 @@ from layline.coupling.surroundings import find_held
 from layline.coupling.unread import judge_unread
 from layline.source import ParameterKind, Symbol
 from layline.source.definitions import DefinitionKind
+from layline.source.names import find_target, is_on
 from layline.source.resolve import Resolver
 from layline.source.walking import walk
 

@@ -12,11 +12,10 @@ from layline.core.evidence import Severity
 from layline.core.listing import Diagnostic, Group, Listing
 from layline.core.patch import AS_IT_WAS, Holder, Style, TargetKind
 from layline.core.prose import count, verb
-from layline.coupling.belonging import find_target, is_on
 from layline.patches.guards.show import show_short
 from layline.patches.report import describe_change, describe_closing, find_shared_targets, is_on_object
 from layline.patches.wanted import DEAD, NEVER_ACTIVE, RULED_OUT, find_warnings, is_dead, say_rewriters
-from layline.source.names import longest_root
+from layline.source.names import find_target, is_on, longest_root
 
 if TYPE_CHECKING:
     from layline.core.patch import Effect, Inventory, Patch

@@ -1,10 +1,12 @@
-"""Module names: from a path of a tree to the dotted name Python imports it by."""
+"""Module names: from a path of a tree to the dotted name Python imports it by; and whose name a patch is on."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 
 from layline.core.ours import is_packaged
+from layline.core.patch import Effect, TargetKind
 
 
 def module_name(path: str, source_roots: Sequence[str] = (".",)) -> str | None:
@@ -89,3 +91,31 @@ def find_packages(paths: Iterable[str], source_roots: Sequence[str] = (".",)) ->
     return tuple(
         sorted(name for name in found if name.partition(".")[0] == name or name.partition(".")[0] not in found)
     )
+
+
+def find_target(effect: Effect) -> str | None:
+    """What is compared; of a config rewrite the function or mapping it goes through (`a.b.register('x')`,
+    `a.b.TABLE['x']`).
+    """
+    if effect.target:
+        return effect.target
+    for key in effect.mutates:
+        head = re.split(r"[(\[]", key, maxsplit=1)[0]
+        if head != key and "." in head and all(part.isidentifier() for part in head.split(".")):
+            return head
+    return None
+
+
+def is_on(effect: Effect, packages: Iterable[str], foreign: Iterable[str] = ()) -> bool | None:
+    """Whether its target is a name of this upstream, wherever what it stands for is defined; None: it has no name.
+
+    `packages` are the upstream's, `foreign` those of the other backends. A name below a package that no commit of
+    upstream leads to is another distribution's (`up.bridge` beside `up.core`).
+    """
+    target = find_target(effect)
+    if target is None:
+        return None
+    own, other = longest_root(target, packages), longest_root(target, foreign)
+    if effect.target_kind is TargetKind.EXTERNAL:
+        return own > other and effect.alias_of is not None
+    return own > other or not other

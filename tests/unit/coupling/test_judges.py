@@ -14,7 +14,6 @@ from layline.core.evidence import Location
 from layline.core.patch import Effect, Holder, Inventory, Patch, Style, Unregistered
 from layline.core.why import Reason, say
 from layline.coupling.additions import accept_additions
-from layline.coupling.belonging import find_target
 from layline.coupling.culprit import find_culprits
 from layline.coupling.decide import RefKnowledge
 from layline.coupling.drift import find_drifts
@@ -29,6 +28,7 @@ from layline.history.timeline import read_timeline
 from layline.interpreter.modules import Modules
 from layline.patches.drift.imports import find_failing_imports
 from layline.source import Part, Tree, build_index
+from layline.source.names import find_target
 from layline.source.resolve import Resolver
 from layline.source.sight import Sight
 

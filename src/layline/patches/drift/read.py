@@ -22,7 +22,6 @@ from layline.core.why import Reason, Why
 from layline.coupling.additions import accept_additions
 from layline.coupling.agree import find_owned
 from layline.coupling.around import mark_unreached
-from layline.coupling.belonging import find_target
 from layline.coupling.compare_target import compare_target
 from layline.coupling.culprit import Hashes, blame_calls, find_hashes, find_unheard, name_culprits
 from layline.coupling.decide import RefKnowledge
@@ -50,7 +49,7 @@ from layline.patches.kept import read_inventories
 from layline.source import Tree
 from layline.source.cache import cache_directory
 from layline.source.memos import Memos
-from layline.source.names import module_name
+from layline.source.names import find_target, module_name
 from layline.workspace.kept import find_inputs, find_pins, is_checking, open_memos
 from layline.workspace.open import know_packages
 
