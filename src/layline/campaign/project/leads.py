@@ -8,6 +8,8 @@ from dataclasses import dataclass
 
 from layline.campaign.project.benchmark import Benchmark
 from layline.campaign.project.reach import Reach
+from layline.core.evidence import Skipped
+from layline.source.parsing import parse_tree
 
 MOST_NAMES = 3
 """Tests that are selected by their whole names."""
@@ -22,12 +24,12 @@ class Leads:
 
     def is_followed(self, kernel: str | None) -> bool:
         """Whether names can lead there: a file of Python that defines something."""
-        return kernel is not None and kernel.endswith(".py") and bool(_parse(self.read(kernel)).body)
+        return kernel is not None and kernel.endswith(".py") and bool(_parse(kernel, self.read(kernel)).body)
 
     def find_tests(self, file: str, kernel: str) -> tuple[list[str], list[str]]:
         """A file's tests that lead to the kernel, and those that do not."""
         found: tuple[list[str], list[str]] = ([], [])
-        for node in ast.walk(_parse(self.read(file))):
+        for node in ast.walk(_parse(file, self.read(file))):
             if isinstance(node, ast.FunctionDef) and node.name.startswith("test"):
                 found[kernel not in self.reach.find_files(file, [node])].append(node.name)
         return found
@@ -42,7 +44,7 @@ class Leads:
 
     def choose_reached(self, file: str, kernels: Sequence[str]) -> list[str]:
         """Those of the kernels that a file of tests leads to."""
-        reached = self.reach.find_files(file, _parse(self.read(file)).body)
+        reached = self.reach.find_files(file, _parse(file, self.read(file)).body)
         return [one for one in kernels if one in reached]
 
 
@@ -58,8 +60,6 @@ def choose_words(wanted: Sequence[str], others: Sequence[str], file: str) -> str
     return " or ".join(wanted) if len(wanted) <= MOST_NAMES else ""
 
 
-def _parse(text: str | None) -> ast.Module:
-    try:
-        return ast.parse(text or "")
-    except SyntaxError:
-        return ast.Module(body=[], type_ignores=[])
+def _parse(path: str, text: str | None) -> ast.Module:
+    tree = parse_tree(path, (text or "").encode("utf-8", "replace"))
+    return ast.Module(body=[], type_ignores=[]) if isinstance(tree, Skipped) else tree

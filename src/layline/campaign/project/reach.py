@@ -8,6 +8,9 @@ from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 
+from layline.core.evidence import Skipped
+from layline.source.parsing import parse_tree
+
 MOST_PLACES = 4_000
 """Definitions that are followed from one start."""
 REGISTERED = 2
@@ -142,9 +145,8 @@ class Reach:
     def _open(self, path: str) -> Names:
         if path not in self._names:
             self._names[path] = found = Names()
-            try:
-                tree = ast.parse(self._read(path) or "")
-            except SyntaxError:
+            tree = parse_tree(path, (self._read(path) or "").encode("utf-8", "replace"))
+            if isinstance(tree, Skipped):
                 return found
             _collect_imports(_at_margin(tree.body), path, found)
             for node in _at_margin(tree.body):
@@ -202,20 +204,13 @@ def _collect_imports(nodes: Iterable[ast.AST], path: str, found: Names) -> None:
 
 def _find_dotted(node: ast.AST) -> Iterator[str]:
     """Names and attribute chains that begin with a name, each as long as it is written."""
-    match node:
-        case ast.Name(id=name):
-            yield name
-            return
-        case ast.Attribute():
-            words: list[str] = []
-            inner: ast.AST = node
-            while isinstance(inner, ast.Attribute):
-                words.append(inner.attr)
-                inner = inner.value
-            if isinstance(inner, ast.Name):
-                yield ".".join([inner.id, *reversed(words)])
-                return
-            yield from _find_dotted(inner)
-            return
-    for child in ast.iter_child_nodes(node):
-        yield from _find_dotted(child)
+    waiting = [node]
+    while waiting:
+        inner, words = waiting.pop(), list[str]()
+        while isinstance(inner, ast.Attribute):
+            words.append(inner.attr)
+            inner = inner.value
+        if isinstance(inner, ast.Name):
+            yield ".".join([inner.id, *reversed(words)])
+        else:
+            waiting += ast.iter_child_nodes(inner)

@@ -25,6 +25,8 @@ TREE = {
     "lib/triton/wide.py": "def launch(x):\n    return x\n",
     "lib/round.py": "from lib.about import *\n",
     "lib/about.py": "from lib.round import *\n",
+    "lib/broken.py": "def launch(x):\n    return '::\0'\n",
+    "lib/long.py": f"from lib.triton.wide import launch\n\n\ndef many(x):\n    return launch(x){' + x' * 1500}\n",
 }
 
 
@@ -45,6 +47,8 @@ def reach(text: str) -> set[str]:
         ("import lib\nlib.ops.norm(1)", set()),
         ("from lib.ops import gemm", set()),  # imported, not used
         ("from lib.round import nothing\nnothing()", set()),
+        ("from lib.broken import launch\nlaunch()", set()),  # no Python: it is as if it were not there
+        ("from lib.long import many\nmany()", {"wide.py"}),
         ("def f():\n    from lib.triton.wide import launch as go\n    return go", {"wide.py"}),
     ],
 )
