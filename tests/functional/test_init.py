@@ -241,6 +241,40 @@ def test_of_a_range_that_ends_the_newest_release_in_it_is_pinned(tmp_path: Path,
     assert ("the newest release that this allows" in text) is (tag in ("v1.5", "v1.0") and spec != ">=1.0")
 
 
+@pytest.mark.parametrize(
+    ("spec", "pin", "said"),
+    [
+        ("<2", '{ revision = "v1.5" }', "pyproject.toml:3 asks for keel<2"),
+        ("<0.5", '{ revision = "v2.0", guessed = true }', "pyproject.toml:3 asks for keel<0.5, which names no release"),
+    ],
+)
+def test_a_range_without_a_lower_end_is_not_called_no_version(tmp_path: Path, spec: str, pin: str, said: str) -> None:
+    layered = make_layered(tmp_path)
+    for name in ("v1.5", "v2.0"):
+        layered.upstream.git("tag", name)
+    wanted = f'[project]\nname = "deck"\ndependencies = ["keel{spec}"]\n'
+    layered.downstream.commit("Unpin", {**OURS, "pyproject.toml": wanted})
+    assert layline("init", "--upstream", "../upstream", cwd=layered.downstream.path).code == 0
+    text = (layered.downstream.path / "layline.toml").read_text()
+    assert f"pin = {pin}\n" in text
+    assert said in text
+    assert "no file of the project names its version" not in text
+
+
+def test_every_version_that_the_project_asks_for_is_told_with_its_place(tmp_path: Path) -> None:
+    layered = make_layered(tmp_path)
+    wanted = '[project]\nname = "deck"\ndependencies = ["keel>=0.5,<=1.0,!=0.7,!=0.8"]\n'
+    files = {"pyproject.toml": wanted, "requirements.txt": "keel==1.0\n", "requirements-old.txt": "keel==0.9\n"}
+    layered.downstream.commit("Unpin", {**OURS, **files})
+    assert layline("init", "--upstream", "../upstream", cwd=layered.downstream.path).code == 0
+    text = (layered.downstream.path / "layline.toml").read_text()
+    told = (
+        "# the project also asks elsewhere: pyproject.toml:3 for >=0.5,<=1.0 without 2 of these and "
+        "requirements.txt:1 for ==1.0; an exact version is taken before a range, the first file before others\n"
+    )
+    assert told in text
+
+
 def test_a_guessed_pin_is_told_until_the_mark_is_removed(tmp_path: Path) -> None:
     layered = make_layered(tmp_path)
     layered.downstream.commit("Unpin", {**OURS, **BARE})
@@ -337,8 +371,8 @@ def test_a_package_that_is_patched_is_found_beside_a_submodule(tmp_path: Path) -
     assert list(parse_settings((layered.downstream.path / "layline.toml").read_text()).backends) == ["keel", "rope"]
     assert "`layline gap show rope --fetch`" in told.out, "the submodule's objects are not here"
     assert (
-        "Our code also assigns to names of hull. To add one, uncomment its block in layline.toml, or clone it and run "
-        "`layline init --force --upstream CLONE`, which writes the whole of layline.toml anew, your edits lost."
+        "Our code also assigns to names of hull. layline.toml has a commented block for it: to make it a backend, too, "
+        "uncomment it and fill in what is missing."
     ) in told.out
     assert "sail_t5" not in told.out, "what is imported by its own name alone may be a script"
 

@@ -10,6 +10,7 @@ import click
 
 from layline import __version__
 from layline.cli.group import QUIET, VERBOSE, Group
+from layline.core.bugs import say_bug
 from layline.core.environment import explain
 from layline.core.memory import collect_seldom
 from layline.errors import Error
@@ -134,8 +135,11 @@ def _report_bug(error: Exception) -> None:
     import os
     import traceback
 
-    click.echo(f"layline has a bug: {type(error).__name__}: {error}", err=True)
+    click.echo(say_bug(error), err=True)
     if os.environ.get("LAYLINE_DEBUG"):
         click.echo("".join(traceback.format_exception(error)), err=True)
     else:
-        click.echo("hint: run again with LAYLINE_DEBUG=1 and report what it prints.", err=True)
+        click.echo(
+            "hint: run again with LAYLINE_DEBUG=1 and report what it prints, with the version of Layline (`layline -V`).",
+            err=True,
+        )

@@ -14,6 +14,7 @@ from pygls.lsp.server import LanguageServer
 from pygls.uris import from_fs_path, to_fs_path
 
 from layline import __version__
+from layline.core.bugs import say_bug
 from layline.core.environment import explain
 from layline.core.evidence import Severity
 from layline.core.listing import Diagnostic
@@ -50,7 +51,7 @@ class Server:
         except Error as error:
             self._say(error)
         except Exception as error:  # noqa: BLE001  the boundary: what reaches it is the machine's fault, or our bug
-            self._say(explain(error) or Error(f"layline has a bug: {type(error).__name__}: {error}"))
+            self._say(explain(error) or Error(say_bug(error)))
         else:
             for problem in self._project.problems:
                 self._say(problem)

@@ -13,6 +13,7 @@ from datetime import date
 from pathlib import Path
 from typing import Any, TextIO
 
+from layline.core.bugs import say_bug
 from layline.core.environment import explain
 from layline.core.memory import collect_seldom
 from layline.core.progress import Progress
@@ -43,7 +44,7 @@ def _serve(question: dict[str, Any], pipe: TextIO) -> None:
     except KeyboardInterrupt:
         said = {"error": {"message": "Cancelled.", "hint": None}}
     except Exception as error:  # noqa: BLE001  the boundary: what reaches it is the machine's fault, or our bug
-        fault = explain(error) or Error(f"layline has a bug: {type(error).__name__}: {error}")
+        fault = explain(error) or Error(say_bug(error))
         said = {"error": {"message": fault.message, "hint": fault.hint}}
     pipe.write(json.dumps(said, ensure_ascii=True, default=str) + "\n")
     pipe.flush()

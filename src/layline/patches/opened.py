@@ -52,11 +52,14 @@ class OpenedInventory:
         whole = replace(
             inventory, unregistered=(*inventory.unregistered, *textual), skipped=(*inventory.skipped, *startup, *mine)
         )
+        tell = reading.units.progress
+        tell("asking upstream's history about names that the pin does not have", 0, 0)
         known = name_effects(tell_removals(whole, upstreams))
         packages = self.workspace.settings.backend(key).packages
         version = find_running(part.tree.repository, part.tree.commit, packages) if part is not None else None
         if version is None:
             return known
+        tell("asking which of our lines other versions alone run", 0, 0)
         pinned = Pinned(self.workspace.label(key), version, packages)
         return tell_excluded(known, pinned, upstreams, reading.machine.modules)
 

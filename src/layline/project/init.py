@@ -34,6 +34,10 @@ if TYPE_CHECKING:
     from layline.source.survey import Submodule, WrittenPin
 
 
+_BLOCKS = 4
+"""Commented blocks for upstreams that were not chosen."""
+
+
 @dataclass(frozen=True, slots=True)
 class ProposedSettings:
     """A layline.toml as it would be written."""
@@ -62,7 +66,7 @@ def propose_settings(tree: Tree, folder: Path, place: Path, upstreams: tuple[Pat
     others = tuple(one for one in proposals if one not in chosen)
     named = survey.find_addresses(tree).get(survey.normalise(project["name"]))
     text = render_settings(project, drafts, named)
-    shown = [(one, _choose_pin(one), _find_importing_folders(tree, one.package)) for one in others[:4]]
+    shown = [(one, _choose_pin(one), _find_importing_folders(tree, one.package)) for one in others[:_BLOCKS]]
     text += "\n".join(render_others(shown, alone=not drafts))
     parse_settings(text, where=FILE_NAME)  # what we write must load
     return ProposedSettings(text, drafts, others)
@@ -252,15 +256,18 @@ def _draft_proposal(tree: Tree, one: Proposal, folder: Path) -> Draft:
     version = one.version
     remarks = [say_use(one)]
     if version is None:
+        bounds = f"{one.bounded}, which names no release" if one.bounded else "no file of the project names its version"
         remarks.append(
-            "no file of the project names its version: this pin is a guess, the newest release; write the one you use "
-            "and remove `guessed`. `layline patches matrix --refs all-tags` shows with which releases our code works"
+            f"{bounds}: the pin is a guess, its newest release. Write the one you use, then remove `guessed`. "
+            "`layline patches matrix --refs all-tags` shows with which releases our code works"
         )
     else:
         known = one.tag or version.file or version.address
         remarks.append(version.said + ("" if known else "; the tag is assumed: check it"))
         if version.choice:
             remarks.append(version.choice)
+        if version.others:
+            remarks.append(f"the project also asks elsewhere: {listed(version.others, most=4)}; {version.before}")
     folders = _find_importing_folders(tree, one.package)
     backend = Backend(
         label=one.package,
@@ -335,6 +342,12 @@ def _say_steps(drafts: tuple[Draft, ...]) -> Iterator[str]:
     yield f"commit {FILE_NAME}{own if pin is not None and pin.revision is not None else ''}"
 
 
+def _say_blocks(number: int) -> str:
+    if number <= _BLOCKS:
+        return "it" if number == 1 else "each of them"
+    return f"each of the first {_BLOCKS}"
+
+
 def build_answer(file: Path, proposed: ProposedSettings) -> Answer:
     text, drafts, others = proposed.text, proposed.drafts, proposed.others
     rows = tuple(
@@ -371,8 +384,8 @@ def build_answer(file: Path, proposed: ProposedSettings) -> Answer:
         blocks = (Paragraph(f"{summary} No pin was found: open the file and uncomment one of its blocks."),)
     elif patched:
         said = (
-            f"Our code also assigns to names of {listed(patched)}. To add one, uncomment its block in {FILE_NAME}, or clone it and "
-            f"run `layline init --force --upstream CLONE`, which writes the whole of {FILE_NAME} anew, your edits lost."
+            f"Our code also assigns to names of {listed(patched)}. {FILE_NAME} has a commented block for "
+            f"{_say_blocks(len(patched))}: to make it a backend, too, uncomment it and fill in what is missing."
         )
         blocks = (*blocks, Paragraph(said))
     report = Report(

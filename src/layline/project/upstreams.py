@@ -45,6 +45,8 @@ _EXACT = frozenset({"==", "==="})
 _ENDS = re.compile(r"<\s*\d|~=")
 _HIGHEST = re.compile(r"<=\s*(\d[\w.]*)")
 _ADDRESS = re.compile(r"git\+(https://[\w.-]+/[\w./-]+?)(?:\.git)?@([\w./-]*\d\.\d[\w./-]*)")
+_EXACT_FIRST = "an exact version is taken before a range, the first file before others"
+_METADATA_FIRST = "package metadata are taken before requirement files, and these before CI and docs"
 _LOWEST_ALLOWED = (
     "the pin is the lowest version that this allows; write the one you use. `layline patches matrix` judges the others"
 )
@@ -60,6 +62,7 @@ class Version:
     """A version that the project's own files name."""
 
     text: str
+    """Empty where a range has no lower end."""
     said: str
     """Where, and in which words."""
     file: str | None = None
@@ -70,6 +73,12 @@ class Version:
     """Of a repository: then the text is a tag or a branch there."""
     within: str = ""
     """The range it is the lowest of, where that ends somewhere: who installs it today has the newest release in it."""
+    spec: str = ""
+    """What is asked for there, as it is written."""
+    others: tuple[str, ...] = ()
+    """What else the project asks for, each with its place."""
+    before: str = ""
+    """Why it was taken before the others."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -91,6 +100,8 @@ class Proposal:
     ref: str = "main"
     others: tuple[tuple[str, str], ...] = ()
     """Other tags that may be meant, and why."""
+    bounded: str = ""
+    """Where the project bounds it, if it names no version that could be the pin."""
 
     @property
     def distribution(self) -> str:
@@ -148,11 +159,15 @@ def _propose(
 ) -> Proposal:
     beside = version.address if version is not None else None
     address = beside or addresses.get(survey.normalise(name)) or _read_installed_address(name)
-    if clone is None:
-        return Proposal(package=name, files=files, writes=writes, version=version, address=address)
-    repository = open_repository(clone)
-    version = _take_newest(repository, version) if version is not None else None
+    repository = open_repository(clone) if clone is not None else None
+    if repository is not None and version is not None:
+        version = _take_newest(repository, version)
+    bounded = version.said if version is not None and not version.text else ""
+    version = None if bounded else version
+    if repository is None:
+        return Proposal(package=name, files=files, writes=writes, version=version, address=address, bounded=bounded)
     return Proposal(
+        bounded=bounded,
         package=name,
         files=files,
         writes=writes,
@@ -225,7 +240,7 @@ def _find_version(tree: Tree, declared: Declarations, package: str) -> Version |
     wanted = canonical_name(package)
     needs = [item for item in declared.items if item.kind is Kind.REQUIREMENT and item.name == wanted]
     own = [item for item in needs if is_own(item.place.path)]
-    found = _read_version(own, declared, wanted)
+    found = _tell_others(_read_version(own, declared, wanted), own)
     demand = find_demand(tree, package) if found is None else None  # metadata that are computed
     if demand is not None:
         return Version(
@@ -235,7 +250,32 @@ def _find_version(tree: Tree, declared: Declarations, package: str) -> Version |
         )
     aside = _read_version(needs, declared, wanted) if not own else None
     named = any(item.rank is Rank.METADATA for item in own)
-    return found or aside or _read_address(declared, package, least=2 if named else 1)
+    return found or aside or _read_address(declared, package, least=2 if named else 1) or _read_bound(own)
+
+
+def _read_bound(needs: list[Declaration]) -> Version | None:
+    """`<5`, `!=4.1`: no version is named, but the newest release in the range is what gets installed."""
+    ordered = sorted(needs, key=lambda item: (item.rank, item.scope != "runtime"))
+    item = next((item for item in ordered if item.spec and not item.spec.startswith("@")), None)
+    return replace(_name_version(item, ""), within=item.spec) if item is not None else None
+
+
+def _tell_others(version: Version | None, needs: list[Declaration]) -> Version | None:
+    """The version with what other files ask for: each range once, at the first place that names it."""
+    if version is None:
+        return None
+    asked: dict[str, Declaration] = {}
+    for item in sorted(needs, key=lambda item: item.rank):
+        if item.spec and item.spec != version.spec and item.place.path != version.file:
+            asked.setdefault(item.spec, item)
+    return replace(version, others=tuple(f"{item.place} for {_shorten(spec)}" for spec, item in asked.items()))
+
+
+def _shorten(spec: str) -> str:
+    """A range without the single versions that it leaves out, which are counted."""
+    left_out = spec.count("!=")
+    bounds = ",".join(part for part in spec.split(",") if "!=" not in part)
+    return f"{bounds} without {left_out} of these" if left_out and bounds else spec
 
 
 def _follow(tree: Tree, version: Version | None, package: str) -> Version | None:
@@ -262,15 +302,17 @@ def _read_version(needs: list[Declaration], declared: Declarations, wanted: str)
     bounds = [(item, found) for item in ordered if (found := _BOUND.search(item.spec)) is not None]
     for item, bound in bounds:
         if bound[1] in _EXACT and item.rank <= Rank.REQUIREMENTS:
-            return _name_version(item, bound[2], follow=True)
+            return replace(_name_version(item, bound[2], follow=True), before=_EXACT_FIRST)
     for lock in declared.locks:
         locked = dict(lock.versions).get(wanted)
         if locked:
-            return Version(text=locked, said=f"{lock.path} locks {locked}")
+            return Version(
+                text=locked, said=f"{lock.path} locks {locked}", before="a lock file is taken before a range"
+            )
     for item in ordered:
         highest = _HIGHEST.search(item.spec) if item.rank <= Rank.REQUIREMENTS else None
         if highest is not None:
-            return _name_version(item, highest[1], choice=_HIGHEST_ALLOWED)
+            return replace(_name_version(item, highest[1], choice=_HIGHEST_ALLOWED), before=_METADATA_FIRST)
     exact = [(item, bound[2]) for item, bound in bounds if bound[1] in _EXACT]
     if exact:
         return _name_highest([one for one in exact if one[0].rank == exact[0][0].rank])
@@ -278,7 +320,8 @@ def _read_version(needs: list[Declaration], declared: Declarations, wanted: str)
         return None
     item, bound = bounds[0]
     within = item.spec if _ENDS.search(item.spec) else ""
-    return replace(_name_version(item, bound[2], choice=_LOWEST_ALLOWED), within=within)
+    found = _name_version(item, bound[2], choice=_LOWEST_ALLOWED)
+    return replace(found, within=within, before=_METADATA_FIRST)
 
 
 def find_range(declared: Declarations, packages: Iterable[str]) -> Declaration | None:
@@ -338,6 +381,7 @@ def _name_version(
         file=item.place.path if follow else None,
         choice=choice,
         address=address,
+        spec=item.spec,
     )
 
 

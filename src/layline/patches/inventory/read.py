@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from layline.core.ours import is_own
 from layline.core.patch import Balance, Effect, Engine, Inventory, Patch
-from layline.core.progress import Progress, silent
+from layline.core.progress import Progress, count, silent
 from layline.interpreter.callers.above import find_callers_above
 from layline.interpreter.calls import Interpreter
 from layline.interpreter.modules import Modules, find_own_files
@@ -134,6 +134,8 @@ def read_inventory(
         upstream.holds_code,
     )
     strays = _read_all(reading, installer)
+    tell = reading.units.progress
+    tell("putting together what our modules change", 0, 0)
     patches = [_judge_activity(patch, key, reading) for patch in _find_mine(reading, key)]
     settled = tuple(_settle_duplicates(patches, reading))
     effects = [effect for patch in settled for effect in patch.effects]
@@ -141,16 +143,22 @@ def read_inventory(
     stray = select(strays.items, scope, effects)
     left_out = tuple(count_left_out(strays.items, scope, effects))
     within = sorted({item.within for item in stray})
+    tell("looking for who calls our patching functions", 0, len(within))
     search = reading.open_search(within)
-    callers = {name: search.find(name) for name in within}
+    callers = {
+        name: search.find(name)
+        for name in count(within, "looking for who calls our patching functions", len(within), tell, str)
+    }
     by_path = [item for item in stray if item.registry is not None]
     with deep_recursion():
         settled += tuple(
             build_path_patch(item, key, build_caller_guard(item, callers[item.within], installer)) for item in by_path
         )
     listed = [*effects, *(item.effect for item in stray)]
+    tell("counting the writes of ours that are no patch", 0, 0)
     balance = _strike_balance(reading, listed, scope, key)
     stray = [item for item in stray if item.registry is None]
+    tell("looking for what decides whether our patching functions are called", 0, 0)
     return Inventory(
         backend=key,
         commit=reading.tree.commit,
