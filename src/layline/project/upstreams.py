@@ -320,8 +320,8 @@ def _read_version(needs: list[Declaration], declared: Declarations, wanted: str)
         return None
     item, bound = bounds[0]
     within = item.spec if _ENDS.search(item.spec) else ""
-    found = _name_version(item, bound[2], choice=_LOWEST_ALLOWED)
-    return replace(found, within=within, before=_METADATA_FIRST)
+    lowest = _name_version(item, bound[2], choice=_LOWEST_ALLOWED)
+    return replace(lowest, within=within, before=_METADATA_FIRST)
 
 
 def find_range(declared: Declarations, packages: Iterable[str]) -> Declaration | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import pytest
@@ -40,7 +41,7 @@ def _nest(outer: Location) -> None:
     _judge_line(Location("ours/inner.py", 4))
 
 
-def _catch(function, *arguments) -> BaseException:
+def _catch(function: Callable[..., None], *arguments: object) -> BaseException:
     with pytest.raises(IndexError) as caught:
         function(*arguments)
     return caught.value
@@ -58,11 +59,13 @@ def _catch(function, *arguments) -> BaseException:
         (_fail, (), None),
     ],
 )
-def test_the_innermost_place_is_named(function, arguments, place):
+def test_the_innermost_place_is_named(
+    function: Callable[..., None], arguments: tuple[object, ...], place: str | None
+) -> None:
     assert find_place(_catch(function, *arguments)) == place
 
 
-def test_the_sentence_names_the_place_where_there_is_one():
+def test_the_sentence_names_the_place_where_there_is_one() -> None:
     told = say_bug(_catch(_judge_line, Location("ours/a.py", 7)))
     assert told == "layline has a bug: IndexError: list index out of range, while reading ours/a.py:7 of the project"
     assert say_bug(_catch(_fail)) == "layline has a bug: IndexError: list index out of range"

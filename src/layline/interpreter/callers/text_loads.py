@@ -7,7 +7,7 @@ import builtins
 import re
 import sys
 from collections.abc import Callable, Iterator
-from functools import cached_property
+from functools import cache, cached_property
 from typing import TYPE_CHECKING
 
 from layline.interpreter.callers.sites import Site
@@ -25,6 +25,20 @@ _BY_NAME = "import by name"
 _BUILTINS = frozenset(dir(builtins))
 
 
+def may_spell(data: bytes, name: str) -> bool:
+    """Whether a text of a file may be a name, or begin with it and go on below it: a filter before the file is read.
+
+    Most files of a project have the name of its package in an import; few have a text that begins with it.
+    """
+    return name.encode() in data and _spelled(name).search(data) is not None
+
+
+@cache
+def _spelled(name: str) -> re.Pattern[bytes]:
+    # a text begins after a quote, or after a line that a backslash goes on from
+    return re.compile(rb"(?:[\"']|\\\r?\n)" + re.escape(name.encode()) + rb"(?=[\"'.:\\])")
+
+
 class TextLoads:
     """Follows the names of modules from where they are written to where they are loaded."""
 
@@ -39,7 +53,7 @@ class TextLoads:
         unknown = 0
         home = self._names.modules.path_of(module)
         for path, data in self._read_texts().items():
-            file = self._names.read_path(path) if module.encode() in data and path != home else None
+            file = self._names.read_path(path) if path != home and may_spell(data, module) else None
             for text, place in self._find_texts(module, file) if file is not None else ():
                 found = list(self._follow(text, place, file, _BY_NAME, 0))  # type: ignore[arg-type]  # no file, no text
                 sites += found
@@ -48,7 +62,7 @@ class TextLoads:
 
     def count_names(self, method: str) -> int:
         """How many texts name a method that somebody may look up: `run(method="set_up")`."""
-        paths = (path for path, data in self._read_texts().items() if method.encode() in data)
+        paths = (path for path, data in self._read_texts().items() if may_spell(data, method))
         files = (file for file in map(self._names.read_path, paths) if file is not None)
         return sum(1 for file in files for _ in self._walk_texts(file, lambda text: text == method))
 
