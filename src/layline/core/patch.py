@@ -89,6 +89,16 @@ class Removal:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Check:
+    """A test that raises where it does not hold."""
+
+    when: Condition
+    before: Condition | None
+    """What must hold for it to be asked; None: nothing that reading can tell."""
+    raised_at: Location
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Effect:
     """One thing a patch does."""
 
@@ -142,6 +152,8 @@ class Effect:
     """Texts a source rewrite searches for in the upstream source."""
     when: Condition | None = None
     """The condition inside the installer that dominates it; None: always."""
+    checks: tuple[Check, ...] = ()
+    """Tests before it about upstream that raise where they do not hold."""
     id: str = ""
     """Short, unique in its inventory, the same after lines moved; given by `core.effect_ids` when all are known."""
 

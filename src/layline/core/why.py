@@ -257,6 +257,7 @@ class Reason(Enum):
     KEY_STILL_SET = "upstream dropped the config key {name}, which our configuration still sets"
     VERSION_IS = "{text} is {names} at the {other} ({name})"
     STOPS_APPLYING = "so our code skips the write: the patch stops applying, and no error is raised"
+    RAISES_INSTEAD = "our code raises at {places} before the write: {parts:;}"
     NOT_RUN_YET = "our code does not run it at the pin: {parts:;}"
     NOT_RUN_NOW = "our code does not run it at the tip: {parts:;}"
     NOT_RUN_ANY_MORE = (

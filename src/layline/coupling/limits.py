@@ -11,7 +11,7 @@ from layline.core.drift import DriftKind
 from layline.core.evidence import Location, Severity
 from layline.core.finding import Finding
 from layline.core.why import Reason, Why
-from layline.coupling.decide import Decision, RefKnowledge, decide
+from layline.coupling.decide import Decision, Outlook, RefKnowledge, decide
 from layline.coupling.drift_model import LOST, Drift
 from layline.coupling.question import Question
 
@@ -38,6 +38,10 @@ def limit_by_guard(question: Question, severity: Severity) -> Iterator[Finding]:
         yield Finding(severity=most, why=Why(Reason.ONLY_WITHOUT, absent), is_limit=True)
     if found is None:
         return
+    raised = _find_raised(question, found)
+    if raised is not None:
+        yield Finding(severity=Severity.BREAKS, why=raised)
+        return
     before = {Reason.NOT_REACHED, Reason.LINE_FAILS}
     failing = any(item.certain and item.why.reason in before for item in question.lost)
     if found.why.reason is Reason.GUARD_NEVER and found.is_planned:  # written for other versions
@@ -49,6 +53,19 @@ def limit_by_guard(question: Question, severity: Severity) -> Iterator[Finding]:
     yield Finding(severity=Severity.LOOK if off else Severity.OK, why=found.why, is_limit=off, retires=found.can_go)
     if off and not found.is_planned:
         yield Finding(severity=Severity.LOOK, why=Why(Reason.STOPS_APPLYING), is_limit=True)
+
+
+def _find_raised(question: Question, found: Outlook) -> Why | None:
+    """That our code raises at the tip where it went on at the pin: a test whose contrary raises skips nothing."""
+    ground = question.sides.ground
+    if ground is None or not (found.is_over and found.of_effect):
+        return None
+    for check in question.effect.checks:
+        then, now = decide(check.when, ground, 0), decide(check.when, ground, 1)
+        asked = check.before is None or decide(check.before, ground, 1).holds is not False
+        if asked and now.holds is False and then.holds is not False:
+            return Why(Reason.RAISES_INSTEAD, places=(check.raised_at,), parts=tuple(dict.fromkeys(now.why)))
+    return None
 
 
 def limit_by_version(question: Question, severity: Severity) -> Iterator[Finding]:

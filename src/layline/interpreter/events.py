@@ -38,6 +38,8 @@ class Write(Event):
     """Where each caller stood, and the function it was in, outermost first."""
     chosen: tuple[Value, ...] = ()
     """Those of `when` that only decide which object is written to; the write itself happens either way."""
+    checks: tuple[tuple[int, Location], ...] = ()
+    """Which of `when` raise where they do not hold, and where."""
     own: tuple[Value, ...] = ()
     """Those of `when` that the writing function asks itself."""
     node: ast.AST | None = None

@@ -74,8 +74,12 @@ class Frame:
     function: Function | None = None
     line: int = 1
     """Of the statement that runs."""
-    conditions: list[tuple[Value, bool]] = field(default_factory=list)
-    """Tests on the way here; True marks one that an early return left behind."""
+    conditions: list[tuple[Value, bool | Location]] = field(default_factory=list)
+    """Tests on the way here; True marks one that an early return left behind, a place one that the `raise` there did."""
+    raised: int = 0
+    """Line of the last `raise` that was read."""
+    catching: int = 0
+    """How many `try` blocks around the statement swallow what is raised."""
     returns: list[tuple[tuple[Value, ...], Value]] = field(default_factory=list)
     yields: list[Value] = field(default_factory=list)
     loops: list[Loop] = field(default_factory=list)
@@ -225,6 +229,11 @@ class Machine(ABC):
     def conditions(self) -> tuple[Value, ...]:
         """Every test on the way here, callers included."""
         return tuple(test for frame in self.frames for test, _ in frame.conditions)
+
+    def checks(self) -> tuple[tuple[int, Location], ...]:
+        """Which of these tests raise where they do not hold, and where; not what a `try` around swallows."""
+        left = [behind for frame in self.frames for _, behind in frame.conditions]
+        return tuple((i, behind) for i, behind in enumerate(left) if isinstance(behind, Location))
 
     def trail(self) -> tuple[tuple[Location, ast.AST], ...]:
         """Callers of the running function, outermost first."""

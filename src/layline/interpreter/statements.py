@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 
+from layline.core.evidence import Location
 from layline.interpreter.branches import find_there, merge_names
 from layline.interpreter.caught_imports import find_called, find_imports, split_after_call
 from layline.interpreter.containers import open_filters
@@ -41,6 +42,7 @@ from layline.interpreter.values import (
     negate,
     truth,
 )
+from layline.source.handlers import raises_again
 
 _KINDS = {"staticmethod", "classmethod", "property"}
 _LEAVES = {ast.Raise: Flow.RAISE, ast.Continue: Flow.CONTINUE, ast.Break: Flow.BREAK}
@@ -103,6 +105,7 @@ class Statements(Expressions):
                     self._enter(item, scope)
                 return self.run_block(body, scope)
             case ast.Raise() | ast.Continue() | ast.Break():
+                self.frame.raised = node.lineno if isinstance(node, ast.Raise) else self.frame.raised
                 return _LEAVES[type(node)]
             case ast.Delete(targets=targets):
                 self._run_delete(targets, scope)
@@ -194,10 +197,18 @@ class Statements(Expressions):
             return min(yes[0], no[0])
         goes_on = test if yes[0] is Flow.FALL else negate(test)
         scope.put(yes[1] if yes[0] is Flow.FALL else no[1])
-        self.frame.conditions.append((goes_on, True))
+        self.frame.conditions.append((goes_on, self._find_raise(max(yes[0], no[0])) or True))
         if Flow.RETURN in {yes[0], no[0]} and not self.deferred and self._may_install():
             self.log.tests.append(test)
         return Flow.FALL
+
+    def _find_raise(self, flow: Flow) -> Location | None:
+        """Where a branch that left raises; None where it leaves otherwise, or somebody catches that."""
+        is_caught = any(frame.catching for frame in self.frames)
+        module = self.frame.module
+        return (
+            Location(module.path, self.frame.raised) if flow is Flow.RAISE and module.path and not is_caught else None
+        )
 
     def _may_install(self) -> bool:
         """The handler itself, or a helper it calls for what it does: one that computes a value decides nothing."""
@@ -234,7 +245,10 @@ class Statements(Expressions):
         handled = negate(test) if imports else RAISES
         before = dict(scope.names)
         body = [*node.body, *node.orelse]
+        swallows = not all(map(raises_again, node.handlers))
+        self.frame.catching += swallows
         flow = self._run_imported(plain, body, scope) if node.handlers else self.run_block(body, scope)
+        self.frame.catching -= swallows
         joined = (flow, scope.names)
         for handler in node.handlers:
             scope.names = {**joined[1], **before} if joined[0] is Flow.FALL else dict(before)

@@ -265,6 +265,7 @@ class Writes(Machine):
             activation=self.frame.number,
             within=self.frame.within,
             when=self.conditions(),
+            checks=self.checks(),
             trail=self.trail(),
             chosen=tuple(self.chosen),
             own=tuple(test for test, _ in self.frame.conditions),

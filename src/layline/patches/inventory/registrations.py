@@ -6,9 +6,9 @@ import ast
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from layline.core.condition import ALWAYS, Condition, VersionPattern, tell
+from layline.core.condition import ALWAYS, Condition, VersionPattern, is_decidable, tell
 from layline.core.evidence import Location
-from layline.core.patch import Effect, Fate, Moment, Patch
+from layline.core.patch import Check, Effect, Fate, Moment, Patch
 from layline.interpreter.condition_reader import build_condition
 from layline.interpreter.conditions import Reader, simplify
 from layline.interpreter.config_paths import Roots, loosen, read_chain
@@ -157,8 +157,10 @@ def find_all_effects(
             known = [*found.get((*key, effect.moment), ()), *found.get((*key, Moment.INSTALL), ())]
             if all(_is_apart(event, effect, *one) for one in known):
                 found.setdefault((*key, effect.moment), []).append((event, effect))
-                when = _read_condition(event, reader, installer) if is_shown(effect) else None
-                yield event, replace(effect, when=when, otherwise=say_otherwise(event))
+                shown = is_shown(effect)
+                when = _read_condition(event, reader, installer) if shown else None
+                checks = tuple(_find_checks(event, reader)) if shown else ()
+                yield event, replace(effect, when=when, checks=checks, otherwise=say_otherwise(event))
         fate = judge_silence(event) if isinstance(event, Write) and not is_told else None
         if isinstance(event, Write) and fate is not None:
             installer.silent.setdefault(event.at, fate)
@@ -235,6 +237,17 @@ def _read_condition(event: Event, reader: Reader, installer: Installer) -> Condi
     if test not in installer.conditions:
         installer.conditions[test] = _read_test(test, reader)
     return installer.conditions[test]
+
+
+def _find_checks(event: Event, reader: Reader) -> Iterator[Check]:
+    """The tests about upstream that raise where they do not hold."""
+    if not isinstance(event, Write):
+        return
+    for number, place in event.checks:
+        found = _read_test(simplify(event.when[number]), reader)
+        if found is not None and is_decidable(found):
+            before = _read_test(simplify(conjoin(event.when[:number])), reader) if number else None
+            yield Check(when=found, before=before, raised_at=place)
 
 
 def _read_test(test: Value, reader: Reader) -> Condition | None:

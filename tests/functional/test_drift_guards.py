@@ -1,0 +1,98 @@
+"""What stands before a write of ours, or before a call of upstream's: whether it skips, raises, or never runs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from commands import layline
+from histories import History
+
+CONFIG = """\
+[project]
+name = "fast"
+git = "downstream"
+
+[backends.keel]
+label = "Keel"
+pin = { revision = "v1.0" }
+objects = "upstream"
+packages = ["keel"]
+"""
+FILE = "src/fast/patch.py"
+VERSION = '[project]\nname = "keel"\nversion = "{}"\n'
+
+
+def make_project(
+    root: Path, before: dict[str, str], after: dict[str, str | None], ours: str, more: dict[str, str] | None = None
+) -> Path:
+    upstream = History.start(root / "upstream")
+    upstream.commit("Begin", {"pyproject.toml": VERSION.format("1.0"), "keel/__init__.py": "", **before})
+    upstream.git("tag", "v1.0")
+    upstream.commit("Change (#2)", {"keel/more.py": "", **after})
+    downstream = History.start(root / "downstream")
+    downstream.commit("Layer", {"src/fast/__init__.py": "", FILE: ours, **(more or {})})
+    (root / "layline.toml").write_text(CONFIG)
+    return root
+
+
+def find_rows(project: Path) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = layline("patches", "drift", "keel", "--format", "json", cwd=project).json["rows"]
+    return found
+
+
+EXPERTS = "class Experts:\n    def forward(self, x):\n        return x\n"
+MIXER = "class Mixer:\n    def forward(self, x):\n        return x\n"
+RAISING = """\
+try:
+    from keel.experts import Experts, Mixer
+
+    HAS_EXPERTS = True
+except ImportError:
+    HAS_EXPERTS = False
+
+
+def forward(self, x):
+    return x + 1
+
+
+def prepare():
+{guard}
+    Mixer.forward = forward
+"""
+CAUGHT = """\
+    try:
+        if not HAS_EXPERTS:
+            raise ImportError('keel 1')
+        Mixer.forward = forward
+    except ImportError:
+        {}"""
+GUARDS = [
+    # (what it shows, what stands before the write, severity, whether it is said that our code raises)
+    ("a test that raises", "    if not HAS_EXPERTS:\n        raise ImportError('keel 1 is needed')", "breaks", True),
+    ("a test that returns", "    if not HAS_EXPERTS:\n        return", "ok", False),
+    ("a raise that is caught", CAUGHT.format("pass\n    if not HAS_EXPERTS:\n        return"), "ok", False),
+    ("a handler that raises another error", CAUGHT.format("raise RuntimeError('no') from None"), "breaks", True),
+    (
+        "a raise behind a test that is false there",
+        "    if not HAS_EXPERTS:\n        return\n    if not HAS_EXPERTS:\n        raise ImportError('keel 1')",
+        "ok",
+        False,
+    ),
+]
+
+
+@pytest.mark.parametrize(("guard", "severity", "raises"), [row[1:] for row in GUARDS], ids=[row[0] for row in GUARDS])
+def test_a_test_that_raises_is_no_silent_skip(tmp_path: Path, guard: str, severity: str, raises: bool) -> None:
+    ours = RAISING.format(guard=guard)
+    project = make_project(tmp_path, {"keel/experts.py": EXPERTS + MIXER}, {"keel/experts.py": MIXER}, ours)
+    line = 1 + next(number for number, text in enumerate(ours.splitlines()) if "Mixer.forward = " in text)
+    row = next(one for one in find_rows(project) if one["location"] == f"{FILE}:{line}")
+    assert row["severity"] == severity, row["detail"]
+    assert ("our code raises" in row["detail"]) is raises
+    if raises:
+        line = next(number for number, text in enumerate(ours.splitlines(), 1) if "raise" in text)
+        assert f"{FILE}:{line}" in row["detail"]
+        assert row["retire"] is None
