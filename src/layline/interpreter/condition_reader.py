@@ -37,17 +37,17 @@ _JOINS = {"and": ConditionKind.ALL, "or": ConditionKind.ANY}
 _MOST_PARTS = 40
 
 
-def build_condition(value: Value, reader: Reader) -> Condition:
+def build_condition(value: Value, reader: Reader, within: str = "") -> Condition:
     """The condition of a simplified test, with its words, its config keys and what else it needs."""
     match value:
         case Test(operator="and" | "or" as operator, operands=operands) if len(operands) <= _MOST_PARTS:
-            parts = tuple(build_condition(operand, reader) for operand in operands)
+            parts = tuple(build_condition(operand, reader, operator) for operand in operands)
             return Condition(kind=_JOINS[operator], parts=parts)
         case Test(operator="not", operands=(inner,)):
             return replace(negate(build_condition(inner, reader)), shown=reader.show(value))
     return replace(
         _recognise(value, reader),
-        shown=reader.show(value),
+        shown=reader.show(value, within=within),
         keys=tuple(dict.fromkeys(reader.find_keys(value))),
         needs=tuple(reader.find_others(value)),
     )
@@ -58,7 +58,14 @@ def tell_condition(value: Value, reader: Reader) -> Condition:
     match value:
         case Test(operator="and" | "or" as operator, operands=operands):
             return Condition(kind=_JOINS[operator], parts=tuple(tell_condition(one, reader) for one in operands))
+        case Test(operator="importable", operands=(_, _, *_)):
+            return tell_condition(_split(value), reader)
     return say(reader.show(value))
+
+
+def _split(value: Test) -> Test:
+    """That several names can be imported: each for itself, so that brackets go round them where they are needed."""
+    return Test("and", tuple(Test("importable", (one,)) for one in value.operands))
 
 
 def _recognise(value: Value, reader: Reader) -> Condition:

@@ -348,7 +348,8 @@ class Reader:
                 text = f" {operator} ".join(self.show(operand, within=operator) for operand in operands)
                 return f"({text})" if within and within != operator else text
             case Test(operator="importable", operands=operands):
-                return " and ".join(f"{self.show(operand).strip(chr(39))} is importable" for operand in operands)
+                text = " and ".join(f"{self.show(operand).strip(chr(39))} is importable" for operand in operands)
+                return f"({text})" if within in {"not", "or"} and len(operands) > 1 else text
             case Test(
                 operator="in" | "not in" as operator, operands=(Literal(value=str(name)), Outside(path="os.environ"))
             ):

@@ -78,3 +78,24 @@ def test_alternatives_are_in_brackets_before_what_chooses_the_target(tmp_path: P
         "(not flag or other) and up.fresh.B is importable",
         "(not flag or other) and not up.fresh.B is importable",
     ]
+
+
+SCOPES = [
+    # (what is written to where the import fails or does not, what each write asks)
+    (
+        "A, B",
+        [
+            "not (up.old.A is importable and up.old.B is importable)",
+            "up.old.A is importable and up.old.B is importable",
+        ],
+    ),
+    ("A", ["not up.old.A is importable", "up.old.A is importable"]),
+]
+
+
+@pytest.mark.parametrize(("imported", "asked"), SCOPES)
+def test_what_is_denied_of_several_imports_is_in_brackets(tmp_path: Path, imported: str, asked: list[str]) -> None:
+    text = f"try:\n    from up.old import {imported}\nexcept ImportError:\n    from up.fresh import C as A\n\n\n"
+    text += "def new(self):\n    return 1\n\n\ndef install():\n    A.run = new\n"
+    found = read_files(tmp_path, {"own/boot.py": text}).unregistered
+    assert sorted(show_condition(item.effect.when) for item in found) == asked
