@@ -26,14 +26,16 @@ VERSION = '[project]\nname = "keel"\nversion = "{}"\n'
 
 
 def make_project(
-    root: Path, before: dict[str, str], after: dict[str, str | None], ours: str, more: dict[str, str] | None = None
+    root: Path, before: dict[str, str], after: dict[str, str | None], ours: str, *, past: str = "", version: str = "1.1"
 ) -> Path:
+    """`past`: what upstream's module had before the pin; `version`: the tip's."""
     upstream = History.start(root / "upstream")
+    upstream.commit("Long ago", {"keel/experts.py": past})
     upstream.commit("Begin", {"pyproject.toml": VERSION.format("1.0"), "keel/__init__.py": "", **before})
     upstream.git("tag", "v1.0")
-    upstream.commit("Change (#2)", {"keel/more.py": "", **after})
+    upstream.commit("Change (#2)", {"pyproject.toml": VERSION.format(version), **after})
     downstream = History.start(root / "downstream")
-    downstream.commit("Layer", {"src/fast/__init__.py": "", FILE: ours, **(more or {})})
+    downstream.commit("Layer", {"src/fast/__init__.py": "", FILE: ours})
     (root / "layline.toml").write_text(CONFIG)
     return root
 
@@ -96,3 +98,31 @@ def test_a_test_that_raises_is_no_silent_skip(tmp_path: Path, guard: str, severi
         line = next(number for number, text in enumerate(ours.splitlines(), 1) if "raise" in text)
         assert f"{FILE}:{line}" in row["detail"]
         assert row["retire"] is None
+
+
+ABSENT = """\
+try:
+    from keel.experts import {}, Mixer as Other
+except ImportError:
+    from keel.experts import Mixer as {}
+
+
+def forward(self, x):
+    return x + 1
+
+
+def read(layer):
+    return layer.forward
+
+
+def prepare():
+    {}.forward = forward
+"""
+
+
+@pytest.mark.parametrize("name", ["Experts", "Never"], ids=["a class that upstream had", "one that it never had"])
+def test_a_class_that_the_pin_does_not_have_is_nothing_we_add_to(tmp_path: Path, name: str) -> None:
+    project = make_project(tmp_path, {"keel/experts.py": MIXER}, {}, ABSENT.format(name, name, name), past=EXPERTS)
+    row = next(one for one in find_rows(project) if one["target"] == f"keel.experts.{name}.forward")
+    assert (row["kind"], row["severity"], row["today"]) == ("dead-at-pin", "ok", "dead"), row["detail"]
+    assert "the condition of this effect is false at the pin already" in row["retire"]

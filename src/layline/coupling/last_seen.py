@@ -19,11 +19,13 @@ from layline.history.timeline import Timeline, read_timeline
 from layline.source import Module, parse_module
 from layline.source.names import find_files, parents
 from layline.source.slices import slice_definition
+from layline.source.symbols import SymbolKind
 from layline.workspace.past import Past
 
 Places: TypeAlias = tuple[tuple[str, str], ...]
 """Paths with the name that would stand there."""
-_HAD = frozenset({Reason.HAD_UNTIL, Reason.CAME_AND_WENT})
+_KNOWN = frozenset({Reason.HAD_UNTIL, Reason.CAME_AND_WENT, Reason.NEVER_HAD_OWNER})
+"""What makes a test for the name false: it is no mark of ours."""
 
 
 def find_last_seen(rows: Iterable[Drift], sides: Sides, upstream: Repository, pin: str, tip: str) -> Iterator[Drift]:
@@ -46,13 +48,15 @@ def find_last_seen(rows: Iterable[Drift], sides: Sides, upstream: Repository, pi
         elif lost is not None:
             why = _name_removal(Reason.HAD_UNTIL, lost, upstream)
         else:
-            why = Why(Reason.COMES_LATER) if comes else _doubt(row)
+            why = Why(Reason.COMES_LATER) if comes else _doubt(row, sides)
         told = (*_tell_asked(row, sides), Finding(severity=Severity.OK, why=why))
-        yield replace(row, findings=(*row.findings, *(told if why.reason in _HAD else told[-1:])))
+        yield replace(row, findings=(*row.findings, *(told if why.reason in _KNOWN else told[-1:])))
 
 
 def _tell_asked(row: Drift, sides: Sides) -> Iterator[Finding]:
-    """Of a write to a name that upstream once had, made only where it has it: written for those versions."""
+    """Of a write to a name that upstream once had, or to a class that it never had, made only where it has it: written
+    for those versions.
+    """
     asked = row.effect.when if row.effect is not None else None
     names = [row.target, *parents(row.target)] if row.target is not None else []
     lacking = (
@@ -71,13 +75,22 @@ def _name_removal(reason: Reason, commit: str, upstream: Repository) -> Why:
     return Why(reason, found.hash[:10], found.date, found.subject)
 
 
-def _doubt(row: Drift) -> Why:
+def _doubt(row: Drift, sides: Sides) -> Why:
     effect = row.effect
+    owner = _find_missing_owner(row.target or "", sides)
+    if owner is not None:
+        return Why(Reason.NEVER_HAD_OWNER, owner)  # nothing can be added to it
     asked = effect.when.walk() if effect is not None and effect.when is not None else ()
     if any(part.kind is ConditionKind.NAME and part.text == row.target for part in asked):
         return Why(Reason.NEVER_HAD_ASKED)  # a probe of several names is no typo
     meant = effect.suggestion if effect is not None and effect.suggestion != row.target else None
     return Why(Reason.TYPO, meant) if meant else Why(Reason.NEVER_HAD)
+
+
+def _find_missing_owner(target: str, sides: Sides) -> str | None:
+    """The outermost part of a target that neither ref has, where that is not the name itself and not put there by us."""
+    missing = [one for one in parents(target) if sides.pin.resolve(one).kind is SymbolKind.ABSENT]
+    return missing[-1] if missing and sides.targets.isdisjoint(missing) else None
 
 
 def _is_unknown(row: Drift) -> bool:
