@@ -126,3 +126,42 @@ def test_a_class_that_the_pin_does_not_have_is_nothing_we_add_to(tmp_path: Path,
     row = next(one for one in find_rows(project) if one["target"] == f"keel.experts.{name}.forward")
     assert (row["kind"], row["severity"], row["today"]) == ("dead-at-pin", "ok", "dead"), row["detail"]
     assert "the condition of this effect is false at the pin already" in row["retire"]
+
+
+BY_VERSION = """\
+import keel
+from keel import experts
+from packaging.version import Version
+
+
+class Fast(Base):
+    @staticmethod
+    def put_old():
+        def gather(self, x):
+            return x
+
+        experts.Mixer.gather = gather
+
+    def load(self, kind):
+        old = Version(keel.__version__).major {operator} 1
+        if kind == "a" and old:
+            Fast.put_old()
+        return kind
+
+    def again(self):
+        old = Version(keel.__version__).major {operator} 1
+        if old:
+            self.put_old()
+"""
+GATHER = "class Mixer:\n    def gather(self, x, *, scale):\n        return x\n\n    def run(self, x):\n        return self.gather(x, scale=1)\n"
+
+
+@pytest.mark.parametrize(("operator", "severity", "today"), [("<", "ok", "dead"), (">=", "look", "does-not-fit")])
+def test_a_method_that_only_other_versions_call_fails_nowhere(
+    tmp_path: Path, operator: str, severity: str, today: str
+) -> None:
+    ours = BY_VERSION.format(operator=operator)
+    project = make_project(tmp_path, {"keel/experts.py": GATHER}, {"keel/experts.py": f"{GATHER}# more\n"}, ours)
+    (row,) = find_rows(project)
+    assert (row["severity"], row["today"]) == (severity, today), row["detail"]
+    assert ("today already" in row["detail"]) is (today == "does-not-fit")

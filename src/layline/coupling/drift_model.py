@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from layline.coupling.version_guards import Running
     from layline.source.resolve import Resolver
 
-_MISFITTING = (Reason.MISFITS_TODAY, Reason.MISREADS_TODAY, Reason.AROUND_FAILS)
-_ALREADY = frozenset({*_MISFITTING, Reason.RAISES_TODAY})
+MISFITTING = (Reason.MISFITS_TODAY, Reason.MISREADS_TODAY, Reason.AROUND_FAILS)
+_ALREADY = frozenset({*MISFITTING, Reason.RAISES_TODAY})
 _NOT_RUN = (Reason.GUARD_NEVER, Reason.GUARD_NOT_YET, Reason.NOT_RUN_AT_ALL, Reason.NOT_RUN_YET, Reason.ADDED_THERE)
 """What does not run at the pin."""
 LOST = frozenset(kind for kind in DriftKind if kind.facts.fate is Fate.GONE)
@@ -86,7 +86,7 @@ class Drift:
             return "does-not-fit"
         if self.dead_today:
             return "dead"
-        return "does-not-fit" if self.has(*_MISFITTING) else "fits"
+        return "does-not-fit" if self.has(*MISFITTING) else "fits"
 
     @property
     def fails_already(self) -> bool:

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 Function: TypeAlias = "ast.FunctionDef | ast.AsyncFunctionDef"
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
+_STATIC = frozenset({"staticmethod", "classmethod"})
 _WORD = re.compile(rb"\w+")
 
 
@@ -48,13 +49,11 @@ class InstalledFunctions:
         return self._known[key]
 
     def _find(self, module: Module, function: Function, path: str) -> Condition | None:
-        uses: list[tuple[Module, ast.expr]] = [(module, use) for use in _find_uses(module, function)]
-        for other in (one for one in self._find_files(function.name) if one != path):
-            home = self.modules.find(self.modules.names_by_path.get(other, ""))
-            calls = list(_find_calls_of(home, function.name)) if home is not None else []
-            if home is None or not calls:
-                return None  # it is handed on by another name, or to whoever imports that file
-            uses += [(home, use) for use in calls]
+        uses = self._find_method_uses(module, function) if function not in module.body else None
+        if uses is None and function in module.body:
+            uses = self._find_all_uses(module, function, path)
+        if uses is None:
+            return None
         guarded = [
             (home, use, around) for home, use in uses if (around := _find_function(home, use.lineno)) is not None
         ]
@@ -63,6 +62,32 @@ class InstalledFunctions:
         found = [self._read(home, around, use.lineno) for home, use, around in guarded]
         asks = all(asks_about(one, ConditionKind.VERSION) for one in found)
         return combine(ConditionKind.ANY, found) if asks else None
+
+    def _find_all_uses(self, module: Module, function: Function, path: str) -> list[tuple[Module, ast.expr]] | None:
+        """Where our files use a function; None where it is handed on by another name, or to whoever imports a file."""
+        uses: list[tuple[Module, ast.expr]] = [(module, use) for use in _find_uses(module, function)]
+        for other in (one for one in self._find_files(function.name) if one != path):
+            home = self.modules.find(self.modules.names_by_path.get(other, ""))
+            calls = list(_find_calls_of(home, function.name)) if home is not None else []
+            if home is None or not calls:
+                return None
+            uses += [(home, use) for use in calls]
+        return uses
+
+    def _find_method_uses(self, module: Module, function: Function) -> list[tuple[Module, ast.expr]] | None:
+        """Where our files call a method that needs no object, so that it is nobody's hook; None where its name means
+        anything else somewhere.
+        """
+        if not any(isinstance(one, ast.Name) and one.id in _STATIC for one in function.decorator_list):
+            return None
+        uses: list[tuple[Module, ast.expr]] = []
+        for path in self._find_files(function.name):
+            home = self.modules.find(self.modules.names_by_path.get(path, ""))
+            calls = _find_method_calls(home, function) if home is not None else None
+            if home is None or calls is None:
+                return None
+            uses += [(home, use) for use in calls]
+        return uses
 
     def _read(self, module: Module, function: Function, line: int) -> Condition:
         tests = list(find_line_tests(find_body(function), line))
@@ -119,9 +144,9 @@ class InstalledFunctions:
 
 
 def _find_function(module: Module, line: int) -> Function | None:
-    """The function of the top level around a line."""
+    """The outermost function around a line, which may be a method."""
     chain = find_chain(module.body, line)
-    return chain[0] if chain and isinstance(chain[0], _FUNCTIONS) else None
+    return next((one for one in chain if isinstance(one, _FUNCTIONS)), None)
 
 
 def _find_uses(module: Module, function: Function) -> Iterator[ast.Name]:
@@ -149,6 +174,29 @@ def _find_calls_of(module: Module, name: str) -> list[ast.expr]:
             case ast.alias(name=word, asname=str()) if word == name:
                 return []
     return list(named)
+
+
+def _find_method_calls(module: Module, method: Function) -> list[ast.expr] | None:
+    """Where a module calls a method by its name; None where the name stands for anything else there."""
+    nodes = [node for statement in module.body for node in walk(statement)]
+    called = {id(node.func) for node in nodes if isinstance(node, ast.Call)}
+    found: list[ast.expr] = []
+    for node in nodes:
+        match node:
+            case ast.Attribute(attr=name) if name == method.name and id(node) in called:
+                found.append(node)
+            case (
+                ast.Name(id=name)
+                | ast.Attribute(attr=name)
+                | ast.alias(name=name)
+                | ast.alias(asname=name)
+                | ast.Constant(value=name)
+                | ast.FunctionDef(name=name)
+                | ast.AsyncFunctionDef(name=name)
+                | ast.ClassDef(name=name)
+            ) if name == method.name and node is not method:
+                return None
+    return found
 
 
 def _find_names(test: LineTest) -> Iterator[ast.Name]:

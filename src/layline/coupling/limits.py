@@ -12,7 +12,7 @@ from layline.core.evidence import Location, Severity
 from layline.core.finding import Finding
 from layline.core.why import Reason, Why
 from layline.coupling.decide import Decision, Outlook, RefKnowledge, decide
-from layline.coupling.drift_model import LOST, Drift
+from layline.coupling.drift_model import LOST, MISFITTING, Drift
 from layline.coupling.question import Question
 
 FindCondition: TypeAlias = Callable[[Location], Condition | None]
@@ -91,7 +91,9 @@ def limit_by_callers(
             continue
         decided = decide(condition, ground(), 0), decide(condition, ground(), 1)
         more = tuple(_tell_not_run(decided, row.severity, is_lost=row.kind in LOST))
-        yield replace(row, findings=(*row.findings, *more))
+        never = any(one.why.reason is Reason.NOT_RUN_AT_ALL for one in more)  # what does not run fails nowhere
+        told = [one for one in row.findings if not (never and one.why.reason in MISFITTING)]
+        yield replace(row, findings=(*told, *more))
 
 
 def _tell_not_run(decided: tuple[Decision, Decision], severity: Severity, *, is_lost: bool) -> Iterator[Finding]:

@@ -61,12 +61,29 @@ CASES = [
     ("nobody uses it", HEAD + OLD, "", None),
     ("on import", f"{HEAD}{OLD}keel.m = old\n", "", None),
 ]
+CLASS = "class Sail(Base):\n    @staticmethod\n    def old():\n        return 1\n"
+TESTED = "    if flag and older:\n        Sail.old()\n"
+GO = "def go(flag):\n    older = parse(keel.__version__).major < 2\n" + TESTED
+MORE = "    def more(self):\n        older = parse(keel.__version__).major < 2\n        if older:\n            self.old()\n"
+METHODS = [
+    # (what it shows, the file, another one, what its line asks for)
+    ("one call", CLASS + HEAD + GO, "", ASKED := "keel.__version__ < 2"),
+    ("two calls, one in another method", CLASS + MORE + HEAD + GO, "", ASKED),
+    ("a call in another file", CLASS, HEAD + "from sail.ways import Sail\n" + GO, ASKED),
+    ("a call without the test", f"{CLASS}{HEAD}{GO}def more():\n    Sail.old()\n", "", None),
+    ("handed on", f"{CLASS}{HEAD}{GO}    put(Sail.old)\n", "", None),
+    ("named by a text", f"{CLASS}{HEAD}{GO}", "getattr(1, 'old')\n", None),
+    ("another class has one", f"{CLASS}{HEAD}{GO}", CLASS, None),
+    ("a method of its objects", CLASS.replace("    @staticmethod\n", "\n") + HEAD + GO, "", None),
+    ("nobody calls it", CLASS, "", None),
+]
 
 
 def say(condition: Condition) -> str:
     if condition.kind is ConditionKind.NOT:
         return f"not {say(condition.parts[0])}"
-    return " and ".join(map(say, condition.parts)) if condition.parts else str(condition)
+    parts = dict.fromkeys(map(say, condition.parts))
+    return " and ".join(filter(None, parts)) if condition.parts else str(condition)
 
 
 @pytest.mark.parametrize(("source", "other", "expected"), [row[1:] for row in CASES], ids=[row[0] for row in CASES])
@@ -77,3 +94,10 @@ def test_what_must_hold_for_a_function_to_be_put_to_use(
     commit = history.commit("all", {"sail/__init__.py": "", "sail/ways.py": source, "sail/call.py": other})
     found = InstalledFunctions(Modules(Tree(open_repository(history.path), commit))).find(Location("sail/ways.py", 4))
     assert (say(found) if found is not None else None) == expected
+
+
+@pytest.mark.parametrize(("source", "other", "expected"), [row[1:] for row in METHODS], ids=[row[0] for row in METHODS])
+def test_what_must_hold_for_a_method_to_be_called(
+    tmp_path: Path, source: str, other: str, expected: str | None
+) -> None:
+    test_what_must_hold_for_a_function_to_be_put_to_use(tmp_path, source, other, expected)
