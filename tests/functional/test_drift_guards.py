@@ -165,3 +165,74 @@ def test_a_method_that_only_other_versions_call_fails_nowhere(
     (row,) = find_rows(project)
     assert (row["severity"], row["today"]) == (severity, today), row["detail"]
     assert ("today already" in row["detail"]) is (today == "does-not-fit")
+
+
+SIGNATURE = """\
+import inspect
+
+
+class Mixer:
+    def gather(self, enable=True):
+        return enable
+
+    def run(self):
+{asked}
+"""
+OLD_FORMAT = "def gather(self, value=True):\n    return value\n"
+BRANCHES = [
+    # (what it shows, what upstream asks, our replacement, whether it fits today)
+    (
+        "held in a variable",
+        """
+        old = "value" in inspect.signature(self.gather).parameters
+        if not old:
+            self.gather(enable=True)
+        else:
+            self.gather(value=True)""",
+        OLD_FORMAT,
+        True,
+    ),
+    (
+        "an early end",
+        """
+        if "value" in list(inspect.signature(self.gather).parameters.keys()):
+            return self.gather(value=True)
+        return self.gather(enable=True)""",
+        OLD_FORMAT,
+        True,
+    ),
+    (
+        "of another function",
+        """
+        if "value" in inspect.signature(self.other).parameters:
+            return self.gather(value=True)
+        return self.gather(enable=True)""",
+        OLD_FORMAT,
+        False,
+    ),
+    (
+        "a parameter that ours does not have",
+        """
+        if "value" not in inspect.signature(self.gather).parameters:
+            return self.gather(enable=True)
+        return self.gather(value=True)""",
+        OLD_FORMAT.replace("value", "other"),
+        False,
+    ),
+    (
+        "a decorator that may show another signature",
+        """
+        if "value" not in inspect.signature(self.gather).parameters:
+            self.gather(enable=True)""",
+        f"@wraps(experts.Mixer.gather)\n{OLD_FORMAT}",
+        False,
+    ),
+]
+
+
+@pytest.mark.parametrize(("asked", "ours", "fits"), [row[1:] for row in BRANCHES], ids=[row[0] for row in BRANCHES])
+def test_upstream_asks_for_the_signature_of_our_replacement(tmp_path: Path, asked: str, ours: str, fits: bool) -> None:
+    before = {"keel/experts.py": SIGNATURE.format(asked=asked)}
+    text = f"from functools import wraps\nfrom keel import experts\n\n\n{ours}\n\nexperts.Mixer.gather = gather\n"
+    (row,) = find_rows(make_project(tmp_path, before, {}, text))
+    assert row["today"] == ("fits" if fits else "does-not-fit"), row["detail"]

@@ -75,6 +75,13 @@ class CallSite:
     where it is made beside."""
     around: str = ""
     """The class in which the field is one of `self`."""
+    asked: tuple[tuple[str, bool], ...] = ()
+    """Parameters that what is called must have, or must not have, for the call to be made."""
+
+    def reaches(self, parameters: Iterable[Parameter]) -> bool:
+        """Whether a function with these parameters is called here at all."""
+        names = {one.name for one in parameters}
+        return all((name in names) is wanted for name, wanted in self.asked)
 
 
 def find_tested(function: ast.AST) -> frozenset[str]:

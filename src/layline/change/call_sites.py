@@ -8,6 +8,8 @@ from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator
 from functools import lru_cache
 
+from layline.change.asked_signatures import MARK, find_asked
+from layline.change.asked_signatures import Asked as AskedParameter
 from layline.change.binding import CallSite, read_call
 from layline.core.evidence import Location, Skipped
 from layline.source.definitions import ROW_FIRST, ROW_KIND, ROW_LAST, ROW_QUALNAME, DefinitionKind, Module
@@ -110,6 +112,12 @@ def _find_functions(tree: ast.Module, call: ast.Call) -> Iterator[ast.FunctionDe
             yield node
 
 
+def _find_asked(tree: ast.Module, call: ast.Call) -> Iterator[AskedParameter]:
+    """What the function around a call asks of the signature of what it calls."""
+    around = list(_find_functions(tree, call))
+    yield from find_asked(max(around, key=lambda one: one.lineno), call) if around else ()
+
+
 @lru_cache(maxsize=4)
 def _list_functions(tree: ast.Module) -> list[ast.FunctionDef | ast.AsyncFunctionDef]:
     return [node for node in walk(tree) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)]
@@ -196,11 +204,13 @@ class _Wanted:
         # between a name and the bracket that calls it there may be closing brackets, line ends and comments
         pattern = re.compile(rb"\b(?:" + spelled + rb")\b[\s\\)]*[(#]")
         parts = parse_around(data, holder, pattern) if holder is not None else ()
+        asks = MARK in data
         for tree, offset in () if isinstance(parts, Skipped) else parts:
             for node in walk(tree):
                 match node:
                     case ast.Call(func=ast.Name(id=last) | ast.Attribute(attr=last)) if last in words or last in own:
                         klass, made = _receiver(tree, node, holder, offset)
+                        asked = tuple(_find_asked(tree, node)) if asks else ()
                         held = self._find_held(module, node, holder, offset)
                         shared = own.get(last, ())
                         for dotted in (*words.get(last, ()), *shared):
@@ -218,6 +228,7 @@ class _Wanted:
                                         exact=(made or kept) and bool(certain),
                                         slot=(dotted_text(node.func) or "").split(".")[1] if kept else "",
                                         on_self=(dotted_text(node.func) or "").rpartition(".")[0] == "self",
+                                        asked=asked,
                                     ),
                                 )
 

@@ -126,7 +126,7 @@ class Fitter:
         found: dict[str, tuple[Problem, list[Location]]] = {}
         for site in self._read_sites(side, _spell(symbol)):
             near = bool(theirs.owner) or site.module == comparison.name.rpartition(".")[0]
-            if not (site.certain and near) or is_test_module(site.module):
+            if not (site.certain and near) or is_test_module(site.module) or not _reaches(site, ours):
                 continue
             if theirs.parameters is not None and check_call(site.shape, theirs.parameters, bound=is_member):
                 continue  # what does not fit upstream's own function means another one
@@ -175,8 +175,13 @@ class Fitter:
         static = definition is not None and "staticmethod" in definition.decorators
         bound = is_member or (definition is not None and bool(definition.owner) and not static)
         for site in self._read_sites(1, called_name(comparison)):
-            if not is_test_module(site.module):
+            if not is_test_module(site.module) and _reaches(site, replacement):
                 yield from ((site, problem.argument) for problem in check_call(site.shape, ours, bound=bound))
+
+
+def _reaches(site: CallSite, ours: Replacement) -> bool:
+    """Whether a call that depends on the signature of what is called is one of ours; a decorator may show another."""
+    return bool(ours.definition.decorators) or site.reaches(ours.definition.parameters or ())
 
 
 def _takes_any(parameters: Iterable[Parameter]) -> bool:
