@@ -128,6 +128,14 @@ def test_a_class_that_the_pin_does_not_have_is_nothing_we_add_to(tmp_path: Path,
     assert "the condition of this effect is false at the pin already" in row["retire"]
 
 
+def test_a_class_that_our_own_code_puts_there_is_there(tmp_path: Path) -> None:
+    ours = "import keel.experts\n\n\ndef first():\n    keel.experts.Mast = make()\n\n\n"
+    ours += "def then():\n    keel.experts.Mast.sail = print\n"
+    rows = find_rows(make_project(tmp_path, {"keel/experts.py": MIXER}, {}, ours))
+    (row,) = (one for one in rows if one["target"] == "keel.experts.Mast.sail")
+    assert row["today"] == "fits", row["detail"]
+
+
 BY_VERSION = """\
 import keel
 from keel import experts

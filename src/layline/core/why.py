@@ -71,6 +71,7 @@ class Reason(Enum):
     NEW_SINCE = "upstream added it after the commit compared from"
     NEVER_HAD = "upstream never had it: an addition, or a typo"
     NEVER_HAD_OWNER = "upstream never had {name}"
+    OWNER_ADDED = "an addition of ours: our own code puts {name} there at {places}"
     NEVER_HAD_ASKED = "upstream never had it: our code asks first whether it is there"
     COMES_LATER = "upstream added it after the pin: our code is written for a newer upstream"
     TYPO = "upstream never had it: a typo of {name}?"

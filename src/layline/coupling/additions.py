@@ -5,6 +5,7 @@ dead.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 
 from layline.core.drift import DriftKind
 from layline.core.evidence import Location, Severity
@@ -15,6 +16,7 @@ from layline.git import Blob
 from layline.source import usage
 from layline.source.tree import Tree
 
+_MISSING = frozenset({Reason.NEVER_HAD_OWNER, Reason.GUARD_NEVER, Reason.GUARD_NOT_YET})
 _TESTS = ("tests/", "test/")
 
 
@@ -30,6 +32,26 @@ def accept_additions(rows: Iterable[Drift], unknown: frozenset[str], ours: Tree)
             continue
         why = Why(Reason.OUR_ADDITION, places=(place,))
         yield row.settle(Finding(kind=DriftKind.EXTERNAL, severity=Severity.OK, why=why))
+
+
+def accept_placed(rows: list[Drift]) -> Iterator[Drift]:
+    """Rows that speak of a name as missing which another row puts there: a class of our own, or a mark of ours."""
+    placed = {row.target: row.location for row in rows if row.target}
+    for row in rows:
+        missing = {part.name for one in row.findings if one.why.reason in _MISSING for part in _find_lacking(one.why)}
+        name = next((one for one in sorted(missing) if one in placed and one != row.target), None)
+        if name is None:
+            yield row
+        elif row.kind is DriftKind.DEAD_AT_PIN:
+            why = Why(Reason.OWNER_ADDED, name, places=(placed[name],))
+            yield row.settle(Finding(kind=DriftKind.EXTERNAL, severity=Severity.OK, why=why))
+        else:
+            yield replace(row, findings=tuple(one for one in row.findings if one.why.reason not in _MISSING))
+
+
+def _find_lacking(why: Why) -> Iterable[Why]:
+    """What of upstream's a reason calls missing."""
+    return (why,) if why.reason is Reason.NEVER_HAD_OWNER else why.parts
 
 
 def find_reads(ours: Tree, targets: frozenset[str]) -> dict[str, list[Location]]:

@@ -64,7 +64,7 @@ def _tell_asked(row: Drift, sides: Sides) -> Iterator[Finding]:
         for one in names
         if needs(asked, one) and not (sides.pin.resolve(one).exists or sides.tip.resolve(one).exists)
     )
-    for name in list(lacking)[:1]:
+    for name in list(lacking)[:1] if not row.has(Reason.GUARD_NEVER) else ():
         parts = (Why(Reason.SIDE_LACKS, name, "pin"), Why(Reason.SIDE_LACKS, name, "tip"))
         why = Why(Reason.GUARD_NEVER, "the condition of this effect", parts=parts)
         yield Finding(severity=Severity.OK, why=why, is_limit=True, retires=True)
@@ -88,9 +88,9 @@ def _doubt(row: Drift, sides: Sides) -> Why:
 
 
 def _find_missing_owner(target: str, sides: Sides) -> str | None:
-    """The outermost part of a target that neither ref has, where that is not the name itself and not put there by us."""
+    """The outermost part of a target that the pin does not have, where that is not the name itself."""
     missing = [one for one in parents(target) if sides.pin.resolve(one).kind is SymbolKind.ABSENT]
-    return missing[-1] if missing and sides.targets.isdisjoint(missing) else None
+    return missing[-1] if missing else None
 
 
 def _is_unknown(row: Drift) -> bool:

@@ -19,7 +19,7 @@ from layline.core.evidence import Severity, Skipped
 from layline.core.finding import Finding
 from layline.core.progress import Progress, count, silent
 from layline.core.why import Reason, Why
-from layline.coupling.additions import accept_additions
+from layline.coupling.additions import accept_additions, accept_placed
 from layline.coupling.agree import find_owned
 from layline.coupling.around import mark_unreached
 from layline.coupling.compare_target import compare_target
@@ -216,7 +216,7 @@ def _accept_ours(rows: list[Drift], pair: Pair) -> list[Drift]:
     """Rows about names that upstream never had and our own code reads are additions of ours; what our code calls for
     other versions alone does nothing.
     """
-    ours = accept_additions(rows, find_unheard(rows), pair.workspace.tree)
+    ours = accept_placed(list(accept_additions(rows, find_unheard(rows), pair.workspace.tree)))
     return list(
         limit_by_callers(ours, pair.installed.find, lambda: pair.running.ground) if any(pair.versions) else ours
     )
