@@ -182,6 +182,8 @@ class Comparer:
         if tracer is None or holder is None:
             return None
         rest = found.name[len(holder) + 1 :]
+        if any(one.reason is Reason.CLASS_GONE for one in found.why):
+            rest = rest.rpartition(".")[0]  # a member that went before its class may have been inherited until then
         return tracer.find_first_text(self.pin.index.entries[holder].path, lambda text: not binds(text, rest))
 
     def _trail(self, module: str, definition: Definition) -> Trail | None:

@@ -102,11 +102,15 @@ def _is_unknown(row: Drift) -> bool:
 
 
 def _guess_places(target: str, sides: Sides) -> Iterator[tuple[str, str]]:
-    """Where a target would be defined: paths for every way to split it into module and attributes."""
+    """Where a target would be defined: paths for every way to split it into module and attributes. Of a member whose
+    class the pin does not have either, where the class would be: it may have inherited what it no longer wrote itself.
+    """
     roots = sides.pin.index.parts[sides.part].source_roots
+    lacking = [name for name in (target, *parents(target)) if not sides.pin.resolve(name).exists]
     for module in parents(target):
         entry = sides.pin.index.entries.get(module)
-        rest = target[len(module) + 1 :]
+        outermost = next((name for name in reversed(lacking) if name.startswith(f"{module}.")), target)
+        rest = outermost[len(module) + 1 :]
         if entry is not None:
             yield from ((path, rest) for path in find_files(entry.path))
             return

@@ -56,11 +56,14 @@ def judge(
     beside: tuple[Effect, ...] = (),
     alone: Effect | None = None,
     gone: str | None = None,
+    past: tuple[dict[str, str], ...] = (),
 ) -> Drift:
     """The row of one effect that puts the first definition of our file in the place of `target`; with a `base` the pin
     lies on a branch that leaves the line of the tip there.
     """
     upstream = History.start(tmp_path / "up")
+    for number, files in enumerate(past):
+        upstream.commit(str(number), {"keel/__init__.py": "", **files})
     if base is not None:
         upstream.commit("base", {"keel/__init__.py": "", **base})
         upstream.git("checkout", "-q", "-b", "release")
@@ -739,6 +742,50 @@ def test_a_name_is_there_as_long_as_something_binds_it(tmp_path: Path, texts: li
     repository = open_repository(upstream.path)
     timeline = read_timeline(repository, None, commits[-1], ("keel/run.py",))
     assert _find_removal(timeline, (("keel/run.py", "Norm.forward"),), repository) == commits[step]
+
+
+HEIR = "class Norm(Base):\n    pass\n"
+ENDS = [
+    # (what it shows, what upstream had step by step, our condition, the step that took away what is told to be missing)
+    ("asks for the class", [NORM, HEIR, "x = 1\n", "x = 2\n"], need_name("keel.norm.Norm"), "2"),
+    ("asks for nothing", [NORM, HEIR, "x = 1\n", "x = 2\n"], None, "2"),
+    ("only ever inherited", [HEIR, "x = 1\n", "x = 2\n"], None, "1"),
+    ("the class stays", [NORM, "class Norm:\n    pass\n", "class Norm:\n    x = 1\n"], None, "1"),
+    ("the class stays, asked for", [NORM, "class Norm:\n    x = 1\n"], need_name("keel.norm.Norm.forward"), "1"),
+]
+
+
+@pytest.mark.parametrize(("steps", "condition", "step"), [row[1:] for row in ENDS], ids=[row[0] for row in ENDS])
+def test_the_removal_told_is_that_of_the_name_that_is_missing(
+    tmp_path: Path, steps: list[str], condition: Condition | None, step: str
+) -> None:
+    past = tuple({"keel/norm.py": text} for text in steps)
+    row = judge(
+        tmp_path, {"keel/run.py": RUN}, {}, target="keel.norm.Norm.forward", condition=condition, past=past
+    )
+    told = [one.why.text for one in row.findings if one.why.reason is Reason.HAD_UNTIL]
+    assert told == [step], row.detail
+
+
+GOING = [
+    # (what it shows, the class at the pin's successor, who is to blame for its member)
+    ("the member went before its class", "class Norm(Base):\n    x = 1\n", "tip"),
+    ("the member went with its class", NORM.replace("return x", "return -x"), "tip"),
+]
+
+
+@pytest.mark.parametrize(("between", "culprit"), [row[1:] for row in GOING], ids=[row[0] for row in GOING])
+def test_who_took_the_class_away_is_to_blame_where_that_is_the_reason(
+    tmp_path: Path, between: str, culprit: str
+) -> None:
+    row = judge(
+        tmp_path,
+        {"keel/norm.py": NORM},
+        {"keel/norm.py": "x = 1\n"},
+        target="keel.norm.Norm.forward",
+        between={"keel/norm.py": between},
+    )
+    assert (codes(row), row.culprit.subject if row.culprit else None) == (["class-gone"], culprit), row.detail
 
 
 BODIES = [
