@@ -152,6 +152,11 @@ class Reason(Enum):
     NO_LONGER_CALLED = "upstream's own code no longer calls it, so it does not run what we put there"
     UNCALLED = "no upstream code calls it at the tip"
     NO_LONGER_RETURNED = "{name} returned it unchanged and no longer does{other:?; it reads % now}"
+    RETURNED_WHERE = "{name} returned it unchanged and now reads it only where {text}{other:?; else it reads %}"
+    RETURNED_MAYBE = (
+        "{name} returned it unchanged; it still reads it, but whether it returns it cannot be decided without running "
+        "the code{other:?; it reads % now, too}"
+    )
     UNREAD_SIGNATURE = "our replacement's signature cannot be read"
     NO_INIT = "our class writes no __init__ of its own"
     CALLS_SOMETIMES = "we call the original on some paths only"
@@ -220,6 +225,7 @@ class Reason(Enum):
     RESULT_TOO_NEW = (
         "our code takes {counts[0]:#value} of it; it returns {counts[1]} at the pin and as many as we take at the tip"
     )
+    CAME_BACK = "upstream removed it in {name} and brought it back in {other}"
     OUTGROWN = "takes {other} as {text} in the place of {name}, which is gone"
     CALL_MISFITS = "at the tip {name} {parts:;}"
     LOOKED_AT = "our code looks for that with `inspect` before"

@@ -268,17 +268,19 @@ def _find_outgrown(
     return tuple(problems)
 
 
-def find_refusal(comparer: Comparer, place: Place, found: Comparison) -> str | None:
-    """The first upstream commit since which the callee refuses our call, or passes what our override refuses."""
+def find_refusal(comparer: Comparer, place: Place, found: Comparison) -> tuple[str, ...]:
+    """The first upstream commit since which the callee refuses our call, or passes what our override refuses; of one
+    that was gone in between, who took it away and who brought it back in another form.
+    """
     callee = find_callee(comparer.pin, found.before) or find_written(found.before)
     made = comparer.pin.resolve(f"{found.before.home}.__init__") if found.before.home else None
     if callee is None or (made is not None and made.is_implicit) or found.before.module is None:
-        return None  # nobody wrote the `__init__` of a dataclass: no line of history has its signature
+        return ()  # nobody wrote the `__init__` of a dataclass: no line of history has its signature
     pin, bound = callee
     module = made.module if made is not None and made.definition is pin and made.module else found.before.module
     tracer = comparer.tracer(module)
     if tracer is None:
-        return None
+        return ()
 
     def refuses(text: str, name: str) -> bool:
         now = read_signature(text, name)
@@ -294,9 +296,14 @@ def find_refusal(comparer: Comparer, place: Place, found: Comparison) -> str | N
         return now is None or _takes_another(place, pin, now, bound=bound)
 
     path = comparer.pin.index.entries[module].path
-    # who took it away broke us; who brought it back in another form only did not mend it
-    since = tracer.find_since(path, pin.qualname, is_lost)
-    return since or tracer.find_since(path, pin.qualname, takes_another)
+    # who took it away broke us first; what is said of it at the tip, who brought it back did
+    since = tracer.find_since(path, pin.qualname, is_lost) or tracer.find_since(path, pin.qualname, takes_another)
+    if since is None:
+        return ()
+    versions = tracer.find_versions(path, pin.qualname)
+    was_gone = any(commit == since and read_signature(text, name) is None for commit, text, name in versions)
+    back = tracer.find_since(path, pin.qualname, refuses) if was_gone else None
+    return (since,) if back is None else (since, back)
 
 
 def _takes_another(place: Place, pin: Definition, now: Definition, *, bound: bool) -> bool:

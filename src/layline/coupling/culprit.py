@@ -19,7 +19,8 @@ from layline.core.evidence import Location, Severity
 from layline.core.patch import Style
 from layline.core.why import FAILS_FIRST, PROBLEMS, Reason, Why
 from layline.coupling.binding_kind import find_arities
-from layline.coupling.drift_model import LOST, Drift, Sides
+from layline.coupling.drift_model import LOST, Cause, Drift, Sides
+from layline.coupling.getters import RETURNED, find_keeping
 from layline.coupling.lost_attribute import find_attribute_loss
 from layline.coupling.model import Coupling, Touch
 from layline.coupling.roots import explain
@@ -35,6 +36,7 @@ _LONGEST = 4000
 _ARGUMENTS = frozenset({Reason.REFUSES, Reason.REFUSES_KEYWORD, Reason.REFUSES_NAME, Reason.NEEDS_EXTRA})
 _ARGUMENTS |= {Reason.NEEDS_RENAMED, Reason.NEEDS_REMOVED, Reason.SWAPPED}
 """What is wrong with the parameters of our replacement: it takes no more than it names."""
+_LOSSES = frozenset({Reason.MISREADS, Reason.NOT_INSTALLED})
 _DROPPED = frozenset({Reason.SETS_DROPPED})
 _CALLS = frozenset({Reason.CALLS_REFUSING, Reason.TAKES_OTHER})
 
@@ -51,8 +53,9 @@ def find_culprits(rows: Iterable[Drift], sides: Sides, upstream: Repository) -> 
     yield from name_culprits(listed, list(find_hashes(listed, sides)), upstream)
 
 
-Hashes: TypeAlias = tuple[str | None, tuple[str, ...]]
-"""The commit that made a row so, and those that break it again for who had mended it."""
+Hashes: TypeAlias = tuple[str | None, tuple[str, ...], tuple[tuple[Why, str], ...]]
+"""The commit that made a row so, those that break it again for who had mended it, and, where the reasons have not one
+commit, each of them with its own."""
 
 
 def find_hashes(rows: Iterable[Drift], sides: Sides) -> Iterator[Hashes]:
@@ -64,15 +67,17 @@ def find_hashes(rows: Iterable[Drift], sides: Sides) -> Iterator[Hashes]:
         what = (row.kind, row.style, row.has(Reason.BYPASSED), _find_broken(row))
         key = (row.target, *what, anchors, row.problems, row.lost, row.passed)
         find = partial(_find_commits, row, sides)
-        yield sides.comparer.seen.remember(known, key, find) if _asks_for_work(row) else (None, ())
+        yield sides.comparer.seen.remember(known, key, find) if _asks_for_work(row) else (None, (), ())
 
 
 def name_culprits(rows: Sequence[Drift], hashes: Sequence[Hashes], upstream: Repository) -> Iterator[Drift]:
     """The same rows with the commits of these hashes."""
-    commits = {item.hash: item for item in read_commits(upstream, sorted({name for name, _ in hashes if name}))}
-    for row, (name, later) in zip(rows, hashes, strict=True):
+    wanted = {hash_ for name, _, causes in hashes if name for hash_ in (name, *(one for _, one in causes))}
+    commits = {item.hash: item for item in read_commits(upstream, sorted(wanted))}
+    for row, (name, later, causes) in zip(rows, hashes, strict=True):
         told = tuple(dict.fromkeys((*row.commits, *later)))
-        yield replace(row, culprit=commits.get(name), commits=told) if name else row
+        each = tuple(Cause(why=why, commit=commits[one]) for why, one in causes if one in commits)
+        yield replace(row, culprit=commits.get(name), commits=told, causes=each) if name else row
 
 
 def blame_calls(rows: Sequence[Drift], couplings: Iterable[Coupling], upstream: Repository) -> Iterator[Drift]:
@@ -87,14 +92,49 @@ def blame_calls(rows: Sequence[Drift], couplings: Iterable[Coupling], upstream: 
     }
     asked = (row.problems if row.severity is Severity.BREAKS else () for row in rows)
     calls = ((place for part in parts if part.reason in _CALLS for place in part.places) for parts in asked)
-    found = [(next(filter(None, map(since.get, one)), None), ()) for one in calls]
+    found: list[Hashes] = [(next(filter(None, map(since.get, one)), None), (), ()) for one in calls]
     for row, called in zip(rows, name_culprits(rows, found, upstream), strict=True):
         early = row.culprit is not None and called.culprit is not None and row.culprit.date <= called.culprit.date
         yield row if early else called
 
 
 def _find_commits(row: Drift, sides: Sides) -> Hashes:
-    return _find_culprit(row, sides), tuple(_find_later(row, sides)) if row.severity is Severity.BREAKS else ()
+    later = tuple(_find_later(row, sides)) if row.severity is Severity.BREAKS else ()
+    culprit = _find_culprit(row, sides)
+    causes = tuple(_find_causes(row, sides)) if culprit is not None else ()
+    return culprit, later, causes if len({commit for _, commit in causes}) > 1 else ()
+
+
+def _find_causes(row: Drift, sides: Sides) -> Iterator[tuple[Why, str]]:
+    """The reasons that ask for work, in the order in which they are told, each with its own commit where that is
+    known: what our code reads or needs one by one, then what became of the target.
+    """
+    lost = {item.why: item for item in row.lost if item.certain}
+    pressing = {one.why for one in row.findings if one.severity is not Severity.OK}
+    parts = [part for why in row.reasons for part in (why.parts if why.reason in _LOSSES else (why,))]
+    known = [(part, sides.reader.find_culprit(lost[part]) if part in lost else None) for part in parts]
+    changed = row.kind not in {DriftKind.UNCHANGED, DriftKind.UNRESOLVED}
+    told = next((part for part in parts if changed and part in pressing), None)
+    for part, commit in known:
+        found = commit
+        if part is told:
+            found = _find_leaver(row, sides)
+        elif part.reason in RETURNED:
+            found = find_keeping(row.comparison, part.name, sides.comparer)
+        elif part.reason is Reason.OTHER_KIND:
+            found = _find_unclassing(row, sides)
+        if found is not None:
+            yield part, found
+
+
+def _find_unclassing(row: Drift, sides: Sides) -> str | None:
+    """Since when the class of a member is none."""
+    owner = sides.pin.resolve((row.target or "").rpartition(".")[0])
+    place = _place(owner.module, sides)
+    if place is None or owner.definition is None or owner.definition.kind is not DefinitionKind.CLASS:
+        return None
+    qualname = owner.definition.qualname
+    return place[0].find_first(place[1], qualname, lambda now: now is None or now.kind is not DefinitionKind.CLASS)
 
 
 def _find_later(row: Drift, sides: Sides) -> Iterator[str]:

@@ -32,6 +32,14 @@ LOST = frozenset(kind for kind in DriftKind if kind.facts.fate is Fate.GONE)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Cause:
+    """One of several reasons of a row with the commit that made it so."""
+
+    why: Why
+    commit: Commit
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Drift:
     """What became of one effect's target between pin and tip, and what that means for us."""
 
@@ -46,6 +54,8 @@ class Drift:
     pin_evidence: Evidence | None = None
     tip_evidence: Evidence | None = None
     culprit: Commit | None = None
+    causes: tuple[Cause, ...] = ()
+    """Where several commits made it so: the reasons, each with its own."""
     commits: tuple[str, ...] = ()
     """The upstream commits that moved its target, and the one that removed it; with culprits, also those that our
     replacement has to follow on the way."""
@@ -96,9 +106,13 @@ class Drift:
 
     @property
     def reasons(self) -> tuple[Why, ...]:
-        """Why it is so, in the order in which it is told."""
-        untold = {*ASIDE, Reason.KIND_ALONE}
-        return tuple(one.why for one in self.findings if one.why.reason not in untold)
+        """Why it is so, in the order in which it is told: what is wrong with our replacement and weighs most first."""
+        severity, untold = self.severity, {*ASIDE, Reason.KIND_ALONE}
+        told = [one for one in self.findings if one.why.reason not in untold]
+        return tuple(
+            one.why
+            for one in sorted(told, key=lambda one: one.severity is not severity or one.why.reason not in PROBLEMS)
+        )
 
     @property
     def detail(self) -> str:

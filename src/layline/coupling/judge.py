@@ -29,7 +29,7 @@ from layline.coupling.missing import LOST_BEFORE, find_definition, find_missing
 from layline.coupling.model import FAILING, Consequence, Coupling, State, Touch, is_flag
 from layline.coupling.overrides import Overrides
 from layline.coupling.place import Place
-from layline.coupling.place_culprit import find_change
+from layline.coupling.place_culprit import find_changes
 from layline.coupling.states import (
     Verdict,
     find_after,
@@ -354,7 +354,9 @@ class Judge:
             if place.instance
             else find_evidence(self._comparer, place.target, verdict.new_target)
         )
-        culprit = self._culprit(place, verdict)
+        culprits = self._find_culprits(place, verdict)
+        culprit = culprits[0] if culprits else None
+        came_back = len(culprits) > 1 and Why(Reason.CAME_BACK, culprits[0][:12], culprits[1][:12], names=culprits)
         is_gone = verdict.state in _GONE and not place.instance
         later, near = find_after(self._comparer, place.target, culprit) if is_gone else ((), None)
         return Coupling(
@@ -363,7 +365,7 @@ class Judge:
             location=place.location,
             state=verdict.state,
             consequence=verdict.consequence,
-            why=verdict.why,
+            why=(came_back, *verdict.why) if came_back else verdict.why,
             lines=tuple(dict.fromkeys(lines)),
             new_target=verdict.new_target,
             guarded=place.guarded,
@@ -371,19 +373,25 @@ class Judge:
             pin_evidence=pin,
             tip_evidence=tip,
             culprit=culprit,
-            later=later,
+            later=later or culprits[1:],
             near=near,
         )
 
-    def _culprit(self, place: Place, verdict: Verdict) -> str | None:
-        """The upstream commit after which our place no longer fits, where one can be told."""
+    def _find_culprits(self, place: Place, verdict: Verdict) -> tuple[str, ...]:
+        """The upstream commit after which our place no longer fits, where one can be told; and who brought a name back
+        that was gone in between, and in another form.
+        """
         if is_flag(place.target) or self._find_owner(place) is not None:
-            return None
+            return ()
+        if place.instance or verdict.state in _GONE:
+            lost = self._find_loss(place, verdict)
+            return (lost,) if lost is not None else ()
+        return find_changes(self._comparer, place, verdict)
+
+    def _find_loss(self, place: Place, verdict: Verdict) -> str | None:
         if place.instance:
             return find_unset(self._comparer, self._instances[0], place) if verdict.state is State.REMOVED else None
-        if verdict.state in _GONE:
-            return self._comparer.find_loss(self._comparer.compare(place.target))
-        return find_change(self._comparer, place, verdict)
+        return self._comparer.find_loss(self._comparer.compare(place.target))
 
 
 def _is_bound(place: Place, callee: tuple[Definition, bool]) -> bool:

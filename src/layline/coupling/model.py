@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from layline.core.evidence import Evidence, Location
-from layline.core.why import Reason, Why, say_all
+from layline.core.why import Reason, Why, say, say_all
 
 
 class Touch(StrEnum):
@@ -96,6 +96,15 @@ class Coupling:
     def is_so_already(self) -> bool:
         """Whether our override refuses at the pin what upstream passes there."""
         return any(why.reason is Reason.ALREADY_SO for why in self.why)
+
+    @property
+    def causes(self) -> tuple[tuple[str, str], ...]:
+        """Of what went and came back: what each of the two commits did, in words, and its hash; else empty."""
+        back = next((one for one in self.why if one.reason is Reason.CAME_BACK), None)
+        if back is None:
+            return ()
+        now = say_all(one for one in self.why if one is not back)
+        return (say(Why(Reason.GONE)), back.names[0]), (now, back.names[1])
 
     @property
     def detail(self) -> str:

@@ -17,15 +17,29 @@ from layline.coupling.unreached import find_silencing
 from layline.source import DefinitionKind
 from layline.source.slices import read_definition, read_node, read_signature
 
+_OTHER = {Reason.CLASS_NO_MORE, Reason.METHOD_RETURNS, Reason.SILENT, Reason.RESULT_MISFITS}
+"""What is looked for in another way than an argument that does not fit."""
 _BREAKING = {Consequence.WILL_BREAK, Consequence.MAY_BREAK}
 
 
-def find_change(comparer: Comparer, place: Place, verdict: Verdict) -> str | None:
-    """Who changed a name that is still there so that our place no longer fits it."""
+def find_changes(comparer: Comparer, place: Place, verdict: Verdict) -> tuple[str, ...]:
+    """Who changed a name that is still there so that our place no longer fits it; of one that was gone in between, who
+    took it away and who brought it back.
+    """
     reasons = {one.reason for one in verdict.why}
     if verdict.consequence not in _BREAKING or Reason.ALREADY_SO in reasons:
-        return None
+        return ()
     found = comparer.compare(place.target)
+    if verdict.state in {State.NO_LONGER_BINDS, State.CANNOT_ACCEPT} and not reasons.intersection(_OTHER):
+        refused = find_refusal(comparer, place, found)
+        if refused:
+            return refused
+    change = _find_change(comparer, place, verdict, found)
+    return (change,) if change is not None else ()
+
+
+def _find_change(comparer: Comparer, place: Place, verdict: Verdict, found: Comparison) -> str | None:
+    reasons = {one.reason for one in verdict.why}
     if Reason.CLASS_NO_MORE in reasons:
         return _find_unclassing(comparer, found)
     if Reason.METHOD_RETURNS in reasons:
@@ -35,9 +49,8 @@ def find_change(comparer: Comparer, place: Place, verdict: Verdict) -> str | Non
     counts = next((one.counts for one in verdict.why if one.reason is Reason.RESULT_MISFITS), ())
     if counts:
         return _find_recounting(comparer, found, counts[0])
-    if verdict.state not in {State.NO_LONGER_BINDS, State.CANNOT_ACCEPT}:
-        return None
-    return find_refusal(comparer, place, found) or _find_refielding(comparer, place, found)
+    fits = verdict.state not in {State.NO_LONGER_BINDS, State.CANNOT_ACCEPT}
+    return None if fits else _find_refielding(comparer, place, found)
 
 
 def _find_unclassing(comparer: Comparer, found: Comparison) -> str | None:

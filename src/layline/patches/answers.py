@@ -122,6 +122,13 @@ class Accepted(TypedDict):
     until: str
 
 
+class Cause(TypedDict):
+    """One reason of several, with the commit that made it so."""
+
+    why: str
+    commit: str
+
+
 class DriftRow(TypedDict):
     """What became of one target, and what that means for us."""
 
@@ -141,6 +148,7 @@ class DriftRow(TypedDict):
     tip_evidence: Place | None
     suggestion: Suggestion | None
     culprit: NamedCommit | None
+    culprits: list[Cause]
     detail: str
     reasons: list[str]
     explained_by: str | None
@@ -166,6 +174,7 @@ class Elsewhere(TypedDict):
     new_target: str | None
     tip_evidence: Place | None
     culprit: str | None
+    culprits: list[Cause]
     accepted: Accepted | None
 
 

@@ -12,7 +12,7 @@ from layline.change.trace import Tracer
 from layline.core.condition import Condition, ConditionKind, need_class, need_name, need_version, negate
 from layline.core.evidence import Location
 from layline.core.patch import Effect, Holder, Inventory, Patch, Style, Unregistered
-from layline.core.why import Reason, say
+from layline.core.why import Reason, Why, say
 from layline.coupling.additions import accept_additions
 from layline.coupling.culprit import find_culprits
 from layline.coupling.decide import RefKnowledge
@@ -744,12 +744,12 @@ def test_a_name_is_there_as_long_as_something_binds_it(tmp_path: Path, texts: li
     assert _find_removal(timeline, (("keel/run.py", "Norm.forward"),), repository) == commits[step]
 
 
-HEIR = "class Norm(Base):\n    pass\n"
+INHERITS = "class Norm(Base):\n    pass\n"
 ENDS = [
     # (what it shows, what upstream had step by step, our condition, the step that took away what is told to be missing)
-    ("asks for the class", [NORM, HEIR, "x = 1\n", "x = 2\n"], need_name("keel.norm.Norm"), "2"),
-    ("asks for nothing", [NORM, HEIR, "x = 1\n", "x = 2\n"], None, "2"),
-    ("only ever inherited", [HEIR, "x = 1\n", "x = 2\n"], None, "1"),
+    ("asks for the class", [NORM, INHERITS, "x = 1\n", "x = 2\n"], need_name("keel.norm.Norm"), "2"),
+    ("asks for nothing", [NORM, INHERITS, "x = 1\n", "x = 2\n"], None, "2"),
+    ("only ever inherited", [INHERITS, "x = 1\n", "x = 2\n"], None, "1"),
     ("the class stays", [NORM, "class Norm:\n    pass\n", "class Norm:\n    x = 1\n"], None, "1"),
     ("the class stays, asked for", [NORM, "class Norm:\n    x = 1\n"], need_name("keel.norm.Norm.forward"), "1"),
 ]
@@ -760,9 +760,7 @@ def test_the_removal_told_is_that_of_the_name_that_is_missing(
     tmp_path: Path, steps: list[str], condition: Condition | None, step: str
 ) -> None:
     past = tuple({"keel/norm.py": text} for text in steps)
-    row = judge(
-        tmp_path, {"keel/run.py": RUN}, {}, target="keel.norm.Norm.forward", condition=condition, past=past
-    )
+    row = judge(tmp_path, {"keel/run.py": RUN}, {}, target="keel.norm.Norm.forward", condition=condition, past=past)
     told = [one.why.text for one in row.findings if one.why.reason is Reason.HAD_UNTIL]
     assert told == [step], row.detail
 
@@ -1236,14 +1234,30 @@ def test_a_name_is_looked_for_where_its_module_stood_before(tmp_path: Path, then
 
 
 GETTER = "RUN = None\n\n\ndef get_run(kind=0):\n    if kind:\n        return 1\n    return RUN\n"
+STATES = "RUN = FAST = None\n\n\ndef get_run(kind=0):\n"
 GETTERS = [
     # (what it shows, the module at the tip, what is said)
     (
         "returns another",
         GETTER.replace("return RUN", "return RUN if kind else FAST") + "FAST = None\n",
+        "get_run returned it unchanged and now reads it only where kind; else it reads FAST",
+    ),
+    (
+        "returns another alone",
+        GETTER.replace("return RUN", "return FAST") + "FAST = None\n",
         "get_run returned it unchanged and no longer does; it reads FAST now",
     ),
     ("still returns it", GETTER.replace("return 1", "return FAST") + "FAST = None\n", ""),
+    (
+        "still reads it in one branch",
+        f"{STATES}    if kind:\n        table = {{0: FAST}}\n    else:\n        table = {{0: RUN}}\n    return table[0]\n",
+        "get_run returned it unchanged and now reads it only where not kind; else it reads FAST",
+    ),
+    (
+        "still reads it",
+        f"{STATES}    table = {{0: FAST, 1: RUN}}\n    return table[kind]\n",
+        say(Why(Reason.RETURNED_MAYBE, "get_run", "FAST")),
+    ),
     ("is gone", "RUN = None\n", ""),
 ]
 
@@ -1484,6 +1498,49 @@ def test_of_several_imports_that_fail_all_are_told_and_the_first_of_them_is_to_b
     root = explain(row)
     assert root is not None
     assert (root.name, row.culprit.subject if row.culprit is not None else None) == ("keel.old", "tip")
+    assert [(one.why.name, one.commit.subject) for one in row.causes] == [
+        ("keel.old", "tip"),
+        ("keel.mast.tall", "between"),
+    ]
+
+
+KEPT = "STATE = None\n\n\ndef get_state():\n    return {}\n"
+
+
+def test_each_of_two_reasons_has_its_own_commit_and_the_one_that_breaks_is_told_first(tmp_path: Path) -> None:
+    row = judge(
+        tmp_path,
+        {"keel/run.py": KEPT.format("STATE"), "keel/old.py": "gone = 1\n"},
+        {"keel/run.py": KEPT.format("None")},
+        ours="import keel.run\nfrom harbour.base import helper\nkeel.run.STATE = 0\n",
+        target="keel.run.STATE",
+        more={"harbour/base.py": "from keel.old import gone\n\n\ndef helper():\n    return gone\n"},
+        between={"keel/old.py": "other = 1\n"},
+    )
+    assert [one.reason for one in row.reasons] == [Reason.NOT_INSTALLED, Reason.NO_LONGER_RETURNED]
+    assert row.culprit is not None
+    assert row.culprit.subject == "between"
+    assert [(one.why.reason, one.commit.subject) for one in row.causes] == [
+        (Reason.NEEDS_GONE, "between"),
+        (Reason.NO_LONGER_RETURNED, "tip"),
+    ]
+
+
+def test_a_class_that_became_a_function_has_its_own_commit(tmp_path: Path) -> None:
+    row = judge(
+        tmp_path,
+        {"keel/run.py": "class Run:\n    def go(self, x):\n        return x\n", "keel/old.py": "gone = 1\n"},
+        {"keel/run.py": "def Run(x):\n    return load(x)\n"},
+        ours="import keel.run\nfrom harbour.base import helper\nkeel.run.Run.go = helper\n",
+        target="keel.run.Run.go",
+        holder=Holder.OBJECT,
+        more={"harbour/base.py": "from keel.old import gone\n\n\ndef helper(x):\n    return gone\n"},
+        between={"keel/old.py": "other = 1\n"},
+    )
+    assert [(one.why.reason, one.commit.subject) for one in row.causes] == [
+        (Reason.NEEDS_GONE, "between"),
+        (Reason.OTHER_KIND, "tip"),
+    ]
 
 
 def test_what_fails_before_is_told_also_where_the_target_cannot_be_decided(tmp_path: Path) -> None:
@@ -1501,7 +1558,7 @@ def test_what_fails_before_is_told_also_where_the_target_cannot_be_decided(tmp_p
     assert row.culprit.subject == "tip"
 
 
-def test_what_fails_before_is_told_after_what_becomes_of_the_target(tmp_path: Path) -> None:
+def test_what_fails_before_is_told_first_and_what_becomes_of_the_target_too(tmp_path: Path) -> None:
     """One import far away was the only reason of many rows, and hid what each had to say itself."""
     row = judge(
         tmp_path,
@@ -1511,7 +1568,7 @@ def test_what_fails_before_is_told_after_what_becomes_of_the_target(tmp_path: Pa
         more={"harbour/base.py": "from keel.old import gone\n\n\ndef helper(x):\n    return gone()\n"},
     )
     assert (row.kind, row.severity, row.own.severity) == ("body-changed", "breaks", "look")
-    assert row.detail == "its body uses min now; our code needs keel.old, imported at harbour/base.py:1, which is gone"
+    assert row.detail == "our code needs keel.old, imported at harbour/base.py:1, which is gone; its body uses min now"
     assert row.own.detail == "its body uses min now"
 
 

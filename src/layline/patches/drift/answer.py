@@ -42,6 +42,7 @@ def build_drift_answer(asked: Asked, found: KeptDrift, options: DriftOptions, ba
     severities = {*(row.severity for row in drift.rows), *(item.severity for item in drift.elsewhere)}
     needs = bool(drift.rows) if options.dead else bool(severities & set(FAIL_ON[options.fail_on]))
     culprits = {one.culprit for one in drift.elsewhere if one.culprit}
+    culprits |= {commit for one in drift.elsewhere for _, commit in one.causes}
     return Answer(
         report=build_report(drift),
         data=encode_drift(drift),

@@ -45,6 +45,8 @@ class Elsewhere:
     new_target: str | None = None
     tip_evidence: Evidence | None = None
     culprit: str | None = None
+    causes: tuple[tuple[str, str], ...] = ()
+    """Where several commits made it so: what each did, in words, and its hash."""
     fails_already: bool = False
     """Neither the pin nor the tip has the name."""
     fits_today: bool = True
@@ -130,6 +132,7 @@ def encode_elsewhere(item: Elsewhere, accepted: Accepted | None) -> answers.Else
         "new_target": item.new_target,
         "tip_evidence": encode_evidence(item.tip_evidence),
         "culprit": item.culprit,
+        "culprits": [{"why": why, "commit": commit} for why, commit in item.causes],
         "accepted": encode_accepted(accepted),
     }
 

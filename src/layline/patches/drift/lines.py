@@ -12,7 +12,7 @@ from layline.core.evidence import Location, Severity
 from layline.core.listing import Diagnostic, Group, Listing
 from layline.core.prose import count, listed, verb
 from layline.core.revision import Commit
-from layline.core.why import PROBLEMS, Reason, Why, say, say_all
+from layline.core.why import Reason, Why, say, say_all
 from layline.coupling.drift_model import Drift
 from layline.coupling.roots import Root, explain
 from layline.patches.drift.report import UNCOMPARED
@@ -301,18 +301,17 @@ def _details(row: Drift, *, together: bool) -> Iterator[tuple[str, str]]:
         yield "why", _say_why(row)
     if row.copied is not None:
         yield "ours", f"an edited copy of upstream's body ({row.copied:.0%} alike)"
-    if row.culprit is not None:
+    if row.culprit is not None and not row.causes:
         yield "since", say_commit(row.culprit)
+    for cause in row.causes:
+        yield "since", f"{say_commit(cause.commit)}: {say(cause.why)}"
     if row.suggestion is not None and row.kind not in {DriftKind.DEAD_AT_PIN, DriftKind.MOVED, DriftKind.RENAMED}:
         yield "fix", f"{row.suggestion.target} may take its place ({row.suggestion.reason})"
 
 
 def _say_why(row: Drift) -> str:
-    """What breaks it first; what else became of the target after that."""
-    worst = {one.why for one in row.findings if one.severity is row.severity and one.why.reason in PROBLEMS}
-    # a condition that is known to be false is certain
-    told = [why for why in row.reasons if why.reason is not Reason.NOT_CERTAIN or not row.has(*_NOT_RUN)]
-    return say_all(sorted(told, key=lambda why: why not in worst))
+    """The reasons; a condition that is known to be false is certain."""
+    return say_all(why for why in row.reasons if why.reason is not Reason.NOT_CERTAIN or not row.has(*_NOT_RUN))
 
 
 def say_commit(commit: Commit) -> str:
@@ -344,8 +343,9 @@ def _group_elsewhere(items: Iterable[Elsewhere], severity: Severity, commits: Ma
 
 
 def _detail_elsewhere(item: Elsewhere, commits: Mapping[str, Commit]) -> Iterator[tuple[str, str]]:
-    if item.culprit:
-        yield "since", say_commit(commits[item.culprit]) if item.culprit in commits else item.culprit[:12]
+    for why, one in item.causes or ((("", item.culprit),) if item.culprit else ()):
+        who = say_commit(commits[one]) if one in commits else one[:12]
+        yield "since", f"{who}: {why}" if why else who
     if item.new_target:
         yield "fix", f"use {item.new_target}"
 

@@ -393,6 +393,7 @@ def _find_elsewhere(pair: Pair) -> Iterator[Elsewhere]:
             target=item.target,
             location=item.location,
             culprit=item.culprit,
+            causes=item.causes,
             severity=Severity.BREAKS if already or item.consequence is Consequence.WILL_BREAK else Severity.LOOK,
             fails_already=already,
             fits_today=item.state is not State.TOO_NEW and not item.is_so_already,

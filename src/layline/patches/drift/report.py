@@ -338,6 +338,7 @@ def encode_row(row: Drift, accepted: Accepted | None = None) -> answers.DriftRow
         if suggestion is None
         else {"target": suggestion.target, "score": suggestion.score, "reason": suggestion.reason},
         "culprit": encode_commit(row.culprit),
+        "culprits": [{"why": say(one.why), "commit": one.commit.hash} for one in row.causes],
         "detail": row.detail,
         "reasons": [one.reason.code for one in row.reasons],
         "explained_by": str(root.location) if (root := explain(row)) is not None else None,
