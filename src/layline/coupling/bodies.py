@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 import ast
-import difflib
+import io
+import textwrap
+import tokenize
 from collections.abc import Iterator
+from difflib import SequenceMatcher
 
 from layline.core.drift import DriftKind
-from layline.core.evidence import Severity
+from layline.core.evidence import Severity, Skipped
 from layline.core.finding import Finding
 from layline.core.why import Reason, Why
 from layline.coupling.question import Question
 from layline.source import Symbol
+from layline.source.parsing import parse_tree
 from layline.source.resolve import Resolver
 from layline.source.walking import walk
 
+_UNREAD = {tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT, tokenize.ENDMARKER}
 _DOCUMENTED = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 
 
@@ -23,9 +28,11 @@ def judge_body(question: Question, severity: Severity) -> Iterator[Finding]:
     comparison = question.comparison
     if question.kind is not DriftKind.BODY_CHANGED or severity is not Severity.LOOK or comparison.why:
         return
-    then = _read(question.sides.pin, comparison.before)
-    now = _read(question.sides.tip, comparison.after)
-    reasons = _compare(then, now) if then is not None and now is not None else [Why(Reason.VALUE)]
+    sides = (question.sides.pin, comparison.before), (question.sides.tip, comparison.after)
+    then, now = (_read(*side) for side in sides)
+    reasons = [Why(Reason.VALUE)]
+    if then is not None and now is not None:
+        reasons = _compare(then, now) or [_count(*(_find_lines(_cut(*side)) for side in sides))]
     yield from (Finding(severity=Severity.OK, why=why) for why in reasons)
 
 
@@ -35,28 +42,45 @@ def _read(side: Resolver, symbol: Symbol) -> ast.AST | None:
     return side.index.read_node(symbol.module, symbol.definition)
 
 
-def _compare(then: ast.AST, now: ast.AST) -> Iterator[Why]:
+def _cut(side: Resolver, symbol: Symbol) -> str:
+    """The text of a definition, moved to the margin."""
+    if symbol.definition is None or symbol.module is None:
+        return ""
+    first, last = symbol.definition.lines
+    return textwrap.dedent("\n".join(side.index.read_text(symbol.module).split("\n")[first - 1 : last]))
+
+
+def _compare(then: ast.AST, now: ast.AST) -> list[Why]:
+    """Names that came and went."""
     old, new = _find_names(then), _find_names(now)
     came = tuple(name for name in new if name not in old)
     went = tuple(name for name in old if name not in new)
-    if came:
-        yield Why(Reason.BODY_USES, names=came)
-    if went:
-        yield Why(Reason.BODY_DROPS, names=went)
-    if not came and not went:
-        before, after = (_find_lines(node) for node in (then, now))
-        changed = [line for line in difflib.ndiff(before, after) if line.startswith(("+ ", "- "))]
-        number = max(sum(line.startswith(sign) for line in changed) for sign in "+-") if changed else 0
-        yield Why(Reason.BODY_LINE if number == 1 else Reason.BODY_LINES, counts=(number,))
+    told = [Why(Reason.BODY_USES, names=came)] if came else []
+    return [*told, Why(Reason.BODY_DROPS, names=went)] if went else told
 
 
-def _find_lines(node: ast.AST) -> list[str]:
-    """The lines of a body in one normal spelling, without what only people read."""
-    for item in walk(node):
-        if isinstance(item, _DOCUMENTED) and ast.get_docstring(item, clean=False) is not None:
-            item.body = item.body[1:] or [ast.Pass()]
-    body = node.body if isinstance(node, _DOCUMENTED) else [node]
-    return [line for statement in body for line in ast.unparse(statement).splitlines()]
+def _count(before: list[str], after: list[str]) -> Why:
+    """How many lines of the source are others."""
+    steps = SequenceMatcher(None, before, after, autojunk=False).get_opcodes()
+    changed = [(end - start, last - first) for tag, start, end, first, last in steps if tag != "equal"]
+    number = max(sum(one for one, _ in changed), sum(two for _, two in changed))
+    return Why(Reason.BODY_LINE if number == 1 else Reason.BODY_LINES, counts=(number,))
+
+
+def _find_lines(text: str) -> list[str]:
+    """The lines of a definition as their tokens are, without what only people read."""
+    tree = parse_tree("", text.encode("utf-8", "surrogatepass"))
+    if isinstance(tree, Skipped):
+        return text.splitlines()
+    documented = (item.body[0] for item in walk(tree) if isinstance(item, _DOCUMENTED) and ast.get_docstring(item))
+    unread = {line for item in documented for line in range(item.lineno, (item.end_lineno or item.lineno) + 1)}
+    lines: dict[int, list[str]] = {}
+    for token in tokenize.generate_tokens(io.StringIO(text).readline):
+        if token.type in _UNREAD or token.start[0] in unread:
+            continue
+        for number, words in enumerate(token.string.split("\n"), token.start[0]):
+            lines.setdefault(number, []).append(words)
+    return [" ".join(words) for _, words in sorted(lines.items())]
 
 
 def _find_names(node: ast.AST) -> dict[str, None]:

@@ -805,6 +805,28 @@ def test_another_body_is_told_in_one_line(tmp_path: Path, shows: str, text: str,
     assert row.detail == said
 
 
+TABLE = 'TABLE = {\n    "a": 1,\n    "b": 2,\n    # ours\n    "c": """one\n    two""",\n}\n'
+TABLES = [
+    # (what it shows, a literal of upstream's at the tip, how many of its lines are others)
+    ("one entry", TABLE.replace("1", "3"), 1),
+    ("two entries came", TABLE.replace('"b": 2,', '"b": 2,\n    "d": 4,\n    "e": 5,'), 2),
+    ("one went and two came", TABLE.replace('"b": 2,', '"d": 4,\n    "e": 5,'), 2),
+    ("a line of a long text", TABLE.replace("two", "three"), 1),
+    (
+        "another spelling and one entry",
+        TABLE.replace("    # ours\n", "").replace('    "b"', '  "b"').replace("1", "3"),
+        1,
+    ),
+]
+
+
+@pytest.mark.parametrize(("text", "number"), [row[1:] for row in TABLES], ids=[row[0] for row in TABLES])
+def test_lines_of_a_literal_are_counted_as_they_stand_in_the_source(tmp_path: Path, text: str, number: int) -> None:
+    row = judge(tmp_path, {"keel/run.py": TABLE}, {"keel/run.py": text}, target="keel.run.TABLE")
+    told = [one.why for one in row.findings if one.why.reason in {Reason.BODY_LINE, Reason.BODY_LINES}]
+    assert [one.counts for one in told] == [(number,)], row.detail
+
+
 NEW = f"def run(x, mode=None):\n{BODY}"
 CALLED = [
     ("nothing names it", {}, True),
