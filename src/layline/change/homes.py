@@ -213,6 +213,8 @@ class Homes:
         is_small = min(one.total(), two.total()) < SMALL and max(one.total(), two.total()) < 4 * SMALL
         if not self._is_new(item):
             return self._merged(item, body) if not is_small and same_name else None
+        if is_small and same_name and self._is_common(module, definition, item) and not self._came_along(module, item):
+            return None
         traits = compare_names(self._traits(self.pin, module, definition), self._traits(self.tip, item.module, other))
         near = compare_names(module.split("."), item.module.split("."))
         score = (
@@ -227,6 +229,38 @@ class Homes:
         if score >= MOVE and not same_name and self._has_as_alike(module, definition, _alike(same_name, body, kept)):
             return None
         return Suggestion(item.dotted, score, reason)
+
+    def _is_common(self, module: str, definition: Definition, item: _Candidate) -> bool:
+        """Whether a third module has written the same short thing under the same name all along (a logger, an empty
+        registry): that one more does proves no move.
+        """
+        texts = {definition.fingerprint, item.row[ROW_FINGERPRINT]} - {""}
+        others = self._before.get(definition.qualname, ()) if not definition.owner else ()
+        return any(other.module != module and other.row[ROW_FINGERPRINT] in texts for other in others)
+
+    def _came_along(self, module: str, item: _Candidate) -> bool:
+        """Whether something else that is gone from the module is new, as it was, beside the candidate."""
+        here, there = self.pin.module(module), self.tip.module(module)
+        beside = self.tip.module(item.module)
+        for row in here.rows if here is not None else ():
+            name = str(row[ROW_QUALNAME])
+            if name == item.qualname or "." in name or (there is not None and there.has(name)):
+                continue
+            if len(self._before[name]) > 1 or not self._is_new(_Candidate(item.module, row)):
+                continue
+            if beside is not None and beside.has(name):
+                return True
+        return False
+
+    @cached_property
+    def _before(self) -> dict[str, list[_Candidate]]:
+        """What stood at module level at the pin, by name."""
+        found: dict[str, list[_Candidate]] = defaultdict(list)
+        for entry, module in self.pin.modules():
+            for row in module.rows:
+                if "." not in row[ROW_QUALNAME]:
+                    found[row[ROW_QUALNAME]].append(_Candidate(entry.name, row))
+        return found
 
     def _has_as_alike(self, module: str, definition: Definition, alike: float) -> bool:
         """Whether a definition that stood in the same package at the pin, and is still there, is as much like ours as

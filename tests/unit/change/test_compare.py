@@ -46,6 +46,7 @@ SHIM = """
     super().__init__(config=config, most=most, layers=[item.kind for item in config.layers if item.kind])
 """
 METHODS = [function(f"step_{number}", LONG.replace("total", f"total_{number}")) for number in range(6)]
+LOGGER = "import logging\nlogger = logging.getLogger(__name__)\n"
 Files = dict[str, str]
 BASE: Files = {"pkg/__init__.py": "", "pkg/a.py": function("f", LONG)}
 
@@ -222,6 +223,34 @@ TABLE = [
         {"pkg/a.py": "class C:\n    group = None\n    ranks = None\n"},
         "pkg.a.C.start",
         ("removed", None),
+    ),
+    (
+        "one more of what every module writes",
+        {"pkg/a.py": f"{LOGGER}x = 1\n", "pkg/b.py": LOGGER},
+        {"pkg/a.py": "x = 1\n", "pkg/b.py": LOGGER, "pkg/new.py": LOGGER},
+        "pkg.a.logger",
+        ("removed", None),
+    ),
+    (
+        "one more under that name with another text",
+        {"pkg/a.py": f"{LOGGER}x = 1\n", "pkg/b.py": LOGGER},
+        {"pkg/a.py": "x = 1\n", "pkg/b.py": LOGGER, "pkg/new.py": LOGGER.replace("__name__", "'new'")},
+        "pkg.a.logger",
+        ("removed", None),
+    ),
+    (
+        "what every module writes, moved with its neighbour",
+        {"pkg/a.py": f"{LOGGER}WEIGHT = 1\n", "pkg/b.py": LOGGER},
+        {"pkg/b.py": LOGGER, "pkg/new.py": f"{LOGGER}WEIGHT = 1\n"},
+        "pkg.a.logger",
+        ("moved", "pkg.new.logger"),
+    ),
+    (
+        "a short text that nobody else writes",
+        {"pkg/a.py": "_GROUPS = {}\nx = 1\n", "pkg/b.py": LOGGER},
+        {"pkg/a.py": "x = 1\n", "pkg/b.py": LOGGER, "pkg/new.py": "_GROUPS = {}\n"},
+        "pkg.a._GROUPS",
+        ("moved", "pkg.new._GROUPS"),
     ),
     (
         "the importer stopped importing",
