@@ -332,3 +332,17 @@ def test_what_is_put_on_one_object_is_not_ported_to_its_class(tmp_path: Path) ->
     assert "Set sail of one object (keel.a.Ship()) to own.tune.mine; leave its class (keel.a.Ship) as it is." in page
     assert "Call tune() for each object that is to have the change, before the object is used." in page
     assert "Rebind" not in page
+
+
+def test_a_function_that_only_builds_a_module_of_ours_is_no_step_of_a_plan(tmp_path: Path) -> None:
+    """The names stand in a module that nobody has installed yet: nothing of upstream's is rebound by it."""
+    ours = (
+        "import sys\nimport types\n\n\ndef build():\n    made = types.ModuleType('keel.a')\n    made.TABLE = {}\n"
+        "    return made\n\n\ndef install():\n    sys.modules['keel.a'] = build()\n\n\ninstall()\n"
+    )
+    upstream = {"keel/a.py": "TABLE = {1: 2}\n", "keel/b.py": "from keel.a import TABLE\nprint(TABLE)\n"}
+    made = make_project(tmp_path, [("begin", {**upstream})], {"own/tune.py": ours})
+    page = " ".join(render(patches_show(made.open(), "own/tune.py:7"), "text").split())
+    assert "sets keel.a.TABLE to a literal in a stand-in module of our own" in page
+    assert "Set TABLE in the module that our code makes: nothing of upstream's is rebound." in page
+    assert all(word not in page for word in ("Rebind", "Call build()", "copies keel.a.TABLE"))

@@ -292,7 +292,8 @@ def _say_change(effect: Effect, target: str) -> str:
     if effect.replacement == DELETED:
         return f"deletes {target}"
     if is_state(effect):
-        return f"sets {target} to {effect.replacement}"
+        made = _say_object(effect) if effect.holder is Holder.STAND_IN else ""
+        return f"sets {target} to {effect.replacement}{made}"
     verb = "adds" if is_addition(effect) else _VERBS.get(effect.style, "changes")
     return f"{verb} {target}{_say_object(effect)}"
 

@@ -73,6 +73,13 @@ LINES = [
         ),
         "replaces up.x.f in a stand-in module of our own [ID]",
     ),
+    (
+        (
+            "import sys, types\ndef build():\n    m = types.ModuleType('up.x')\n    m.TABLE = {}\n    return m\n"
+            "sys.modules['up.x'] = build()\n"
+        ),
+        "sets up.x.TABLE to a literal in a stand-in module of our own [ID]",
+    ),
     ("from up.a import T\nold = T['k']\ndef g(*a): return old(*a)\nT['k'] = g\n", "wraps up.a.T['k'] [ID]"),
 ]
 

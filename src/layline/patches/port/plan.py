@@ -50,7 +50,8 @@ def find_consumers(patch: Patch, index: Index, resolver: Resolver) -> Iterator[C
         if (
             not effect.target
             or effect.moment is not Moment.INSTALL
-            or effect.holder is Holder.OBJECT  # whoever imports the class still makes the object that is changed
+            # whoever imports the class still makes the object that is changed; a module of our own nobody copies
+            or effect.holder in {Holder.OBJECT, Holder.STAND_IN}
             or effect.target_kind in {TargetKind.EXTERNAL, TargetKind.ABSENT, TargetKind.UNKNOWN}
         ):
             continue
@@ -121,7 +122,7 @@ def build_plan(
         ),
         *(f"Constraint: {need}." for need in patch.guard.other if not is_effect_id(patch.id)),
         *(f"Limit of our code: {limit.text} ({limit.location}), or it raises." for limit in keys.limits[:_MOST]),
-        describe_installing(patch),
+        *([] if _only_builds(patch) else [describe_installing(patch)]),
         *(f"Look at: {problem}." for problem in found.problems),
     ]
     if len(consumers) > _MOST:
@@ -168,7 +169,14 @@ def describe_installing(patch: Patch) -> Inline:
 
 def _describe_targets(patch: Patch) -> Iterator[Inline]:
     for effect in patch.effects:
-        if effect.holder is Holder.OBJECT and effect.moment is Moment.INSTALL:
+        if effect.holder is Holder.STAND_IN and effect.target:
+            name = effect.target.rpartition(".")[2]
+            yield (
+                "Set ",
+                Cell(name, code=True),
+                " in the module that our code makes: nothing of upstream's is rebound.",
+            )
+        elif effect.holder is Holder.OBJECT and effect.moment is Moment.INSTALL:
             yield _describe_object(effect)
         elif effect.target and effect.moment is Moment.INSTALL:
             alias = f", an imported name of {effect.alias_of}" if effect.alias_of else ""
@@ -194,7 +202,12 @@ def _describe_object(effect: Effect) -> Inline:
 
 
 def _is_rebound(effect: Effect) -> bool:
-    return effect.moment is Moment.INSTALL and effect.holder is not Holder.OBJECT
+    return effect.moment is Moment.INSTALL and effect.holder not in {Holder.OBJECT, Holder.STAND_IN}
+
+
+def _only_builds(patch: Patch) -> bool:
+    """Whether it only fills a module that our code makes: who puts that into place is another effect."""
+    return is_effect_id(patch.id) and all(effect.holder is Holder.STAND_IN for effect in patch.effects)
 
 
 def _describe_consumer(item: Consumer, patched: set[str]) -> Inline:
