@@ -77,7 +77,7 @@ def name_culprits(rows: Sequence[Drift], hashes: Sequence[Hashes], upstream: Rep
     for row, (name, later, causes) in zip(rows, hashes, strict=True):
         told = tuple(dict.fromkeys((*row.commits, *later)))
         each = tuple(Cause(why=why, commit=commits[one]) for why, one in causes if one in commits)
-        yield replace(row, culprit=commits.get(name), commits=told, causes=each) if name else row
+        yield replace(row, culprit=commits.get(name), commits=told, causes=each or row.causes) if name else row
 
 
 def blame_calls(rows: Sequence[Drift], couplings: Iterable[Coupling], upstream: Repository) -> Iterator[Drift]:
@@ -114,7 +114,9 @@ def _find_causes(row: Drift, sides: Sides) -> Iterator[tuple[Why, str]]:
     parts = [part for why in row.reasons for part in (why.parts if why.reason in _LOSSES else (why,))]
     known = [(part, sides.reader.find_culprit(lost[part]) if part in lost else None) for part in parts]
     changed = row.kind not in {DriftKind.UNCHANGED, DriftKind.UNRESOLVED}
-    told = next((part for part in parts if changed and part in pressing), None)
+    about = row.comparison.why if row.comparison is not None else ()
+    ours = (part for part in parts if changed and part in pressing)
+    told = next((part for part in ours if part in about or part.reason in PROBLEMS), None)
     for part, commit in known:
         found = commit
         if part is told:

@@ -106,13 +106,15 @@ class Drift:
 
     @property
     def reasons(self) -> tuple[Why, ...]:
-        """Why it is so, in the order in which it is told: what is wrong with our replacement and weighs most first."""
-        severity, untold = self.severity, {*ASIDE, Reason.KIND_ALONE}
-        told = [one for one in self.findings if one.why.reason not in untold]
-        return tuple(
-            one.why
-            for one in sorted(told, key=lambda one: one.severity is not severity or one.why.reason not in PROBLEMS)
-        )
+        """Why it is so, in the order in which it is told: what keeps it from being installed first, where nothing else
+        breaks it.
+        """
+        untold = {*ASIDE, Reason.KIND_ALONE}
+        told = [one.why for one in self.findings if one.why.reason not in untold]
+        broken = {one.why.reason for one in self.findings if one.severity is Severity.BREAKS}
+        if broken == {Reason.NOT_INSTALLED}:
+            told.sort(key=lambda why: why.reason is not Reason.NOT_INSTALLED)
+        return tuple(told)
 
     @property
     def detail(self) -> str:

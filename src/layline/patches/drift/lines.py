@@ -12,7 +12,7 @@ from layline.core.evidence import Location, Severity
 from layline.core.listing import Diagnostic, Group, Listing
 from layline.core.prose import count, listed, verb
 from layline.core.revision import Commit
-from layline.core.why import Reason, Why, say, say_all
+from layline.core.why import PROBLEMS, Reason, Why, say, say_all
 from layline.coupling.drift_model import Drift
 from layline.coupling.roots import Root, explain
 from layline.patches.drift.report import UNCOMPARED
@@ -310,8 +310,11 @@ def _details(row: Drift, *, together: bool) -> Iterator[tuple[str, str]]:
 
 
 def _say_why(row: Drift) -> str:
-    """The reasons; a condition that is known to be false is certain."""
-    return say_all(why for why in row.reasons if why.reason is not Reason.NOT_CERTAIN or not row.has(*_NOT_RUN))
+    """What breaks it first; what else became of the target after that."""
+    worst = {one.why for one in row.findings if one.severity is row.severity and one.why.reason in PROBLEMS}
+    # a condition that is known to be false is certain
+    told = [why for why in row.reasons if why.reason is not Reason.NOT_CERTAIN or not row.has(*_NOT_RUN)]
+    return say_all(sorted(told, key=lambda why: why not in worst))
 
 
 def say_commit(commit: Commit) -> str:
