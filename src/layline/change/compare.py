@@ -17,6 +17,7 @@ from layline.change.callables import find_changes
 from layline.change.comparison import Comparison
 from layline.change.homes import MOVE, Homes, needs_more
 from layline.change.shims import find_shimmed
+from layline.change.signatures import ParameterChange
 from layline.change.trace import Tracer, Trail, is_followable
 from layline.core.drift import DriftKind, Fate
 from layline.core.finding import Suggestion
@@ -133,7 +134,10 @@ class Comparer:
         else:
             kind = DriftKind.BODY_CHANGED if body or one.bases != two.bases else DriftKind.UNCHANGED
         what = changes[0].change.value if len({one.change for one in changes}) == 1 else ""
-        differs = (Why(Reason.SIGNATURE, what, names=tuple(map(str, changes))),) if changes else ()
+        # of a class, what makes its instances
+        named = {item.name for item in changes} if what == ParameterChange.DECORATORS else set()
+        within = f".{named.pop()}" if len(named) == 1 and one.name not in named else ""
+        differs = (Why(Reason.SIGNATURE, what, within, names=tuple(map(str, changes))),) if changes else ()
         return replace(start, kind=kind, changes=changes, body_changed=body, why=(*differs, *start.why))
 
     def find_lost(self, start: Comparison) -> Comparison:

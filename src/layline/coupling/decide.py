@@ -4,6 +4,7 @@ it.
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 
@@ -18,7 +19,7 @@ from layline.core.why import Reason, Why
 from layline.source.definitions import DefinitionKind
 from layline.source.names import longest_root
 from layline.source.resolve import Resolver
-from layline.source.symbols import SymbolKind
+from layline.source.symbols import Symbol, SymbolKind
 
 _ABOUT_UPSTREAM = frozenset({"backend", "upstream", "target", "base"})
 _NOT_A_SUBJECT = frozenset(
@@ -149,9 +150,20 @@ def _decide_name(name: str, ground: RefKnowledge, side: int) -> Decision:
         had = ground.comparer.pin.resolve(name).exists
         return Decision(False, (Why(Reason.SIDE_LACKS, name, where),)) if had else Decision(None)
     plain = symbol.definition is None or symbol.definition.group == 0
-    if symbol.kind in {SymbolKind.DEFINITION, SymbolKind.SUBMODULE} and plain:
+    if plain and (
+        symbol.kind in {SymbolKind.DEFINITION, SymbolKind.SUBMODULE} or _is_container(_resolver(ground, side), symbol)
+    ):
         return Decision(True, (Why(Reason.SIDE_HAS, name, where),))
     return Decision(None)  # bound under a condition, or made at run time
+
+
+def _is_container(resolver: Resolver, symbol: Symbol) -> bool:
+    """Whether a module binds a table or list as it is written: it is there, and it is not None."""
+    if symbol.kind is not SymbolKind.MODULE_ASSIGNMENT or symbol.definition is None or symbol.module is None:
+        return False
+    node = resolver.index.read_node(symbol.module, symbol.definition)
+    value = node.value if isinstance(node, ast.Assign | ast.AnnAssign) else None
+    return isinstance(value, ast.Dict | ast.List | ast.Set | ast.Tuple)
 
 
 def _decide_class(name: str, ground: RefKnowledge, side: int) -> Decision:

@@ -27,6 +27,7 @@ from layline.git import open_repository
 from layline.history.timeline import read_timeline
 from layline.interpreter.modules import Modules
 from layline.patches.drift.imports import find_failing_imports
+from layline.patches.drift.lines import say_row
 from layline.source import Part, Tree, build_index
 from layline.source.names import find_target
 from layline.source.resolve import Resolver
@@ -803,6 +804,42 @@ def test_another_body_is_told_in_one_line(tmp_path: Path, shows: str, text: str,
     row = judge(tmp_path, {"keel/run.py": RUN}, {"keel/run.py": text})
     assert (row.kind, row.severity) == ("body-changed", "look")
     assert row.detail == said
+
+
+SPAR = "from keel.deco import old\n\n\n{}class Spar:\n{}    def __init__(self, x):\n        self.x = x\n"
+DECORATED = [
+    # (what it shows, the class at pin and tip, whose decorators are said to have changed)
+    ("those of its constructor", SPAR.format("", "    @old\n"), SPAR.format("", ""), "keel.run.Spar.__init__"),
+    ("its own", SPAR.format("@old\n", ""), SPAR.format("", ""), "keel.run.Spar"),
+    ("both", SPAR.format("@old\n", "    @old\n"), SPAR.format("", ""), "keel.run.Spar"),
+]
+
+
+@pytest.mark.parametrize(("pin", "tip", "said"), [row[1:] for row in DECORATED], ids=[row[0] for row in DECORATED])
+def test_other_decorators_are_told_of_what_they_stand_on(tmp_path: Path, pin: str, tip: str, said: str) -> None:
+    deco = "def old(f):\n    return lambda *a: f(*a)\n"
+    row = judge(
+        tmp_path, {"keel/run.py": pin, "keel/deco.py": deco}, {"keel/run.py": tip}, target="keel.run.Spar", ours=pin
+    )
+    assert say_row(row).startswith(f"the decorators of {said} changed"), row.detail
+
+
+ADDED = [
+    # (what it shows, what upstream has under the name that our code adds where it is missing, whether it can go)
+    ("a table", "TABLE = {1: 2}\n", True),
+    ("an annotated list", "TABLE: list = []\n", True),
+    ("nothing yet", "TABLE = None\n", False),
+    ("what a call makes", "TABLE = make()\n", False),
+    ("in one branch", "if fast:\n    TABLE = {}\n", False),
+]
+
+
+@pytest.mark.parametrize(("text", "goes"), [row[1:] for row in ADDED], ids=[row[0] for row in ADDED])
+def test_a_table_that_is_there_needs_no_addition(tmp_path: Path, text: str, goes: bool) -> None:
+    missing = negate(need_name("keel.run.TABLE"))
+    tip: dict[str, str | None] = {"keel/run.py": text.replace("2", "3")}
+    row = judge(tmp_path, {"keel/run.py": text}, tip, target="keel.run.TABLE", condition=missing)
+    assert (row.retire is not None) is goes, row.detail
 
 
 TABLE = 'TABLE = {\n    "a": 1,\n    "b": 2,\n    # ours\n    "c": """one\n    two""",\n}\n'

@@ -252,8 +252,8 @@ def say_row(row: Drift) -> str:
     """One sentence about the target; the reason stands below it."""
     target = row.target or row.patch
     said = _say_kept(row, target) or row.kind.facts.message.format(target=target)
-    if row.kind is DriftKind.SIGNATURE_CHANGED and _changes_decorators(row):
-        said = f"the decorators of {target} changed"
+    if row.kind is DriftKind.SIGNATURE_CHANGED and (owners := _find_decorated(row)):
+        said = f"the decorators of {listed([f'{target}{one}' for one in owners])} changed"
     if row.fails_by_itself and row.kind is not DriftKind.UNCHANGED:
         said = f"{target} is still there"  # another signature or body is not what breaks it
     if row.kind in {DriftKind.MOVED, DriftKind.RENAMED} and row.suggestion is not None:
@@ -274,10 +274,11 @@ def say_row(row: Drift) -> str:
     return said
 
 
-def _changes_decorators(row: Drift) -> bool:
-    """Whether nothing of the signature changed but its decorators."""
+def _find_decorated(row: Drift) -> list[str]:
+    """Where nothing of the signature changed but decorators: whose these are, of a class also its `.__init__`."""
     told = [one for one in row.reasons if one.reason is Reason.SIGNATURE]
-    return bool(told) and all(one.name == ParameterChange.DECORATORS.value for one in told)
+    alone = all(one.name == ParameterChange.DECORATORS.value for one in told)
+    return list(dict.fromkeys(one.other for one in told)) if alone else []
 
 
 def _say_kept(row: Drift, target: str) -> str:
