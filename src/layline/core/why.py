@@ -236,6 +236,7 @@ class Reason(Enum):
     MAYBE_PASSED = "upstream may pass it at {places:3}: what is called there cannot be decided without running the code"
     NOT_PASSED_ANYWHERE = "no upstream call passes that"
     BUILT_BY_US = "only our own code makes objects of the class"
+    NOT_HANDED = "nothing in the project hands it over: only {names:3&} names it, which nobody uses"
     RUN_BY_US = "upstream's call at {places:1} would fail at the pin already, so only our own code calls it"
     PASSED_SLOT = "upstream passes it to the class that is set in a field, as at {places:2}"
     METHOD_RETURNS = "upstream's method returned {name} and returns {other} now"

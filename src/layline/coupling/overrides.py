@@ -139,7 +139,9 @@ class Overrides:
         if not all(calls) or any(takes):
             return None
         still = find_misfits(ours, found.after) or today
-        telling = sorted(calls[1], key=lambda one: -len(one.shape.keywords))
+        # what builds whatever a spec names is the road of ours; a field of upstream's may hold another class
+        telling = [one for one in calls[1] if one.slot in place.slots] or calls[1]
+        telling.sort(key=lambda one: -len(one.shape.keywords))
         sites = put_covering_first(telling, {problem.argument for problem in still})
         still = _keep_passed(still, ours, sites[: _SHOWN[Reason.PASSED_SLOT]])
         where = Why(Reason.PASSED_SLOT, places=_locate(sites))

@@ -26,6 +26,7 @@ from layline.coupling.own_code import find_running, judge_ours, read_indexes, re
 from layline.coupling.own_keys import find_own_keys
 from layline.coupling.places import KeptPlaces, PlaceKeeper
 from layline.coupling.reading import READING
+from layline.coupling.unhanded import doubt_unhanded
 from layline.coupling.unreached import drop_reached
 from layline.coupling.version_guards import Running, VersionGuards
 from layline.errors import Error
@@ -225,13 +226,14 @@ class Pair:
     def settled(self) -> tuple[Coupling, ...]:
         """Every place with its verdict, also those that read a command-line flag of upstream's: one count for all."""
         left = [one for one in self.places.couplings if not self._is_left_behind(one)]
-        couplings = tuple(drop_reached(drop_written(left, self.workspace.tree), self.workspace.tree))
+        ours = self.workspace.tree
+        couplings = tuple(doubt_unhanded(drop_reached(drop_written(left, ours), ours), ours))
         if not any(is_flag(one.target) for one in couplings):
             return couplings
         flags = {row.name: row for row in self._flags.rows}
         gone = [name for name, row in flags.items() if row.change is SurfaceChange.REMOVED]
-        ours = find_own_keys(self.workspace.tree, self.settings.configs, gone) if gone else frozenset()
-        return settle_flags(couplings, flags, frozenset(self._flags.known), ours)
+        keys = find_own_keys(ours, self.settings.configs, gone) if gone else frozenset()
+        return settle_flags(couplings, flags, frozenset(self._flags.known), keys)
 
     def _is_left_behind(self, place: Coupling) -> bool:
         """Whether what breaks, or fails already, stands in a function that is handed on below other versions only."""

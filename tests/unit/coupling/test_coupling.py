@@ -1020,6 +1020,20 @@ def test_what_a_spec_of_ours_names_fails_where_no_call_of_upstream_fits_it(
         assert "upstream passes it to the class that is set in a field, as at keel/block.py:3" in rows[0].detail
 
 
+def test_of_calls_that_may_build_what_a_spec_names_those_of_a_spec_are_told(tmp_path: Path) -> None:
+    """A field of upstream's may hold another class, and what is passed to that never comes to ours."""
+    layer = "class Layer:\n    def __init__(self, config, number, width, group=None, name=None):\n        pass\n"
+    calls = (
+        "def build(spec):\n    return build_module(spec, config=1, number=2, width=3, group=4)\n"
+        "def other(parts):\n    return build_module(parts.core, config=1, number=2, width=3, group=4, name=5)\n"
+    )
+    ours = "from keel.layer import Layer\n\nclass Ours(Layer):\n    def __init__(self, config, number, width):\n        pass\n"
+    found = couple(tmp_path, ours + SPEC, {"keel/layer.py": layer, "keel/block.py": calls}, {"keel/x.py": ""})
+    (row,) = [one for one in found if one.state.value == "fits neither pin nor tip"]
+    assert row.detail.startswith("our override does not take group=None; "), row.detail
+    assert [str(place) for why in row.why for place in why.places] == ["keel/block.py:2"]
+
+
 def test_a_call_that_lacks_what_a_spec_may_have_given_is_none_that_fails(tmp_path: Path) -> None:
     ours = OUR_ATTENTION.replace("heads):", "heads, extra):") + SPEC
     calls = WIDE.format(", cache=3") + OTHER.format("")
