@@ -405,38 +405,3 @@ def test_list_and_drift_count_the_same_effects_on_an_upstream(tmp_path: Path) ->
     assert sum(": replaces keel." in line or ": sets keel." in line for line in listed.splitlines()) == 3
     assert len(told["rows"]) == 3
     assert [(one["reason"], one["effects"]) for one in told["not_compared"]] == [("other-package", 1)]
-
-
-WITHIN = """\
-import keel.run
-from keel.masks import fill
-
-
-def fast(x):
-    return fill(x)
-
-
-keel.run.walk = fast
-"""
-
-
-@pytest.mark.parametrize(
-    ("more", "outside"),
-    [("", []), ("\n\ndef go(x):\n    return fill(x)\n", [("calls", "harbour/patch.py:13")])],
-    ids=["inside the replacement", "outside as well"],
-)
-def test_what_a_row_tells_of_its_replacement_is_no_place_outside_patches(
-    tmp_path: Path, more: str, outside: list[tuple[str, str]]
-) -> None:
-    upstream = History.start(tmp_path / "upstream")
-    files = {"keel/__init__.py": "", "keel/run.py": "def walk(x):\n    return x\n"}
-    pin = upstream.commit("pin", {**files, "keel/masks.py": "def fill(x):\n    return x\n"})
-    upstream.commit("Need more (#7)", {"keel/masks.py": "def fill(x, mask):\n    return x\n"})
-    downstream = History.start(tmp_path / "downstream")
-    downstream.gitlink("third_party/keel", pin)
-    downstream.commit("ours", {"harbour/__init__.py": "import harbour.patch\n", "harbour/patch.py": WITHIN + more})
-    (tmp_path / "layline.toml").write_text(CONFIG)
-    answer = drift(tmp_path, "--format", "json").json
-    assert [(row["location"], row["severity"]) for row in answer["rows"]] == [("harbour/patch.py:9", "breaks")]
-    assert [(one["touch"], one["location"]) for one in answer["elsewhere"]] == outside
-    assert ("Outside patches" in drift(tmp_path).out.splitlines()[0]) is bool(outside)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from layline.core.evidence import Evidence, Location, Severity
 from layline.core.report import Annotation
 from layline.core.why import Reason, Why
-from layline.coupling.drift_model import Drift, finding_id
+from layline.coupling.drift_model import finding_id
 from layline.coupling.model import FAILING, Consequence, Coupling, State, Touch
 from layline.patches.drift.rules import RULES
 
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 
 IMPORTS = "imports"
 """How an import that fails is called among places outside patches."""
-_CALLS = frozenset({Reason.CALLS_REFUSING, Reason.TAKES_OTHER})
 TOUCHES = {
     Touch.IMPORT: IMPORTS,
     Touch.MODULE: IMPORTS,
@@ -72,35 +71,6 @@ def tells_elsewhere(item: Coupling) -> bool:
     if item.state in {*FAILING, State.TOO_NEW} or item.is_so_already:
         return item.consequence is Consequence.LOOK
     return item.consequence is Consequence.MAY_BREAK and item.touch in {Touch.OVERRIDE, Touch.CALL}
-
-
-def find_told(rows: Iterable[Drift]) -> frozenset[tuple[Location, str]]:
-    """Lines inside replacements of which a row says already that they break, each with the last word of what is called
-    or read there: the place is the patch, and it is counted once.
-    """
-    found: set[tuple[Location, str]] = set()
-    for row in rows:
-        if row.severity is not Severity.BREAKS or row.dead_today:
-            continue
-        calls = (part for part in row.problems if part.reason in _CALLS)
-        found |= {(place, _last(part.name)) for part in calls for place in part.places}
-        ours = row.effect.replacement_at if row.effect is not None else None
-        reads = (item for item in row.lost if item.certain and item.why.reason is Reason.USES_GONE)
-        found |= {(Location(ours.path, item.line), _last(item.name)) for item in reads if ours is not None}
-    return frozenset(found)
-
-
-def leave_untold(item: Coupling, told: frozenset[tuple[Location, str]]) -> Coupling | None:
-    """The same place without the lines that rows tell; None where they tell all of them."""
-    if item.touch not in {Touch.CALL, Touch.ATTRIBUTE}:
-        return item
-    path, word = item.location.path, _last(item.target)
-    lines = [line for line in (item.location.line, *item.lines) if (Location(path, line), word) not in told]
-    return replace(item, location=Location(path, lines[0]), lines=tuple(lines[1:])) if lines else None
-
-
-def _last(name: str) -> str:
-    return name.rpartition(".")[2]
 
 
 def merge_imports(items: Iterable[Coupling]) -> Iterator[Coupling]:

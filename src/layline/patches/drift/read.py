@@ -15,7 +15,7 @@ from weakref import ref
 
 from layline.change.kept import KeptComparer
 from layline.core.drift import DriftKind
-from layline.core.evidence import Location, Severity, Skipped
+from layline.core.evidence import Severity, Skipped
 from layline.core.finding import Finding
 from layline.core.progress import Progress, count, silent
 from layline.core.why import Reason, Why
@@ -38,14 +38,7 @@ from layline.coupling.subjects import Judged, Subject, count_uncompared, find_su
 from layline.coupling.upstream_keys import find_keys
 from layline.patches.declared_keys import Schema, read_schema
 from layline.patches.drift.ask import Asked, DriftOptions
-from layline.patches.drift.elsewhere import (
-    TOUCHES,
-    Elsewhere,
-    find_told,
-    leave_untold,
-    merge_imports,
-    tells_elsewhere,
-)
+from layline.patches.drift.elsewhere import TOUCHES, Elsewhere, merge_imports, tells_elsewhere
 from layline.patches.drift.imports import choose_rows, find_failing_imports, is_same_line
 from layline.patches.drift.kept import KEPT, KeptDrift
 from layline.patches.drift.mentions import Mentions, find_mentions
@@ -383,7 +376,7 @@ def _find_places(rows: list[Drift], pair: Pair) -> Iterator[Elsewhere]:
         replace(one, culprit=find_since(one.target, one.location, pair.places.couplings) or one.culprit)
         for one in find_failing_imports(rows)
     ]
-    others = list(_find_elsewhere(pair, find_told(rows)))
+    others = list(_find_elsewhere(pair))
     for cause in causes:
         yield from choose_rows(cause, [one for one in others if is_same_line(one, cause)])
     for one in others:
@@ -391,12 +384,9 @@ def _find_places(rows: list[Drift], pair: Pair) -> Iterator[Elsewhere]:
             yield one
 
 
-def _find_elsewhere(pair: Pair, told: frozenset[tuple[Location, str]]) -> Iterator[Elsewhere]:
-    """Every other place of ours that breaks or fails already; overrides and calls also where they only may. What a row
-    tells of the body of its replacement is no place outside patches.
-    """
-    untold = (leave_untold(item, told) for item in pair.settled if tells_elsewhere(item))
-    for item in merge_imports([item for item in untold if item is not None]):
+def _find_elsewhere(pair: Pair) -> Iterator[Elsewhere]:
+    """Every other place of ours that breaks or fails already; overrides and calls also where they only may."""
+    for item in merge_imports([item for item in pair.settled if tells_elsewhere(item)]):
         already = item.state in FAILING
         yield Elsewhere(
             touch=TOUCHES[item.touch],
