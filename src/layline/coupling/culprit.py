@@ -126,7 +126,8 @@ def _find_causes(row: Drift, sides: Sides) -> Iterator[tuple[Why, str]]:
         elif part.reason is Reason.OTHER_KIND:
             found = _find_unclassing(row, sides)
         if found is not None:
-            yield part, found
+            # words of the resolver may be of what the name stood in, which may have gone with another commit
+            yield Why(Reason.GONE) if part is told and part.reason is Reason.TEXT else part, found
 
 
 def _find_unclassing(row: Drift, sides: Sides) -> str | None:

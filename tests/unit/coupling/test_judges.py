@@ -527,6 +527,9 @@ def test_what_took_the_target_comes_after_what_took_what_we_read(tmp_path: Path)
     row = judge(tmp_path, before, {"keel/run.py": "z = 1\n"}, ours=ours, target="keel.run.Run", between=between, at=3)
     assert row.culprit is not None
     assert (row.kind, row.severity, row.culprit.subject) == ("removed", "breaks", "between")
+    told = {one.commit.subject: say(one.why) for one in row.causes}
+    assert told["tip"] == "it is gone"
+    assert "keel.base.Base" in told["between"]
 
 
 INNER = "def ours(x):\n    import keel.run\n    keel.run.go = ours\n    return x\n"
