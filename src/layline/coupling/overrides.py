@@ -139,8 +139,11 @@ class Overrides:
         if not all(calls) or any(takes):
             return None
         still = find_misfits(ours, found.after) or today
-        # what builds whatever a spec names is the road of ours; a field of upstream's may hold another class
-        telling = [one for one in calls[1] if one.slot in place.slots] or calls[1]
+        # what builds whatever a spec names is the road of ours (a field of upstream's may hold another class), and as it
+        # fails at the pin already, one that was there
+        then, named = ([one for one in side if one.slot in place.slots] for side in calls)
+        paths = {one.location.path for one in then}
+        telling = [one for one in named if one.location.path in paths] or named or calls[1]
         telling.sort(key=lambda one: -len(one.shape.keywords))
         sites = put_covering_first(telling, {problem.argument for problem in still})
         still = _keep_passed(still, ours, sites[: _SHOWN[Reason.PASSED_SLOT]])

@@ -1028,7 +1028,8 @@ def test_of_calls_that_may_build_what_a_spec_names_those_of_a_spec_are_told(tmp_
         "def other(parts):\n    return build_module(parts.core, config=1, number=2, width=3, group=4, name=5)\n"
     )
     ours = "from keel.layer import Layer\n\nclass Ours(Layer):\n    def __init__(self, config, number, width):\n        pass\n"
-    found = couple(tmp_path, ours + SPEC, {"keel/layer.py": layer, "keel/block.py": calls}, {"keel/x.py": ""})
+    late = {"keel/late.py": calls.partition("def other")[0].replace("group=4", "group=4, name=5")}
+    found = couple(tmp_path, ours + SPEC, {"keel/layer.py": layer, "keel/block.py": calls}, {**late})
     (row,) = [one for one in found if one.state.value == "fits neither pin nor tip"]
     assert row.detail.startswith("our override does not take group=None; "), row.detail
     assert [str(place) for why in row.why for place in why.places] == ["keel/block.py:2"]
