@@ -1,9 +1,10 @@
 """Operators that ship as files beside torch and torch.compile, in one process on one accelerator: the same inputs, in turns.
 
-    python -m bench.operator_table OUT.json [--only rope_bf16 …]
+    python -m bench.operator_table OUT.json [--only rope_bf16 …] [--best FOLDER]
 
 Times are the device's, by events, the cache overwritten before each; `torch` is the operator's own reference on the inputs as
-they are (bf16), `compiled` the same by torch.compile, `copy` as many bytes as the operator must move.
+they are (bf16) with outputs of the type it must give, `compiled` the same by torch.compile, `copy` as many bytes as the
+operator must move. FOLDER is what `python -m bench gpu` left: the kernel that a campaign ended with is `best`.
 """
 
 from __future__ import annotations
@@ -28,11 +29,12 @@ def main(arguments: list[str] | None = None) -> int:
     asked = argparse.ArgumentParser()
     asked.add_argument("out", type=Path)
     asked.add_argument("--only", nargs="*", default=[])
+    asked.add_argument("--best", type=Path)
     options = asked.parse_args(arguments)
     rows: list[dict[str, Any]] = []
     for name in (one for one in FILES if one.endswith("bf16") and (not options.only or one in options.only)):
         try:
-            rows += measure_operator(name)
+            rows += measure_operator(name, options.best)
         except Exception as error:  # noqa: BLE001  one that fails is a row, not the end
             rows.append({"operator": name, "failed": f"{type(error).__name__}: {error}"[:400]})
         options.out.write_text(json.dumps(rows, indent=1))
@@ -40,7 +42,7 @@ def main(arguments: list[str] | None = None) -> int:
     return 0
 
 
-def measure_operator(name: str) -> list[dict[str, Any]]:
+def measure_operator(name: str, best: Path | None) -> list[dict[str, Any]]:
     import numpy as np
     import torch
 
@@ -52,6 +54,8 @@ def measure_operator(name: str) -> list[dict[str, Any]]:
         path = Path(f"/tmp/{name}_{label}.py")
         path.write_text(text)
         kernels[label] = load(path)
+    if best is not None and (best / name / "kernel.py").is_file():
+        kernels["best"] = load(best / name / "kernel.py")
     for shape in operator.shapes:
         given = operator.draw(shape, rng, operator.distributions[0])
         for step in operator.passes:
@@ -64,26 +68,42 @@ def measure_operator(name: str) -> list[dict[str, Any]]:
                 label: partial(getattr(kernel, step.symbol), *inputs.values(), *outputs)
                 for label, kernel in kernels.items()
             }
-            legs |= list_peers(name, reference, step.name, inputs, int(step.bytes_moved(shape)))
+            kinds = {one: getattr(torch, operator.buffer(one).dtype) for one in step.outputs}
+            ask = partial(answer, PEERS.get(name, reference), step.name, kinds)
+            legs |= list_peers(name, ask, inputs, int(step.bytes_moved(shape)))
             rows.append({"operator": name, "shape": shape.label, "pass": step.name, "ms": measure(legs, rng)})
     return rows
 
 
-def list_peers(name: str, reference: Any, step: str, inputs: dict[str, Any], moved: int) -> dict[str, Any]:
-    """torch, torch.compile, and a copy of as many bytes; for attention torch's own kernel instead of the reference."""
+def list_peers(name: str, ask: Any, inputs: dict[str, Any], moved: int) -> dict[str, Any]:
+    """torch, torch.compile, and a copy of as many bytes; for attention torch's own kernels instead of the reference."""
     import torch
 
     source = torch.empty(moved // 2, dtype=torch.int8, device="cuda")
     target = torch.empty_like(source)
     copy = {"copy": lambda: target.copy_(source)}
-    if name == "attention_bf16":
-        return {"torch": attend(inputs), **copy}
-    compiled = torch.compile(lambda given: reference(step, Inputs(given)), dynamic=False)
-    return {
-        "torch": lambda: reference(step, Inputs(inputs)),
-        "compiled": lambda: compiled(inputs),
-        **copy,
-    }
+    if name in FLASH:
+        return {"torch": FLASH[name](inputs), **copy}
+    compiled = torch.compile(ask, dynamic=False)
+    return {"torch": lambda: ask(inputs), "compiled": lambda: compiled(inputs), **copy}
+
+
+def answer(reference: Any, step: str, kinds: dict[str, Any], inputs: dict[str, Any]) -> dict[str, Any]:
+    found = reference(step, Inputs(inputs))
+    return {name: value.to(kinds[name]) for name, value in found.items()}
+
+
+def quantise(_step: str, x: Any) -> dict[str, Any]:
+    """The reference computes in doubles, which nobody would; and its integers are checked, not compared."""
+    import torch
+
+    value = x.x.float()
+    normed = value * torch.rsqrt((value * value).mean(dim=-1, keepdim=True) + 1e-6) * x.w.float()
+    scale = normed.abs().amax(dim=-1) / 127
+    return {"q": torch.round(normed / scale[:, None]), "scale": scale}
+
+
+PEERS = {"rmsnorm_quant_bf16": quantise}
 
 
 def attend(inputs: dict[str, Any]) -> Any:
@@ -95,6 +115,21 @@ def attend(inputs: dict[str, Any]) -> Any:
     q, k, v = (inputs[one] for one in "qkv")
     flash = torch.ops.aten._flash_attention_forward
     return lambda: flash(q, k, v, ends, ends, longest, longest, 0.0, True, False)
+
+
+def attend_backward(inputs: dict[str, Any]) -> Any:
+    """The backward pass of the same, after its own forward pass."""
+    import torch
+
+    ends = inputs["starts_at"].to(torch.int32)
+    longest = int(ends.diff().max())
+    out, logsum, seed, unused, _mask = attend(inputs)()
+    given = (inputs["slope"], inputs["q"], inputs["k"], inputs["v"], out, logsum, ends, ends, longest, longest)
+    flash = torch.ops.aten._flash_attention_backward
+    return lambda: flash(*given, 0.0, True, seed, unused)
+
+
+FLASH = {"attention_bf16": attend, "attention_backward_bf16": attend_backward}
 
 
 def measure(legs: dict[str, Any], rng: Any) -> dict[str, float | None]:

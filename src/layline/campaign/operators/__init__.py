@@ -21,7 +21,9 @@ FILES = (
     "swiglu_bf16",
     "rmsnorm_quant_bf16",
     "moe_permute_bf16",
+    "moe_unpermute_bf16",
     "attention_bf16",
+    "attention_backward_bf16",
 )
 """Written as a user writes an operator of their own, in `files/`."""
 NAMES = ("gemm", "softmax", "grouped_gemm", "gemm_bf16", "rmsnorm_bf16", "gemm_fp8", "grouped_gemm_bf16", *FILES)

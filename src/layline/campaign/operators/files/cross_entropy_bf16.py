@@ -54,3 +54,37 @@ def forward(logits, target, loss):
         _loss[(rows,)](logits, target, loss, columns, 512, num_warps=2)
 """
 }
+
+variants = {
+    "once": """import triton
+import triton.language as tl
+
+
+@triton.jit
+def _loss(logits, target, loss, columns, BLOCK: tl.constexpr, STAGES: tl.constexpr):
+    token = tl.program_id(0).to(tl.int64)
+    row = token * columns
+    hit = tl.load(logits + row + tl.load(target + token)).to(tl.float32)
+    most = -3.4028234e38
+    total = tl.zeros((BLOCK,), tl.float32)
+    for start in tl.range(0, columns, BLOCK, num_stages=STAGES):
+        at = start + tl.arange(0, BLOCK)
+        value = tl.load(logits + row + at, at < columns, float("-inf"), eviction_policy="evict_first").to(tl.float32)
+        higher = tl.maximum(most, tl.max(value))
+        total = total * tl.exp(most - higher) + tl.exp(value - higher)
+        most = higher
+    tl.store(loss + token, tl.log(tl.sum(total)) + most - hit)
+
+
+BLOCK = 4096  # knob: 2048 4096 8192 16384
+WARPS = 8  # knob: 4 8 16
+STAGES = 2  # knob: 1 2 3
+
+
+def forward(logits, target, loss):
+    rows, columns = logits.shape
+    if rows:
+        block = min(BLOCK, triton.next_power_of_2(columns))
+        _loss[(rows,)](logits, target, loss, columns, block, STAGES, num_warps=WARPS)
+"""
+}

@@ -88,3 +88,68 @@ def forward(x, expert, out, place):
     _move[(total,)](x, place, out, columns, k, 256, num_warps=1)
 """
 }
+
+variants = {
+    "once": """import torch
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def _count(expert, counts, total, E: tl.constexpr, BLOCK: tl.constexpr):
+    block = tl.program_id(0)
+    at = block * BLOCK + tl.arange(0, BLOCK)
+    who = tl.load(expert + at, at < total, E)
+    for one in tl.static_range(E):
+        tl.store(counts + one * tl.num_programs(0) + block, tl.sum((who == one).to(tl.int32)))
+
+
+@triton.jit
+def _place(expert, counts, place, total, E: tl.constexpr, BLOCK: tl.constexpr, MANY: tl.constexpr):
+    block, blocks = tl.program_id(0), tl.num_programs(0)
+    at = block * BLOCK + tl.arange(0, BLOCK)
+    who = tl.load(expert + at, at < total, E)
+    found = tl.zeros((BLOCK,), tl.int32)
+    for one in tl.static_range(E):
+        before = tl.zeros((MANY,), tl.int32)
+        for start in range(0, one * blocks + block, MANY):
+            of = start + tl.arange(0, MANY)
+            before += tl.load(counts + of, of < one * blocks + block, 0)
+        mine = (who == one).to(tl.int32)
+        found = tl.where(who == one, tl.sum(before) + tl.cumsum(mine) - mine, found)
+    tl.store(place + at, found.to(tl.int64), at < total)
+
+
+@triton.jit
+def _move(x, place, out, columns, K: tl.constexpr, BLOCK: tl.constexpr, EXACT: tl.constexpr):
+    token = tl.program_id(0).to(tl.int64)
+    for start in range(0, columns, BLOCK):
+        at = start + tl.arange(0, BLOCK)
+        if EXACT:
+            row = tl.load(x + token * columns + at, eviction_policy="evict_first")
+        else:
+            row = tl.load(x + token * columns + at, at < columns, eviction_policy="evict_first")
+        for one in tl.static_range(K):
+            target = out + tl.load(place + token * K + one) * columns + at
+            if EXACT:
+                tl.store(target, row)
+            else:
+                tl.store(target, row, at < columns)
+
+
+SLOTS = 512  # knob: 256 512 1024
+BLOCK = 4096  # knob: 1024 2048 4096
+WARPS = 4  # knob: 2 4 8
+
+
+def forward(x, expert, out, place):
+    tokens, columns = x.shape
+    k, total = expert.shape[1], expert.numel()
+    blocks = triton.cdiv(total, SLOTS)
+    counts = torch.empty(8 * blocks, dtype=torch.int32, device=x.device)
+    _count[(blocks,)](expert, counts, total, 8, SLOTS)
+    _place[(blocks,)](expert, counts, place, total, 8, SLOTS, 256)
+    block = min(BLOCK, triton.next_power_of_2(columns))
+    _move[(tokens,)](x, place, out, columns, k, block, columns % block == 0, num_warps=WARPS)
+"""
+}

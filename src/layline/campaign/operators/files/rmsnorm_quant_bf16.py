@@ -79,3 +79,44 @@ def forward(x, w, q, scale):
         _norm[(rows,)](x, w, q, scale, columns, EPSILON, 512, num_warps=2)
 """
 }
+
+variants = {
+    "held": """import triton
+import triton.language as tl
+
+EPSILON = 1e-6
+
+
+@triton.jit
+def _norm(x, w, q, scale, columns, epsilon, BLOCK: tl.constexpr, EXACT: tl.constexpr):
+    line = tl.program_id(0).to(tl.int64)
+    at = tl.arange(0, BLOCK)
+    row = line * columns + at
+    if EXACT:
+        value = tl.load(x + row, eviction_policy="evict_first").to(tl.float32)
+        weight = tl.load(w + at).to(tl.float32)
+    else:
+        value = tl.load(x + row, at < columns, 0.0, eviction_policy="evict_first").to(tl.float32)
+        weight = tl.load(w + at, at < columns, 0.0).to(tl.float32)
+    normed = value * tl.rsqrt(tl.sum(value * value) / columns + epsilon) * weight
+    step = tl.max(tl.abs(normed)) / 127
+    tl.store(scale + line, step)
+    found = normed * tl.where(step > 0, 1 / step, 0.0)
+    found = tl.where(found >= 0, tl.floor(found + 0.5), tl.ceil(found - 0.5)).to(tl.int8)
+    if EXACT:
+        tl.store(q + row, found)
+    else:
+        tl.store(q + row, found, at < columns)
+
+
+PER_THREAD = 16  # knob: 8 16 32 64
+
+
+def forward(x, w, q, scale):
+    rows, columns = x.shape
+    if rows:
+        block = triton.next_power_of_2(columns)
+        warps = max(1, min(16, block // (32 * PER_THREAD)))
+        _norm[(rows,)](x, w, q, scale, columns, EPSILON, block, block == columns, num_warps=warps)
+"""
+}

@@ -53,3 +53,40 @@ def forward(q, cosine, sine, position, out):
         _turn[(tokens, heads)](q, cosine, sine, position, out, heads, size, num_warps=1)
 """
 }
+
+variants = {
+    "tiled": """import triton
+import triton.language as tl
+
+
+@triton.jit
+def _turn(q, cosine, sine, position, out, tokens, heads, D: tl.constexpr, TOKENS: tl.constexpr, HEADS: tl.constexpr):
+    half: tl.constexpr = D // 2
+    token = tl.program_id(0).to(tl.int64) * TOKENS + tl.arange(0, TOKENS)
+    head = tl.program_id(1) * HEADS + tl.arange(0, HEADS)
+    at = tl.arange(0, half)
+    known = token < tokens
+    angle = tl.load(position + token, known, 0)[:, None, None] * D + at[None, None, :]
+    inside = known[:, None, None] & (head < heads)[None, :, None]
+    row = (token[:, None, None] * heads + head[None, :, None]) * D + at[None, None, :]
+    low = tl.load(q + row, inside, 0.0).to(tl.float32)
+    high = tl.load(q + row + half, inside, 0.0).to(tl.float32)
+    turned = low * tl.load(cosine + angle) - high * tl.load(sine + angle)
+    tl.store(out + row, turned.to(tl.bfloat16), inside)
+    turned = high * tl.load(cosine + angle + half) + low * tl.load(sine + angle + half)
+    tl.store(out + row + half, turned.to(tl.bfloat16), inside)
+
+
+TOKENS = 2  # knob: 1 2 4
+HEADS = 16  # knob: 8 16 32
+WARPS = 4  # knob: 2 4 8
+
+
+def forward(q, cosine, sine, position, out):
+    tokens, heads, size = q.shape
+    if tokens and heads:
+        wide = min(HEADS, triton.next_power_of_2(heads))
+        grid = (triton.cdiv(tokens, TOKENS), triton.cdiv(heads, wide))
+        _turn[grid](q, cosine, sine, position, out, tokens, heads, size, TOKENS, wide, num_warps=WARPS)
+"""
+}

@@ -41,3 +41,31 @@ def forward(gate, up, out):
         _swiglu[(rows,)](gate, up, out, columns, 256, num_warps=1)
 """
 }
+
+variants = {
+    "flat": """import triton
+import triton.language as tl
+
+
+@triton.jit
+def _swiglu(gate, up, out, size, BLOCK: tl.constexpr, EXACT: tl.constexpr):
+    at = tl.program_id(0).to(tl.int64) * BLOCK + tl.arange(0, BLOCK)
+    if EXACT:
+        g, u = tl.load(gate + at).to(tl.float32), tl.load(up + at).to(tl.float32)
+        tl.store(out + at, (g / (1 + tl.exp(-g)) * u).to(tl.bfloat16))
+    else:
+        inside = at < size
+        g, u = tl.load(gate + at, inside, 0.0).to(tl.float32), tl.load(up + at, inside, 0.0).to(tl.float32)
+        tl.store(out + at, (g / (1 + tl.exp(-g)) * u).to(tl.bfloat16), inside)
+
+
+BLOCK = 4096  # knob: 1024 2048 4096 8192
+WARPS = 8  # knob: 4 8 16
+
+
+def forward(gate, up, out):
+    size = gate.numel()
+    if size:
+        _swiglu[(triton.cdiv(size, BLOCK),)](gate, up, out, size, BLOCK, size % BLOCK == 0, num_warps=WARPS)
+"""
+}
