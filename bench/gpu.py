@@ -1,6 +1,7 @@
 """Whole campaigns on an accelerator, unattended, in one command that continues where it stopped.
 
     python -m bench gpu FOLDER [--only gemm_bf16,rmsnorm_bf16] [--budget 240] [--until 560] [--archive FILE.tar.gz]
+                        [--search-only]
 
 For each operator: a scratch repository, `layline campaign run --proposer search` within the budget (seconds), report
 with the head-to-head run and the training loop, torch beside start and best. Everything lies under FOLDER;
@@ -41,6 +42,7 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--budget", type=float, default=240.0)
     parser.add_argument("--until", type=float, default=math.inf)
     parser.add_argument("--archive", type=Path)
+    parser.add_argument("--search-only", action="store_true", help="no report, nothing beside: the kernels alone")
     chosen = parser.parse_args(arguments)
     folder, archive = chosen.folder.resolve(), chosen.archive.resolve() if chosen.archive else None
     if archive is not None and archive.is_file() and not folder.exists():
@@ -49,8 +51,9 @@ def main(arguments: list[str]) -> int:
     driver = Driver(folder, time.monotonic() + chosen.until, archive)
     for name in chosen.only.split(","):
         if name:
-            driver.run_campaign(name, chosen.budget)
-            driver.measure_beside(name)
+            driver.run_campaign(name, chosen.budget, 10.0 if chosen.search_only else REPORT_S)
+            if not chosen.search_only:
+                driver.measure_beside(name)
     return 0
 
 
@@ -68,8 +71,8 @@ class Driver:
     def left(self) -> float:
         return self.ends - time.monotonic()
 
-    def run_campaign(self, name: str, budget: float) -> None:
-        """From the naive kernel as far as the search comes within the budget, then the report."""
+    def run_campaign(self, name: str, budget: float, report_s: float) -> None:
+        """From the naive kernel as far as the search comes within the budget, then the report if there is time for it."""
         done = self.results.setdefault(name, {})
         if "report" in done or self.left() < 60:
             return
@@ -77,7 +80,7 @@ class Driver:
         if not (place / ".git").is_dir():
             self._begin(name, place)
         began = time.monotonic()
-        seconds = int(min(budget - done.get("seconds", 0), self.left() - REPORT_S))
+        seconds = int(min(budget - done.get("seconds", 0), self.left() - report_s))
         if seconds > 20 and not done.get("is_searched"):
             ran = self._layline(
                 place, "campaign", "run", "--proposer", "search", "--budget", f"{seconds}s", "--format", "json"
@@ -86,7 +89,7 @@ class Driver:
             done["seconds"] = done.get("seconds", 0) + time.monotonic() - began
             done["is_searched"] = ran.returncode == 0
             self._save()
-        if self.left() > REPORT_S / 2 and done.get("is_searched"):
+        if report_s >= REPORT_S and self.left() > REPORT_S / 2 and done.get("is_searched"):
             self._layline(place, "campaign", "stop", "--reason", "the time on this machine is used up")
             reported = self._layline(place, "campaign", "report", "--format", "json")
             if reported.returncode in (0, 1):

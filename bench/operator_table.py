@@ -84,7 +84,8 @@ def list_peers(name: str, ask: Any, inputs: dict[str, Any], moved: int) -> dict[
     copy = {"copy": lambda: target.copy_(source)}
     if name in FLASH:
         return {"torch": FLASH[name](inputs), **copy}
-    compiled = torch.compile(ask, dynamic=False)
+    torch._dynamo.reset()
+    compiled = torch.compile(lambda given: ask(given), dynamic=False)
     return {"torch": lambda: ask(inputs), "compiled": lambda: compiled(inputs), **copy}
 
 

@@ -61,30 +61,32 @@ import triton.language as tl
 
 
 @triton.jit
-def _loss(logits, target, loss, columns, BLOCK: tl.constexpr, STAGES: tl.constexpr):
+def _loss(logits, target, loss, columns, DEPTH: tl.constexpr, LANES: tl.constexpr, STAGES: tl.constexpr):
     token = tl.program_id(0).to(tl.int64)
     row = token * columns
     hit = tl.load(logits + row + tl.load(target + token)).to(tl.float32)
-    most = -3.4028234e38
-    total = tl.zeros((BLOCK,), tl.float32)
-    for start in tl.range(0, columns, BLOCK, num_stages=STAGES):
-        at = start + tl.arange(0, BLOCK)
+    place = tl.arange(0, DEPTH)[:, None] * LANES + tl.arange(0, LANES)[None, :]
+    # every lane has its own maximum: nothing is exchanged between threads before the end
+    most = tl.full((LANES,), -3.4028234e38, tl.float32)
+    total = tl.zeros((LANES,), tl.float32)
+    for start in tl.range(0, columns, DEPTH * LANES, num_stages=STAGES):
+        at = start + place
         value = tl.load(logits + row + at, at < columns, float("-inf"), eviction_policy="evict_first").to(tl.float32)
-        higher = tl.maximum(most, tl.max(value))
-        total = total * tl.exp(most - higher) + tl.exp(value - higher)
+        higher = tl.maximum(most, tl.max(value, axis=0))
+        total = total * tl.exp(most - higher) + tl.sum(tl.exp(value - higher[None, :]), axis=0)
         most = higher
-    tl.store(loss + token, tl.log(tl.sum(total)) + most - hit)
+    top = tl.max(most)
+    tl.store(loss + token, tl.log(tl.sum(total * tl.exp(most - top))) + top - hit)
 
 
-BLOCK = 4096  # knob: 2048 4096 8192 16384
-WARPS = 8  # knob: 4 8 16
+DEPTH = 4  # knob: 2 4 8
+WARPS = 4  # knob: 2 4 8
 STAGES = 2  # knob: 1 2 3
 
 
 def forward(logits, target, loss):
     rows, columns = logits.shape
     if rows:
-        block = min(BLOCK, triton.next_power_of_2(columns))
-        _loss[(rows,)](logits, target, loss, columns, block, STAGES, num_warps=WARPS)
+        _loss[(rows,)](logits, target, loss, columns, DEPTH, 256 * WARPS, STAGES, num_warps=WARPS)
 """
 }

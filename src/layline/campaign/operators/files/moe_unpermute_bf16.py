@@ -71,8 +71,8 @@ def _gather(y, place, weight, out, columns, K: tl.constexpr, BLOCK: tl.constexpr
         tl.store(out + token * columns + at, total.to(tl.bfloat16), at < columns)
 
 
-BLOCK = 4096  # knob: 1024 2048 4096
-WARPS = 8  # knob: 2 4 8 16
+BLOCK = 1024  # knob: 512 1024 2048 4096
+WARPS = 4  # knob: 1 2 4 8
 
 
 def forward(y, place, weight, out):

@@ -98,11 +98,13 @@ def _norm(x, w, q, scale, columns, epsilon, BLOCK: tl.constexpr, EXACT: tl.const
     else:
         value = tl.load(x + row, at < columns, 0.0, eviction_policy="evict_first").to(tl.float32)
         weight = tl.load(w + at, at < columns, 0.0).to(tl.float32)
-    normed = value * tl.rsqrt(tl.sum(value * value) / columns + epsilon) * weight
-    step = tl.max(tl.abs(normed)) / 127
+    weighted = value * weight
+    share = tl.rsqrt(tl.sum(value * value) / columns + epsilon)
+    step = tl.max(tl.abs(weighted)) * share / 127
     tl.store(scale + line, step)
-    found = normed * tl.where(step > 0, 1 / step, 0.0)
-    found = tl.where(found >= 0, tl.floor(found + 0.5), tl.ceil(found - 0.5)).to(tl.int8)
+    # beside 1.5 · 2^23 a float has no room for fractions: its last byte is the nearest integer
+    found = weighted * tl.where(step > 0, share / step, 0.0) + 12582912.0
+    found = found.to(tl.int32, bitcast=True).to(tl.int8)
     if EXACT:
         tl.store(q + row, found)
     else:
