@@ -10,6 +10,7 @@ operator must move. FOLDER is what `python -m bench gpu` left: the kernel that a
 from __future__ import annotations
 
 import argparse
+import inspect
 import json
 from functools import partial
 from pathlib import Path
@@ -47,7 +48,7 @@ def measure_operator(name: str, best: Path | None) -> list[dict[str, Any]]:
     import torch
 
     file = read_named_file(name)
-    operator, reference = build_operator(file), file.say("reference")
+    operator, reference = build_operator(file), inspect.unwrap(file.say("reference"))
     rng, rows = np.random.default_rng(3), []
     kernels = {}
     for label, text in (*operator.starts, *operator.variants):

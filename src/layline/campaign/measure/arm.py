@@ -12,7 +12,8 @@ from typing import Any, Self
 
 from layline.campaign.devices.device import Arrays, Filled, Memory, Place, Reply, Taken, WorkerProcess
 from layline.campaign.devices.faults import Disturbed, Fault
-from layline.campaign.measure.oracle import Close, Error, Wrong, take_together
+from layline.campaign.measure.hold import Answered, hold
+from layline.campaign.measure.oracle import Close, Error, Wrong
 from layline.campaign.measure.stage import Stage
 from layline.campaign.values.describe import describe_inputs, describe_mode, describe_shape
 from layline.campaign.values.measurement import Arm
@@ -278,20 +279,8 @@ class LiveArm:
     def _hold(
         self, filled: Filled, outputs: Arrays, right: Arrays, *, is_exact: bool, is_alike: bool = False
     ) -> list[Close | Wrong]:
-        found = []
-        for name in (one for one in filled.step.outputs if one in right):
-            of = take_together(self.operator, name, right[name].shape) if is_alike else self.operator
-            poison = filled.poison.get(name, 0)
-            found.append(self._values.check(of, name, outputs[name], right[name], is_exact=is_exact, poison=poison))
-        return [*found, *self._examine(filled, outputs)]
-
-    def _examine(self, filled: Filled, outputs: Arrays) -> Iterator[Wrong]:
-        """What the operator itself says of outputs that have no one right answer."""
-        if self.operator.examine is None:
-            return
-        told = self.operator.examine(filled.step.name, filled.inputs, outputs)
-        if told:
-            yield Wrong(property="correct", reason=f"The operator's own check refuses it: {told}", evidence=())
+        call = Answered(filled.step, filled.inputs, filled.poison, outputs, right)
+        return list(hold(self._stage, call, is_exact=is_exact, is_alike=is_alike))
 
     def _diagnose(self, wrong: Wrong, filled: Filled, outputs: Arrays, given: Given, taken: Taken) -> Fault:
         """The most telling name for a wrong answer."""

@@ -28,8 +28,8 @@ from layline.campaign.measure.caller_program import (
     Manner,
     write_caller,
 )
+from layline.campaign.measure.hold import Answered, find_wrong
 from layline.campaign.measure.library import find_library_faults
-from layline.campaign.measure.oracle import Wrong
 from layline.campaign.measure.probes.probe import Trial
 from layline.campaign.measure.probes.shown import Shown
 from layline.campaign.measure.sanitize import count_bytes, lay_out
@@ -329,11 +329,10 @@ def _judge(stage: Stage, one: Asked, said: tuple[int, ...], outputs: Arrays) -> 
     if status:
         return Fault("keeps-contract", f"{one.told} returns {status}.")
     right = stage.operator.oracle(one.step.name, one.shape, one.inputs)
-    for name, got in outputs.items():
-        wrong = stage.device.values.check(stage.operator, name, got, right[name], is_exact=False, poison=-1)
-        if isinstance(wrong, Wrong):
-            build = f"this build has {' '.join(RELEASE)}, as release builds do"
-            return Fault("keeps-contract", f"{one.told} is wrong: {wrong.reason}", *wrong.evidence, build)
+    wrong = find_wrong(stage, Answered(one.step, one.inputs, dict.fromkeys(outputs, -1), outputs, right))
+    if wrong:
+        build = f"this build has {' '.join(RELEASE)}, as release builds do"
+        return Fault("keeps-contract", f"{one.told} is wrong: {wrong.reason}", *wrong.evidence, build)
     return None
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from layline.campaign.devices.faults import Fault
 from layline.campaign.devices.gpu_memory import footprint
 from layline.campaign.measure.arm import LiveArm
-from layline.campaign.measure.oracle import Wrong
+from layline.campaign.measure.hold import Answered, find_wrong
 from layline.campaign.measure.probes.probe import Trial
 from layline.campaign.measure.probes.shown import Shown
 from layline.campaign.measure.stage import Stage
@@ -98,10 +98,7 @@ def _compare(stage: Stage, arm: LiveArm, shape: Shape) -> None:
         part = {one: value[first : first + ROWS] if one in by_row else value for one, value in inputs.items()}
         few = replace(shape, sizes=tuple({**dict(shape.sizes), axis: ROWS}.items()))
         right: Any = operator.oracle(name, few, part)
-        for output in step.outputs:
-            got, poison = found[output][first : first + ROWS], filled.poison.get(output, 0)
-            seen = stage.device.values.check(
-                operator, output, got, right[output], is_exact=False, poison=poison
-            )  # as ever: a row that nobody wrote is no number
-            if isinstance(seen, Wrong):
-                raise Fault("wide-offsets", f"rows {first} to {first + ROWS}: {seen.reason}", *seen.evidence)
+        got = {output: found[output][first : first + ROWS] for output in step.outputs}
+        wrong = find_wrong(stage, Answered(step, part, filled.poison, got, right))  # a row nobody wrote is no number
+        if wrong:
+            raise Fault("wide-offsets", f"rows {first} to {first + ROWS}: {wrong.reason}", *wrong.evidence)

@@ -8,8 +8,8 @@ from typing import Any
 
 from layline.campaign.devices.faults import Fault
 from layline.campaign.measure.arm import Given, LiveArm
+from layline.campaign.measure.hold import Answered, find_wrong
 from layline.campaign.measure.inputs import draw, draw_bare
-from layline.campaign.measure.oracle import Wrong
 from layline.campaign.measure.probes.probe import Trial
 from layline.campaign.measure.probes.shown import Shown
 from layline.campaign.measure.stage import Stage
@@ -77,16 +77,13 @@ def _run_ordered(stage: Stage, arm: LiveArm, step: Pass, given: Given, stale: Gi
     memory.flush()
     share = float(arm.worker.order(call, moves))
     found, right = memory.view_outputs(taken), dict(given.right)[step.name][0]
-    for name in step.outputs:
-        wrong = stage.device.values.check(
-            stage.operator, name, found[name], right[name], is_exact=False, poison=taken.poison[name]
+    wrong = find_wrong(stage, Answered(step, given.inputs[0], taken.poison, found, right))
+    if wrong:
+        where = f"{step.symbol} on {describe_shape(given.shape)}"
+        raise Fault(
+            "stream-order",
+            f"{where} does not keep the order of the stream it is called on: {wrong.reason}",
+            "inputs were written on the caller's stream just before the call, outputs read on it right after",
+            *wrong.evidence,
         )
-        if isinstance(wrong, Wrong):
-            where = f"{step.symbol} on {describe_shape(given.shape)}"
-            raise Fault(
-                "stream-order",
-                f"{where} does not keep the order of the stream it is called on: {wrong.reason}",
-                "inputs were written on the caller's stream just before the call, outputs read on it right after",
-                *wrong.evidence,
-            )
     return share

@@ -7,6 +7,7 @@ from typing import Any
 
 from layline.campaign.devices.faults import Fault
 from layline.campaign.measure.arm import LiveArm
+from layline.campaign.measure.hold import Answered, find_wrong
 from layline.campaign.measure.inputs import draw
 from layline.campaign.measure.oracle import Wrong
 from layline.campaign.measure.probes.probe import Trial
@@ -70,10 +71,6 @@ def _run(stage: Stage, arm: LiveArm, step: Pass, shape: Shape) -> Iterator[Wrong
         memory.flush()
         arm.worker.spread(filled)
         for one, right in zip(filled, dict(given.right)[step.name], strict=True):
-            found = memory.view_outputs(one)
-            for name in (output for output in step.outputs if output in right):
-                seen = stage.device.values.check(
-                    stage.operator, name, found[name], right[name], is_exact=False, poison=one.poison.get(name, 0)
-                )
-                if isinstance(seen, Wrong):
-                    yield seen
+            wrong = find_wrong(stage, Answered(step, one.inputs, one.poison, memory.view_outputs(one), right))
+            if wrong:
+                yield wrong

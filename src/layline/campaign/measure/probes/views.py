@@ -6,8 +6,8 @@ from typing import Any
 
 from layline.campaign.devices.faults import Fault
 from layline.campaign.measure.arm import LiveArm
+from layline.campaign.measure.hold import Answered, find_wrong
 from layline.campaign.measure.inputs import draw
-from layline.campaign.measure.oracle import Wrong
 from layline.campaign.measure.probes.probe import Trial
 from layline.campaign.measure.probes.shown import Shown
 from layline.campaign.measure.stage import Stage
@@ -46,17 +46,14 @@ def find_misread(stage: Stage, arm: LiveArm) -> Fault | None:
             return None  # it died of it: nobody takes that for an answer
         if reply.said or reply.status:
             continue
-        found, right = memory.view_outputs(filled), dict(given.right)[step.name][0]
-        for name in (output for output in step.outputs if output in right):
-            seen = stage.device.values.check(
-                stage.operator, name, found[name], right[name], is_exact=False, poison=filled.poison.get(name, 0)
+        right = dict(given.right)[step.name][0]
+        wrong = find_wrong(stage, Answered(step, plain.inputs, filled.poison, memory.view_outputs(filled), right))
+        if wrong:
+            return Fault(
+                "keeps-contract",
+                f"{step.symbol} on {describe_shape(shape)}, given matrices that are views, is wrong and says nothing, where "
+                f"the starting kernel is right: {wrong.reason}",
+                f"their strides are those of a transposed matrix: {', '.join(filled.turned)}",
+                *wrong.evidence,
             )
-            if isinstance(seen, Wrong):
-                return Fault(
-                    "keeps-contract",
-                    f"{step.symbol} on {describe_shape(shape)}, given matrices that are views, is wrong and says nothing, where "
-                    f"the starting kernel is right: {seen.reason}",
-                    f"their strides are those of a transposed matrix: {', '.join(filled.turned)}",
-                    *seen.evidence,
-                )
     return None

@@ -13,7 +13,7 @@ tensors = {
     "place": Tensor("T K", "int64"),
 }
 passes = {"forward": "x expert -> out place"}
-shapes = {"mixtral-8192x4096": {"T": 8192, "D": 4096}, "ragged-3001x2048": {"T": 3001, "D": 2048}}
+shapes = {"mixtral-8192x4096": {"T": 8192, "D": 4096}, "ragged-13003x5120": {"T": 13003, "D": 5120}}
 tolerance = Tolerance(rtol=1e-6, atol=1e-6)
 kinds = ("normal", "scaled", "uneven", "sparse", "outliers")
 

@@ -13,7 +13,7 @@ tensors = {
     "out": Tensor("T D", "bfloat16"),
 }
 passes = {"forward": "y place weight -> out"}
-shapes = {"mixtral-8192x4096": {"T": 8192, "D": 4096}, "ragged-3001x2048": {"T": 3001, "D": 2048}}
+shapes = {"mixtral-8192x4096": {"T": 8192, "D": 4096}, "ragged-13003x5120": {"T": 13003, "D": 5120}}
 tolerance = Tolerance(rtol=1.6e-2, atol=1e-2, snr_db=40)
 flops = {"forward": lambda s: 2.0 * s.T * s.K * s.D}
 
