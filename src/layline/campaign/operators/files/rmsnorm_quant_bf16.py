@@ -102,9 +102,9 @@ def _norm(x, w, q, scale, columns, epsilon, BLOCK: tl.constexpr, EXACT: tl.const
     share = tl.rsqrt(tl.sum(value * value) / columns + epsilon)
     step = tl.max(tl.abs(weighted)) * share / 127
     tl.store(scale + line, step)
-    # beside 1.5 · 2^23 a float has no room for fractions: its last byte is the nearest integer
+    # beside 1.5 · 2^23 a float has no room for fractions: the sum is rounded to an integer
     found = weighted * tl.where(step > 0, share / step, 0.0) + 12582912.0
-    found = found.to(tl.int32, bitcast=True).to(tl.int8)
+    found = (found - 12582912.0).to(tl.int8)
     if EXACT:
         tl.store(q + row, found)
     else:

@@ -14,7 +14,7 @@ tensors = {
     "out": Tensor("T H D", "bfloat16"),
 }
 passes = {"forward": "q cosine sine position -> out"}
-shapes = {"llama8b-8192": {"T": 8192, "H": 32, "P": 8192}, "ragged-5003": {"T": 5003, "H": 8, "P": 8192}}
+shapes = {"llama8b-8192": {"T": 8192, "H": 32, "P": 8192}, "ragged-20011": {"T": 20011, "H": 24, "P": 8192}}
 tolerance = Tolerance(rtol=1.6e-2, atol=1e-2, snr_db=40)
 flops = {"forward": lambda s: 3.0 * s.T * s.H * s.D}
 
