@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from layline.campaign.devices.faults import Fault
@@ -21,6 +22,7 @@ from layline.campaign.measure.probes.probe import Trial
 from layline.campaign.measure.probes.time import show_stalls
 from layline.campaign.measure.stage import Stage
 from layline.campaign.operators import load_operator
+from layline.campaign.operators.find import find_operator
 from layline.campaign.proposers.screen_gpu import screen_device
 from layline.campaign.values.measurement import Arm
 from layline.campaign.values.operator import Snapshot
@@ -199,3 +201,30 @@ def test_the_training_loop_runs_with_a_kernel_and_tells_a_failure(monkeypatch: p
     assert distance is not None
     assert distance < LOSS_SHARE
     assert "ValueError: no" in train(operator, good, bad, sets=1).problem
+
+
+GROUPED = """import torch
+
+
+def generate_input(rows, columns, group, seed):
+    x = torch.randn(rows, columns, generator=torch.Generator().manual_seed(seed))
+    return x, torch.empty(rows, columns // group)
+
+
+def ref_kernel(data):
+    x, most = data
+    most[...] = x.unflatten(1, (most.shape[1], -1)).abs().amax(-1)
+    return most
+"""
+
+
+def test_an_answer_may_depend_on_a_size_that_no_input_shows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("LAYLINE_TORCH_DEVICE", "cpu")
+    (tmp_path / "reference.py").write_text(GROUPED)
+    (tmp_path / "task.yml").write_text(
+        "tests:\n- {rows: 4, columns: 64, group: 8, seed: 1}\n- {rows: 4, columns: 64, group: 16, seed: 1}\n"
+    )
+    operator = find_operator(f"gpumode:{tmp_path}").operator
+    drawn = [operator.draw(shape, np.random.default_rng(3), operator.distributions[0]) for shape in operator.shapes]
+    answers = [operator.oracle("forward", *given) for given in zip(operator.shapes, drawn, strict=True)]
+    assert [tuple(one["out0"].shape) for one in answers] == [(4, 8), (4, 4)]
