@@ -36,6 +36,8 @@ _LONGEST = 4000
 _ARGUMENTS = frozenset({Reason.REFUSES, Reason.REFUSES_KEYWORD, Reason.REFUSES_NAME, Reason.NEEDS_EXTRA})
 _ARGUMENTS |= {Reason.NEEDS_RENAMED, Reason.NEEDS_REMOVED, Reason.SWAPPED}
 """What is wrong with the parameters of our replacement: it takes no more than it names."""
+_TODAY = frozenset({Reason.MISFITS_TODAY, Reason.MISREADS_TODAY})
+"""What fails at the pin already: no commit after it made it so."""
 _LOSSES = frozenset({Reason.MISREADS, Reason.NOT_INSTALLED})
 _DROPPED = frozenset({Reason.SETS_DROPPED})
 _CALLS = frozenset({Reason.CALLS_REFUSING, Reason.TAKES_OTHER})
@@ -116,7 +118,7 @@ def _find_causes(row: Drift, sides: Sides) -> Iterator[tuple[Why, str]]:
     changed = row.kind not in {DriftKind.UNCHANGED, DriftKind.UNRESOLVED}
     about = row.comparison.why if row.comparison is not None else ()
     ours = (part for part in parts if changed and part in pressing)
-    told = next((part for part in ours if part in about or part.reason in PROBLEMS), None)
+    told = next((part for part in ours if part in about or part.reason in PROBLEMS - _TODAY), None)
     for part, commit in known:
         found = commit
         if part is told:

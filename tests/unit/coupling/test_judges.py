@@ -1588,6 +1588,23 @@ def test_each_of_two_reasons_has_its_own_commit_and_the_one_that_breaks_is_told_
     ]
 
 
+def test_what_fails_at_the_pin_already_has_no_commit(tmp_path: Path) -> None:
+    ours = (
+        "import keel.run\nfrom keel.mast import tall\ndef fast(x):\n    from keel.old import never\n"
+        "    return never(tall)\nkeel.run.run = fast\n"
+    )
+    row = judge(
+        tmp_path,
+        {"keel/run.py": RUN, "keel/old.py": "here = 1\n", "keel/mast.py": "tall = 1\n"},
+        {"keel/run.py": f"{RUN.replace('step * x', 'step + x')}"},
+        ours=ours,
+        at=3,
+        between={"keel/mast.py": "wide = 1\n"},
+    )
+    assert row.has(Reason.MISREADS_TODAY), row.detail
+    assert Reason.MISREADS_TODAY not in {one.why.reason for one in row.causes}
+
+
 def test_a_class_that_became_a_function_has_its_own_commit(tmp_path: Path) -> None:
     row = judge(
         tmp_path,
