@@ -30,7 +30,7 @@ def make_project(
 ) -> Path:
     """`past`: what upstream's module had before the pin; `version`: the tip's."""
     upstream = History.start(root / "upstream")
-    upstream.commit("Long ago", {"keel/experts.py": past})
+    upstream.commit("Long ago", {"keel/experts.py": past, "keel/__init__.py": "from keel.old import past\n"})
     upstream.commit("Begin", {"pyproject.toml": VERSION.format("1.0"), "keel/__init__.py": "", **before})
     upstream.git("tag", "v1.0")
     upstream.commit("Change (#2)", {"pyproject.toml": VERSION.format(version), **after})
@@ -244,3 +244,85 @@ def test_upstream_asks_for_the_signature_of_our_replacement(tmp_path: Path, aske
     text = f"from functools import wraps\nfrom keel import experts\n\n\n{ours}\n\nexperts.Mixer.gather = gather\n"
     (row,) = find_rows(make_project(tmp_path, before, {}, text))
     assert row["today"] == ("fits" if fits else "does-not-fit"), row["detail"]
+
+
+CAUGHT_IMPORT = """\
+def prepare():
+    try:
+        from keel.experts import Mixer
+        from {} as helper
+
+        def forward(self, x):
+            return helper(x)
+
+        Mixer.forward = forward
+    except Exception:
+        pass
+"""
+PLACED = "import keel.experts\n\nkeel.experts.ours = print\n"
+IMPORTED = [
+    # (what it shows, where what is imported beside comes from, what else our file does, today)
+    ("a name that the pin has", "keel.experts import helper", "", "fits"),
+    ("a name that its one file does not have", "keel.experts import missing", "", "dead"),
+    ("a name that our own code puts there", "keel.experts import ours", PLACED, "fits"),
+    ("a name that the package gave away", "keel import past", "", "dead"),
+    ("one that may be compiled", "keel import kernels", "", "fits"),
+]
+
+
+@pytest.mark.parametrize(("source", "more", "today"), [row[1:] for row in IMPORTED], ids=[row[0] for row in IMPORTED])
+def test_an_import_that_fails_at_the_pin_keeps_the_write_behind_it_from_running(
+    tmp_path: Path, source: str, more: str, today: str
+) -> None:
+    before = {"keel/experts.py": f"{MIXER}\n\ndef helper(x):\n    return x\n"}
+    project = make_project(tmp_path, before, {}, CAUGHT_IMPORT.format(source) + more)
+    row = next(one for one in find_rows(project) if one["target"] == "keel.experts.Mixer.forward")
+    assert (row["severity"], row["today"]) == ("ok", today), row["detail"]
+    assert (row["retire"] is not None) is (today == "dead")
+
+
+HELD = """\
+try:
+    from keel.experts import Experts
+
+    HAVE = True
+except ImportError:
+    HAVE = False
+
+
+class Loader:
+    def load(self):
+        return Experts()
+
+
+def provide():
+    return Experts()
+
+
+def build():
+    if HAVE:
+        return provide(), Loader()
+    return None
+"""
+REACHED = [
+    # (what it shows, what else our files do, whether a NameError is told)
+    ("every use stands behind the flag", {}, []),
+    ("a use of its own without a test", {FILE: f"{HELD}\n\ndef more():\n    return provide()\n"}, ["15"]),
+    ("another file uses it", {"src/fast/other.py": "from fast.patch import Loader\n"}, ["11"]),
+    ("another file has its own of that name", {"src/fast/other.py": "class Loader:\n    pass\n"}, []),
+]
+
+
+@pytest.mark.parametrize(("more", "lines"), [row[1:] for row in REACHED], ids=[row[0] for row in REACHED])
+def test_a_function_that_a_flag_keeps_from_running_raises_no_name_error(
+    tmp_path: Path, more: dict[str, str], lines: list[str]
+) -> None:
+    files = {FILE: HELD, **more}
+    project = make_project(tmp_path, {"keel/experts.py": EXPERTS + MIXER}, {"keel/experts.py": MIXER}, files.pop(FILE))
+    for path, text in files.items():
+        History(project / "downstream").commit("More", {path: text})
+    answer = layline("patches", "drift", "keel", "--format", "json", cwd=project).json
+    (place,) = answer["elsewhere"]
+    assert "becomes False: HAVE" in place["detail"]
+    told = [line for line in ("11", "15") if f"(NameError) in line {line}" in place["detail"]]
+    assert told == lines, place["detail"]

@@ -63,6 +63,7 @@ class Condition:
     text: str = ""
     """The name, key or variable asked for; of anything else the expression as a person would write it."""
     operator: str = ""
+    """Of a version: how it is compared; of a name `IMPORTED` where an import asks for it."""
     wanted: str = ""
     """Of a version: what it is compared with."""
     parts: tuple[Condition, ...] = ()
@@ -97,6 +98,7 @@ class VersionPattern:
         return f"{self.parameter}: {self.pattern}"
 
 
+IMPORTED = "import"
 OPAQUE = Condition(kind=ConditionKind.OPAQUE)
 ALWAYS, NEVER = Condition(kind=ConditionKind.ALL), Condition(kind=ConditionKind.ANY)
 _DECIDABLE = frozenset({ConditionKind.NAME, ConditionKind.CLASS, ConditionKind.KEY, ConditionKind.VERSION})
@@ -109,6 +111,10 @@ def say(text: str) -> Condition:
 
 def need_name(name: str) -> Condition:
     return Condition(kind=ConditionKind.NAME, text=name)
+
+
+def need_import(name: str) -> Condition:
+    return Condition(kind=ConditionKind.NAME, text=name, operator=IMPORTED)
 
 
 def need_class(name: str) -> Condition:

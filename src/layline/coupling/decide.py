@@ -12,10 +12,11 @@ from packaging.specifiers import InvalidSpecifier, SpecifierSet
 from packaging.version import InvalidVersion, Version
 
 from layline.change.compare import Comparer
-from layline.core.condition import Condition, ConditionKind, VersionPattern, is_decidable
+from layline.core.condition import IMPORTED, Condition, ConditionKind, VersionPattern, is_decidable
 from layline.core.drift import DriftKind
 from layline.core.patch import Patch
 from layline.core.why import Reason, Why
+from layline.coupling.past_modules import is_unbound
 from layline.source.definitions import DefinitionKind
 from layline.source.names import longest_root
 from layline.source.resolve import Resolver
@@ -95,7 +96,7 @@ def _told_false(then: Decision, now: Decision, condition: Condition, ground: Ref
     needed = list(_find_needed(condition, ground))
     # a class that became a function, or went, was there when the patch was written
     unplanned = {ConditionKind.NAME} if then.holds is False else {ConditionKind.NAME, ConditionKind.CLASS}
-    planned = not any(part.kind in unplanned for part in needed)
+    planned = not any(part.kind in unplanned and decide(part, ground, 0).holds is not False for part in needed)
     if then.holds is False:
         because = tuple(dict.fromkeys(then.why))
         return Outlook(why=Why(Reason.GUARD_NEVER, what, parts=because), can_go=True, is_over=True, is_planned=planned)
@@ -119,7 +120,7 @@ def decide(condition: Condition, ground: RefKnowledge, side: int) -> Decision:
                 return Decision(None)  # written for those who do not install it, whatever a commit of it has
             return Decision(None if inner.holds is None else not inner.holds, inner.why)
         case ConditionKind.NAME:
-            return _decide_name(condition.text, ground, side)
+            return _decide_name(condition.text, ground, side, is_imported=condition.operator == IMPORTED)
         case ConditionKind.CLASS:
             return _decide_class(condition.text, ground, side)
         case ConditionKind.KEY:
@@ -140,14 +141,14 @@ def _decide_many(condition: Condition, ground: RefKnowledge, side: int) -> Decis
     return Decision(None)
 
 
-def _decide_name(name: str, ground: RefKnowledge, side: int) -> Decision:
+def _decide_name(name: str, ground: RefKnowledge, side: int, *, is_imported: bool = False) -> Decision:
     if not longest_root(name, ground.packages):
         return Decision(None)
     symbol = _resolver(ground, side).resolve(name)
     where = _side(side)
     if symbol.kind is SymbolKind.ABSENT:
         # what upstream never had may be a marker of our own, so its absence says nothing
-        had = ground.comparer.pin.resolve(name).exists
+        had = ground.comparer.pin.resolve(name).exists or (is_imported and _fails(name, ground, side))
         return Decision(False, (Why(Reason.SIDE_LACKS, name, where),)) if had else Decision(None)
     plain = symbol.definition is None or symbol.definition.group == 0
     if plain and (
@@ -164,6 +165,13 @@ def _is_container(resolver: Resolver, symbol: Symbol) -> bool:
     node = resolver.index.read_node(symbol.module, symbol.definition)
     value = node.value if isinstance(node, ast.Assign | ast.AnnAssign) else None
     return isinstance(value, ast.Dict | ast.List | ast.Set | ast.Tuple)
+
+
+def _fails(name: str, ground: RefKnowledge, side: int) -> bool:
+    """Whether the import of a name that upstream's code does not bind surely fails; what our own code puts there is found
+    when all rows are known.
+    """
+    return is_unbound(_resolver(ground, side), ground.comparer.pin, name)
 
 
 def _decide_class(name: str, ground: RefKnowledge, side: int) -> Decision:

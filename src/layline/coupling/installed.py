@@ -49,9 +49,8 @@ class InstalledFunctions:
         return self._known[key]
 
     def _find(self, module: Module, function: Function, path: str) -> Condition | None:
-        uses = self._find_method_uses(module, function) if function not in module.body else None
-        if uses is None and function in module.body:
-            uses = self._find_all_uses(module, function, path)
+        is_plain = function in module.body
+        uses = self._find_all_uses(module, function, path) if is_plain else self._find_method_uses(function)
         if uses is None:
             return None
         guarded = [
@@ -66,7 +65,7 @@ class InstalledFunctions:
     def _find_all_uses(self, module: Module, function: Function, path: str) -> list[tuple[Module, ast.expr]] | None:
         """Where our files use a function; None where it is handed on by another name, or to whoever imports a file."""
         uses: list[tuple[Module, ast.expr]] = [(module, use) for use in _find_uses(module, function)]
-        for other in (one for one in self._find_files(function.name) if one != path):
+        for other in (one for one in self.find_files(function.name) if one != path):
             home = self.modules.find(self.modules.names_by_path.get(other, ""))
             calls = list(_find_calls_of(home, function.name)) if home is not None else []
             if home is None or not calls:
@@ -74,14 +73,14 @@ class InstalledFunctions:
             uses += [(home, use) for use in calls]
         return uses
 
-    def _find_method_uses(self, module: Module, function: Function) -> list[tuple[Module, ast.expr]] | None:
+    def _find_method_uses(self, function: Function) -> list[tuple[Module, ast.expr]] | None:
         """Where our files call a method that needs no object, so that it is nobody's hook; None where its name means
         anything else somewhere.
         """
         if not any(isinstance(one, ast.Name) and one.id in _STATIC for one in function.decorator_list):
             return None
         uses: list[tuple[Module, ast.expr]] = []
-        for path in self._find_files(function.name):
+        for path in self.find_files(function.name):
             home = self.modules.find(self.modules.names_by_path.get(path, ""))
             calls = _find_method_calls(home, function) if home is not None else None
             if home is None or calls is None:
@@ -123,14 +122,15 @@ class InstalledFunctions:
         )
 
     def _find_calls(self, module: Module, function: Function) -> Iterator[tuple[Module, ast.Call]]:
-        for path in self._find_files(function.name):
+        for path in self.find_files(function.name):
             home = self.modules.find(self.modules.names_by_path.get(path, ""))
             for node in (node for one in (home.body if home is not None else ()) for node in walk(one)):
                 match node:
                     case ast.Call(func=ast.Name(id=name) | ast.Attribute(attr=name)) if name == function.name:
                         yield home or module, node
 
-    def _find_files(self, name: str) -> list[str]:
+    def find_files(self, name: str) -> list[str]:
+        """The files of ours that have a word."""
         return self._named.get(name.encode(), [])
 
     @cached_property

@@ -18,6 +18,7 @@ from layline.core.progress import Progress, silent
 from layline.core.weak import weakly
 from layline.coupling.decide import RefKnowledge, decide
 from layline.coupling.flags import FlagChanges, compare_flags_of, settle_flags
+from layline.coupling.gated import drop_gated
 from layline.coupling.installed import InstalledFunctions
 from layline.coupling.judge import Judge
 from layline.coupling.missing import drop_written
@@ -227,7 +228,8 @@ class Pair:
         """Every place with its verdict, also those that read a command-line flag of upstream's: one count for all."""
         left = [one for one in self.places.couplings if not self._is_left_behind(one)]
         ours = self.workspace.tree
-        couplings = tuple(doubt_unhanded(drop_reached(drop_written(left, ours), ours), ours))
+        reached = doubt_unhanded(drop_reached(drop_written(left, ours), ours), ours)
+        couplings = tuple(drop_gated(reached, self.modules, self.installed.find_files))
         if not any(is_flag(one.target) for one in couplings):
             return couplings
         flags = {row.name: row for row in self._flags.rows}

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+
+from layline.errors import GitError
+from layline.git import Repository
 from layline.source import absolute_name
 from layline.source.index import Index
 from layline.source.names import is_within, parents
@@ -28,6 +32,36 @@ def stood_once(side: Resolver, name: str) -> bool:
         return False  # compiled now, from another language
     files = (f"{folder}/{word}.py", f"{folder}/{word}/__init__.py")
     return bool(Past(tree.repository, tree.commit).find_deletions([files])) and not _is_imported(index, module)
+
+
+def is_unbound(side: Resolver, pin: Resolver, name: str) -> bool:
+    """Whether a missing name is taken from a module that is one file, or from a package that named it once before the
+    pin and does not any more: what a package never named may be compiled.
+    """
+    holder, _, word = name.rpartition(".")
+    entry = side.index.entries.get(holder)
+    if entry is None or word.startswith("_") or side.resolve(f"{holder}.__getattr__").kind is not SymbolKind.ABSENT:
+        return False
+    if not entry.is_package:
+        return True
+    folder, tree = entry.path.rpartition("/")[0], side.index.parts[entry.part].tree
+    compiled = any(path.startswith(f"{folder}/{word}.") for path in tree.entries)
+    return not (compiled or side.index.mentions(holder, word)) and _named_once(pin, holder, word)
+
+
+def _named_once(pin: Resolver, package: str, word: str) -> bool:
+    entry = pin.index.entries.get(package)
+    tree = pin.index.parts[entry.part].tree if entry is not None else None
+    return tree is not None and entry is not None and _find_change(tree.repository, tree.commit, entry.path, word)
+
+
+@lru_cache(maxsize=1024)
+def _find_change(repository: Repository, commit: str, path: str, word: str) -> bool:
+    """Whether the history of a file took the word in or out."""
+    try:
+        return bool(repository.git("log", "-1", "--format=%H", f"-S{word}", commit, "--", path).strip())
+    except GitError:  # a history without all of its objects
+        return False
 
 
 def _is_imported(index: Index, name: str) -> bool:

@@ -14,6 +14,7 @@ from layline.core.condition import (
     Condition,
     ConditionKind,
     need_class,
+    need_import,
     need_key,
     need_name,
     negate,
@@ -73,7 +74,7 @@ def _recognise(value: Value, reader: Reader) -> Condition:
         case Test(operator="importable", operands=operands):
             names = [_name(operand) or _literal(operand) for operand in operands]
             if all(names):
-                return _joined(need_name(str(name)) for name in names)
+                return _joined(need_import(str(name)) for name in names)
         case Test(operator="is" | "is not" as operator, operands=(inner, Literal(value=None))) if name := _name(inner):
             found = need_name(name)
             return found if operator == "is not" else negate(found)
