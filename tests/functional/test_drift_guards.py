@@ -136,6 +136,14 @@ def test_a_class_that_our_own_code_puts_there_is_there(tmp_path: Path) -> None:
     assert row["today"] == "fits", row["detail"]
 
 
+def test_a_class_that_upstream_had_is_dead_where_our_own_code_may_put_another_there(tmp_path: Path) -> None:
+    ours = ABSENT.format("Experts", "Experts", "Experts")
+    ours += "\n\ndef first():\n    import keel.experts\n\n    keel.experts.Experts = make()\n"
+    rows = find_rows(make_project(tmp_path, {"keel/experts.py": MIXER}, {}, ours, past=EXPERTS))
+    (row,) = (one for one in rows if one["target"] == "keel.experts.Experts.forward")
+    assert row["today"] == "dead", row["detail"]
+
+
 BY_VERSION = """\
 import keel
 from keel import experts

@@ -4,7 +4,7 @@ dead.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import replace
 
 from layline.core.drift import DriftKind
@@ -16,7 +16,7 @@ from layline.git import Blob
 from layline.source import usage
 from layline.source.tree import Tree
 
-_MISSING = frozenset({Reason.NEVER_HAD_OWNER, Reason.GUARD_NEVER, Reason.GUARD_NOT_YET})
+_NOT_THERE = frozenset({Reason.GUARD_NEVER, Reason.GUARD_NOT_YET})
 _TESTS = ("tests/", "test/")
 
 
@@ -35,23 +35,24 @@ def accept_additions(rows: Iterable[Drift], unknown: frozenset[str], ours: Tree)
 
 
 def accept_placed(rows: list[Drift]) -> Iterator[Drift]:
-    """Rows that speak of a name as missing which another row puts there: a class of our own, or a mark of ours."""
+    """Rows that speak of a name as missing which another row puts there: a class of our own that upstream never had, or
+    a mark of ours that an import asks for.
+    """
     placed = {row.target: row.location for row in rows if row.target}
     for row in rows:
-        missing = {part.name for one in row.findings if one.why.reason in _MISSING for part in _find_lacking(one.why)}
-        name = next((one for one in sorted(missing) if one in placed and one != row.target), None)
-        if name is None:
-            yield row
-        elif row.kind is DriftKind.DEAD_AT_PIN:
-            why = Why(Reason.OWNER_ADDED, name, places=(placed[name],))
+        owner = next((one.why.name for one in row.findings if one.why.reason is Reason.NEVER_HAD_OWNER), None)
+        if owner in placed:
+            why = Why(Reason.OWNER_ADDED, owner, places=(placed[owner],))
             yield row.settle(Finding(kind=DriftKind.EXTERNAL, severity=Severity.OK, why=why))
+        elif row.kind is DriftKind.DEAD_AT_PIN:
+            yield row
         else:
-            yield replace(row, findings=tuple(one for one in row.findings if one.why.reason not in _MISSING))
+            kept = tuple(one for one in row.findings if not (one.why.reason in _NOT_THERE and _lacks(one.why, placed)))
+            yield row if len(kept) == len(row.findings) else replace(row, findings=kept)
 
 
-def _find_lacking(why: Why) -> Iterable[Why]:
-    """What of upstream's a reason calls missing."""
-    return (why,) if why.reason is Reason.NEVER_HAD_OWNER else why.parts
+def _lacks(why: Why, placed: Collection[str]) -> bool:
+    return any(part.reason is Reason.SIDE_LACKS and part.name in placed for part in why.parts)
 
 
 def find_reads(ours: Tree, targets: frozenset[str]) -> dict[str, list[Location]]:
