@@ -167,6 +167,8 @@ KINDS = {
 class Uncompared(StrEnum):
     """Why an effect that `patches list` has is no row of `patches drift`."""
 
+    SETTING = "setting"
+    """It sets a config key or an environment variable."""
     NO_TARGET = "no-target"
     OTHER_PACKAGE = "other-package"
     REPEATED = "repeated"

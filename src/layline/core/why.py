@@ -253,7 +253,7 @@ class Reason(Enum):
     GUARD_UNDECIDED = "undecided whether {name} can still be true: {parts:;}"
     GUARD_NOT_YET = "{name} is false at the pin, so that it does nothing today: {parts:;}"
     GUARD_NEVER = "{name} is false at the pin already: {parts:;}"
-    GUARD_FOLLOWS = "{name} is false at the tip until it asks for {other}, the new name"
+    GUARD_FOLLOWS = "{name} is false at the tip, because it tests the old name; the new name is {other}"
     GUARD_OVER = "{name} can no longer be true: {parts:;}; the patch can be deleted"
     GUARD_OVER_UNLESS = "{name} can no longer be true: {parts:;}; the patch can be deleted, unless what it changed happens elsewhere now"
     GATE_NO_VERSION = "undecided whether its version pattern {name} holds: the tip declares no version"

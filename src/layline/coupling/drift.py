@@ -70,7 +70,7 @@ def _find_obstacle(effect: Effect, sides: Sides) -> Uncompared | None:
     """Why an effect outside any registration is not compared: the downstream changes other packages, too."""
     is_theirs = is_on(effect, sides.pin.index.parts[sides.part].packages, sides.foreign)
     if is_theirs is None:
-        return Uncompared.NO_TARGET
+        return Uncompared.SETTING if effect.mutates else Uncompared.NO_TARGET
     return None if is_theirs else Uncompared.OTHER_PACKAGE
 
 

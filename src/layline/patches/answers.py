@@ -194,6 +194,17 @@ class Stale(TypedDict):
     until: str
 
 
+class DriftPlaces(TypedDict):
+    """Places of ours, each by the worst of its rows: the numbers of the first line."""
+
+    total: int
+    breaks: int
+    fails_already: int
+    does_nothing: int
+    look: int
+    fits: int
+
+
 class Drift(OfCommit):
     """`patches drift BACKEND`."""
 
@@ -203,6 +214,7 @@ class Drift(OfCommit):
     pin: str
     tip: str
     totals: dict[str, int]
+    places: DriftPlaces
     listed: int
     not_compared: list[NotCompared]
     read_keys: int

@@ -14,7 +14,7 @@ from layline.core.patch import AS_IT_WAS, Holder, Style, TargetKind
 from layline.core.prose import count, verb
 from layline.patches.guards.show import show_short
 from layline.patches.report import describe_change, describe_closing, find_shared_targets, is_on_object
-from layline.patches.wanted import DEAD, NEVER_ACTIVE, RULED_OUT, find_warnings, is_dead, say_rewriters
+from layline.patches.wanted import DEAD, NEVER_ACTIVE, RULED_OUT, find_warnings, is_absent, is_dead, say_rewriters
 from layline.source.names import find_target, is_on, longest_root
 
 if TYPE_CHECKING:
@@ -61,7 +61,7 @@ def build_listing(
         title=f"{label}: {_count(whole, label, roots)}{_say_shown(len(rows), whole)}",
         meta=(
             _name_commits(inventory, repository, label),
-            *_say_absent([effect for effect, _ in rows]),
+            *_say_absent([effect for effect, _ in rows if _find_part(effect, roots) == _UPSTREAM]),
             *say_rewriters(inventory.skipped),
         ),
         groups=tuple(group for group in groups if group.items or group.lines),
@@ -87,16 +87,22 @@ def _say_next(rows: list[tuple[Effect, Patch | None]], roots: _Roots) -> Iterato
 
 
 def _say_absent(effects: list[Effect]) -> Iterator[str]:
-    """Why `patches drift` counts more that does nothing than are warned of here."""
-    absent = [one for one in effects if one.target_kind is TargetKind.ABSENT and one.holder is not Holder.STAND_IN]
+    """Effects on missing names, as `patches drift` counts them: what it knows of the rest is not known here."""
+    absent = list(filter(is_absent, effects))
     dead = sum(map(is_dead, absent))
     rest = len(absent) - dead
-    if rest:
-        are = f"{rest} more {verb(rest, 'is')}" if dead else f"{rest} {verb(rest, 'is')}"
-        first = f"{count(dead, 'patch')} {verb(dead, 'is')} dead; " if dead else ""
-        name = "a name" if rest == 1 else "names"
-        why = "an addition of ours, or code for other versions"
-        yield f"{first}{are} on {name} that the pin does not have ({why}): `patches drift` tells which do nothing."
+    if not rest:
+        return
+    name = "a name" if len(absent) == 1 else "names"
+    first = f"{dead} {verb(dead, 'is')} dead, " if dead else ""
+    it = "the other" if rest == 1 else "the others"
+    which = f"{it} may be" if dead else "it may be" if rest == 1 else "they may be"
+    what = "an addition of ours or code" if rest == 1 else "additions of ours or code"
+    tells = "whether it does nothing" if rest == 1 else "which do nothing"
+    yield (
+        f"{len(absent)} of these {verb(len(absent), 'is')} on {name} that the pin does not have: {first}{which} {what} for "
+        f"other versions (`patches drift` tells {tells})."
+    )
 
 
 def _say_shown(shown: int, whole: Inventory) -> str:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from layline.core.condition import NEVER, ConditionKind, asks_about, find_told
 from layline.core.evidence import Severity, Skipped, SkippedKind
-from layline.core.patch import Style, TargetKind
+from layline.core.patch import Holder, Style, TargetKind
 from layline.core.prose import count
 
 if TYPE_CHECKING:
@@ -97,6 +97,11 @@ def is_dead(effect: Effect) -> bool:
     """Upstream does not have the target, and its history or a name close by says that it was once meant to."""
     known = bool(effect.suggestion) or (effect.removal is not None and effect.removal.commit is not None)
     return effect.target_kind is TargetKind.ABSENT and known and not asks_first(effect)
+
+
+def is_absent(effect: Effect) -> bool:
+    """On a name of upstream that the pin does not have; what is put on a module of our own is not on upstream's."""
+    return effect.target_kind is TargetKind.ABSENT and effect.holder is not Holder.STAND_IN
 
 
 def asks_first(effect: Effect) -> bool:

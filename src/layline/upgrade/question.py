@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from layline.change.compare import Comparer
 from layline.core.progress import Progress, count, silent, tell_result, within
+from layline.core.prose import count as count_of
+from layline.core.prose import verb
 from layline.core.revision import Relation
 from layline.errors import ConfigError
 from layline.history.commits import compare_commits
-from layline.upgrade.absolute import Standing
+from layline.upgrade.absolute import Judged, Standing
 from layline.upgrade.changes import Change
 from layline.upgrade.check import say_fit
 from layline.upgrade.find_changes import find_changes
@@ -105,12 +108,16 @@ def ask(workspace: Workspace, key: str, to: str, progress: Progress = silent) ->
     upstream, pin = pin_of(workspace, key)
     commit = upstream.resolve_upstream(to)
     order = find_order(upstream, pin, commit, to)
-    now = judge_at(workspace, key, pin, within(progress, f"part 1 of {PARTS}, our places at the pin"))
-    tell_result(progress, f"{say_fit(now, 'the pin')}{_name_first(now)}")
-    then = judge_at(workspace, key, commit, within(progress, f"part 2 of {PARTS}, our places at {commit[:8]}"))
-    tell_result(progress, f"{say_fit(then, commit[:8])}{_name_first(then)}")
-    progress = within(progress, f"part 3 of {PARTS}, from the pin to {commit[:8]}")
-    between = judge_as_drift(workspace, key, commit, progress)
+    # first what `patches drift` has kept: who waits for the rest knows already what breaks
+    between = judge_as_drift(
+        workspace, key, commit, within(progress, f"part 1 of {PARTS}, from the pin to {commit[:8]}")
+    )
+    tell_result(progress, _name_broken(between, commit))
+    now = judge_at(workspace, key, pin, within(progress, f"part 2 of {PARTS}, our places at the pin"))
+    tell_result(progress, f"{say_fit(now, 'the pin')}{_name_first(now.misfits)}")
+    then = judge_at(workspace, key, commit, within(progress, f"part 3 of {PARTS}, our places at {commit[:8]}"))
+    tell_result(progress, f"{say_fit(then, commit[:8])}{_name_first(then.misfits)}")
+    progress = within(progress, f"part 3 of {PARTS}")
     today = {one.key for one in now.misfits}
     breaks = tuple(between.find_breaks(one for one in then.misfits if one.key not in today))
     comparer = between.opened.sides.comparer
@@ -124,9 +131,17 @@ def ask(workspace: Workspace, key: str, to: str, progress: Progress = silent) ->
     return Question(workspace, key, upstream, between, now, then, order, breaks, moves, changes)
 
 
-def _name_first(standing: Standing) -> str:
-    """The first places that do not fit, for who waits for the rest."""
-    named = dict.fromkeys(f"{one.location} ({one.target})" for one in standing.misfits)
+def _name_broken(between: Between, commit: str) -> str:
+    """What drift counts as broken, in the words of `patches drift`."""
+    broken = len(between.drift_lines)
+    if not broken:
+        return f"`patches drift` finds no place of ours that breaks at {commit[:8]}"
+    return f"{count_of(broken, 'place')} of ours {verb(broken, 'breaks')} at {commit[:8]}{_name_first(between.find_breaks())}"
+
+
+def _name_first(rows: Iterable[Judged | Break]) -> str:
+    """The first places, for who waits for the rest."""
+    named = dict.fromkeys(f"{one.location} ({one.target})" for one in rows)
     return f": {', '.join(list(named)[:_FIRST])}{', …' if len(named) > _FIRST else ''}" if named else ""
 
 

@@ -11,12 +11,12 @@ from layline.core.condition import Condition, ConditionKind, combine
 from layline.core.drift import DriftKind
 from layline.core.evidence import Evidence, Location, Severity
 from layline.core.finding import Finding
-from layline.core.patch import Effect, Guard, Patch, Style
+from layline.core.patch import Effect, Guard, Patch, Style, TargetKind
+from layline.core.revision import Commit
 from layline.core.why import Reason, Why
 from layline.coupling.drift_model import Drift, find_breaking
 from layline.patches.drift.lines import (
-    Places,
-    count_places,
+    build_drift_listing,
     group_causes,
     say_broken,
     say_others,
@@ -24,6 +24,8 @@ from layline.patches.drift.lines import (
     say_row,
     tell_row,
 )
+from layline.patches.drift.places import Places, count_places
+from layline.patches.drift.report import DriftReport, encode_drift
 from layline.patches.show import say_need, say_needs
 
 BROKEN = [
@@ -307,7 +309,98 @@ def test_what_pin_and_tip_do_not_need_is_told_once_for_each_place() -> None:
     ]
     told = list(say_retired(rows))
     assert [line.split(": ")[0] for line in told[:-1]] == ["harbor/hull.py:3", "harbor/hull.py:9"]
-    assert told[0].startswith("harbor/hull.py:3: can be deleted: paint (3 effects): ")
-    assert told[1].startswith("harbor/hull.py:9: can be deleted: paint: ")
+    assert told[0].startswith("harbor/hull.py:3: not needed at the tip: paint (3 effects): ")
+    assert told[1].startswith("harbor/hull.py:9: not needed at the tip: paint: ")
     assert "not needed at the tip" in told[-1]  # the pin may need it
     assert list(say_retired([])) == []
+
+
+def report_of(*rows: Drift, listed: int = 9) -> DriftReport:
+    commit = Commit(hash="a" * 40, committed="2026-01-01", authored="2026-01-01", author="A", subject="Begin")
+    return DriftReport(
+        backend="keel",
+        label="Keel",
+        downstream=Evidence(repo="harbor", commit="c" * 40),
+        pin=commit,
+        tip=commit,
+        rows=rows,
+        listed=listed,
+    )
+
+
+def meet_of(*rows: Drift) -> tuple[list[str], list[str]]:
+    """What a listing says of the numbers, above the rows and below."""
+    listing = build_drift_listing(report_of(*rows))
+    return list(listing.meta[1:]), [line for group in listing.groups for line in group.lines]
+
+
+def effect_row(finding: Finding, kind: TargetKind = TargetKind.DEFINITION, line: int = 3) -> Drift:
+    row = row_of(finding, line=line)
+    effect = Effect(style=row.style, target=row.target, location=row.location, target_kind=kind, id="e-1")
+    return replace(row, effect=effect)
+
+
+ABSENT = TargetKind.ABSENT
+GONE = Finding(kind=DriftKind.DEAD_AT_PIN, severity=Severity.OK, why=Why(Reason.NEVER_HAD))
+ADDED = Finding(kind=DriftKind.EXTERNAL, severity=Severity.OK, why=Why(Reason.NEVER_HAD))
+MEETS = [
+    # (rows, what is said of those that do nothing)
+    ((effect_row(FITS),), []),
+    (
+        (effect_row(GONE, ABSENT), effect_row(FITS, line=4)),
+        ["Of the effects in `patches list`, 1 is on a name that the pin does not have: 1 does nothing."],
+    ),
+    (
+        (effect_row(GONE, ABSENT), effect_row(DEAD, ABSENT), effect_row(ADDED, ABSENT, line=5)),
+        [
+            "The one place that does nothing makes 2 effects.",
+            "Of the effects in `patches list`, 3 are on names that the pin does not have: 2 do nothing and 1 fits.",
+        ],
+    ),
+    (
+        (effect_row(GONE, ABSENT), effect_row(DEAD, line=4), effect_row(BREAKING, ABSENT, line=5)),
+        [
+            "The 2 places that do nothing make 2 effects, 1 of them on a name that the pin has.",
+            "Of the effects in `patches list`, 2 are on names that the pin does not have: 1 breaks and 1 does nothing.",
+        ],
+    ),
+]
+
+
+@pytest.mark.parametrize(("rows", "said"), MEETS)
+def test_what_does_nothing_meets_the_numbers_of_the_list(rows: tuple[Drift, ...], said: list[str]) -> None:
+    above, _ = meet_of(*rows)
+    assert [line for line in above if "A place is" not in line and "Not counted" not in line] == said
+
+
+FITTING = [
+    ((effect_row(FITS),), "Not shown: 1 effect fits; `--severity note` lists it."),
+    (
+        (effect_row(FITS), effect_row(FITS)),
+        "Not shown: 2 effects fit (2 at the one place that fits); `--severity note` lists them.",
+    ),
+    (
+        (
+            effect_row(FITS),
+            effect_row(FITS),
+            effect_row(FITS, line=4),
+            effect_row(BREAKING, line=4),
+            effect_row(APART, line=5),
+        ),
+        (
+            "Not shown: 4 effects fit (2 at the one place that fits, 1 at places that are told above for another effect, "
+            "1 that only runs where Keel is not installed); `--severity note` lists them."
+        ),
+    ),
+]
+
+
+@pytest.mark.parametrize(("rows", "said"), FITTING)
+def test_effects_and_places_that_fit_are_told_together(rows: tuple[Drift, ...], said: str) -> None:
+    assert said in meet_of(*rows)[1]
+
+
+def test_the_places_of_the_first_line_are_in_the_json() -> None:
+    rows = (effect_row(BREAKING), effect_row(GONE, ABSENT, line=4), effect_row(FITS, line=5), effect_row(FITS, line=5))
+    told = encode_drift(report_of(*rows))["places"]
+    assert told == {"total": 3, "breaks": 1, "fails_already": 0, "does_nothing": 1, "look": 0, "fits": 1}

@@ -12,6 +12,8 @@ from histories import History
 from layline.config import Backend, Project, Settings
 from layline.core.patch import Inventory, TargetKind
 from layline.git import open_repository
+from layline.interpreter.callers.find import Search
+from layline.interpreter.callers.sites import Callers
 from layline.patches.installer import Known, know_nothing
 from layline.patches.inventory.read import read_downstream, read_inventory
 from layline.source import Cache, Tree
@@ -161,3 +163,41 @@ def test_another_pin(tmp_path: Path, answers: dict[str, Known], anew: int) -> No
         assert read(pins, told, memos) == read(pins, told, Memos())
         made.append(memos.made)
     assert made[1:] == [anew, 0, 0]
+
+
+@pytest.mark.parametrize(("answers", "anew"), [row[1:] for row in PINS], ids=[row[0] for row in PINS])
+def test_who_calls_our_functions_is_not_asked_again_at_another_pin(
+    tmp_path: Path, answers: dict[str, Known], anew: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Only our own files decide it, also where an effect itself is another at that pin (`anew`)."""
+    history = History.start(tmp_path / "own")
+    calls = {"own/use.py": "import os\nfrom own.other import put\n\nif os.environ.get('PUT'):\n    put()\n"}
+    asked: list[str] = []
+    find = Search.find
+
+    def note(search: Search, name: str) -> Callers:
+        asked.append(name)
+        return find(search, name)
+
+    monkeypatch.setattr(Search, "find", note)
+    seen = []
+    for files in ({**BASE, **calls}, {"own/use.py": "from own.other import put\n\nput()\n"}):
+        tree = Tree(open_repository(history.path), history.commit("step", dict(files)))
+        for pins, told in (("old", {"up.plain.f": HERE, "up.other.g": HERE}), ("new", answers)):
+            memos = Memos(Cache(tmp_path / "cache", "memo"), "base")
+            reading = read_downstream(tree, SETTINGS, None, memos)
+            reading.units.upstream.pins = pins
+            asked.clear()
+
+            def look_up(name: str, told: dict[str, Known] = told) -> Known:
+                return told.get(name, know_nothing(name))
+
+            (item,) = read_inventory(reading, "up", look_up).unregistered
+            memos.save()
+            seen.append((bool(asked), item.called_from, item.effect.when is not None))
+    assert seen == [
+        (True, ("own/use.py:5",), True),
+        (False, ("own/use.py:5",), True),
+        (True, ("own/use.py:3",), False),
+        (False, ("own/use.py:3",), False),
+    ]

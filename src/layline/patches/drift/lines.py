@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from layline.change.signatures import ParameterChange
@@ -15,8 +15,9 @@ from layline.core.revision import Commit
 from layline.core.why import PROBLEMS, Reason, Why, say, say_all
 from layline.coupling.drift_model import Drift
 from layline.coupling.roots import Root, explain
+from layline.patches.drift.places import DEAD, FITS, Places, count_places, rank, stands_in
 from layline.patches.drift.report import UNCOMPARED
-from layline.patches.wanted import say_rewriters
+from layline.patches.wanted import is_absent, say_rewriters
 
 if TYPE_CHECKING:
     from layline.patches.drift.elsewhere import Elsewhere
@@ -26,6 +27,14 @@ DOES_NOT_FIT = "does-not-fit"
 _TOGETHER = 3
 """So many rows with one reason are one cause with several places."""
 _HOLDERS = 3
+_RANKS = {
+    0: ("breaks", "break"),
+    1: ("fails already", "fail already"),
+    DEAD: ("does nothing", "do nothing"),
+    3: ("needs a look", "need a look"),
+    FITS: ("fits", "fit"),
+}
+"""What is said of one row, and of several, by their rank."""
 
 _OUTSIDE = (Why(Reason.FROM_OUTSIDE),)
 _NOT_RUN = frozenset(
@@ -40,42 +49,6 @@ _NOT_RUN = frozenset(
 """Why a patch can be deleted: a condition that is false at the tip."""
 _NO_TYPO = (Reason.NEVER_HAD_ASKED, Reason.COMES_LATER, Reason.CAME_AND_WENT, Reason.HAD_UNTIL)
 """What is known of a name that the pin does not have says more than one that is spelled like it."""
-
-
-@dataclass(frozen=True, slots=True)
-class Places:
-    """Places of ours by the worst thing said about them: one line of ours counts once."""
-
-    total: int
-    broken: int
-    failing: int
-    """Those that fail at the pin already."""
-    dead: int
-    look: int
-
-
-def count_places(rows: Iterable[Drift]) -> Places:
-    """A place with several effects counts by its worst; what stands in for an upstream that is not installed is none."""
-    worst: dict[Location, int] = {}
-    for row in rows:
-        if not stands_in(row):
-            rank = _rank(row)
-            worst[row.location] = min(rank, worst.get(row.location, rank))
-    ranks = list(worst.values())
-    return Places(len(ranks), *(ranks.count(rank) for rank in range(4)))
-
-
-def _rank(row: Drift) -> int:
-    if row.fails_already:
-        return 1
-    if row.severity is Severity.BREAKS:
-        return 0
-    return 2 if row.dead_today else 3 if row.severity is Severity.LOOK else 4
-
-
-def stands_in(row: Drift) -> bool:
-    """It runs only where upstream cannot be imported, and nothing is wrong with it."""
-    return row.severity is Severity.OK and row.has(Reason.ONLY_WITHOUT)
 
 
 def build_drift_listing(
@@ -146,6 +119,24 @@ def _say_places(drift: DriftReport) -> Iterator[str]:
         one = places.total == 1
         lines = "this line makes" if one else f"these {places.total} lines make"
         yield f"A place is a line of ours; {lines} {held} of the {count(drift.listed, 'effect')} {_say_where(drift)}."
+    yield from _say_dead(drift, places)
+
+
+def _say_dead(drift: DriftReport, places: Places) -> Iterator[str]:
+    """How the places that do nothing meet what `patches list` counts: effects on names that the pin does not have."""
+    dead = [row for row in drift.rows if rank(row) == DEAD]
+    absent = [row for row in drift.rows if row.effect is not None and is_absent(row.effect)]
+    known = len(dead) - sum(rank(row) == DEAD for row in absent)
+    if dead and (len(dead) != places.dead or known):
+        make = "one place that does nothing makes" if places.dead == 1 else f"{places.dead} places that do nothing make"
+        there = f", {known} of them on {'a name' if known == 1 else 'names'} that the pin has" if known else ""
+        yield f"The {make} {count(len(dead), 'effect')}{there}."
+    if absent:
+        told = Counter(rank(row) for row in absent)
+        said = listed([f"{told[one]} {_RANKS[one][told[one] != 1]}" for one in sorted(_RANKS) if told[one]])
+        name = "a name" if len(absent) == 1 else "names"
+        are = f"{len(absent)} {verb(len(absent), 'is')} on {name} that {drift.since or 'the pin'} does not have"
+        yield f"Of the effects {_say_where(drift)}, {are}: {said}."
 
 
 def _title(drift: DriftReport, rows: Iterable[Drift]) -> str:
@@ -180,8 +171,7 @@ def say_others(places: Places, pin: str = "the pin") -> list[str]:
     more += [f"{places.dead} {'does' if places.dead == 1 else 'do'} nothing even at {pin}"] if places.dead else []
     further = "more " if places.broken or more else ""
     more += [f"{places.look} {further}{verb(places.look, 'needs')} a look"] if places.look else []
-    fit = places.total - places.broken - places.failing - places.dead - places.look
-    more += [f"{fit} {'fits' if fit == 1 else 'fit'}"] if fit and more else []
+    more += [f"{places.fits} {'fits' if places.fits == 1 else 'fit'}"] if places.fits and more else []
     return more
 
 
@@ -383,14 +373,35 @@ def say_retired(rows: Iterable[Drift]) -> Iterator[str]:
             places.setdefault((row.location, row.patch), []).append(_say_retired(row.retire))
     for (location, patch), reasons in places.items():
         more = f" ({len(reasons)} effects)" if len(reasons) > 1 else ""
-        yield f"{location}: can be deleted: {patch}{more}: {reasons[0]}"
+        yield f"{location}: not needed at the tip: {patch}{more}: {reasons[0]}"
     if places:
-        yield "What can be deleted is not needed at the tip; keep it only for other versions that you support."
+        yield "What is not needed at the tip can be deleted once you support no version that needs it."
 
 
 def _say_where(drift: DriftReport) -> str:
     """What our code does depends on the pin: another one may have other effects."""
     return f"in `patches list` with {drift.since} as the pin" if drift.since else "in `patches list`"
+
+
+def _say_fitting(drift: DriftReport, *, listed: bool) -> Iterator[str]:
+    """How many effects fit, with the places that the first line counts: some stand at a place where another does not."""
+    rows = [row for row in drift.rows if rank(row) == FITS]
+    places, effects = count_places(drift.rows).fits, count(len(rows), "effect")
+    worse = {row.location for row in drift.rows if rank(row) != FITS}
+    beside = sum(row.location in worse for row in rows)
+    aside = sum(stands_in(row) for row in rows)
+    fit = "one place that fits" if places == 1 else f"{places} places that fit"
+    parts = [f"{len(rows) - beside - aside} at the {fit}"] if places else []
+    parts += [f"{beside} at places that are told above for another effect"] if beside else []
+    parts += (
+        [f"{aside} that only {'runs' if aside == 1 else 'run'} where {drift.label} is not installed"] if aside else []
+    )
+    same = len(rows) == places
+    where = "" if same else f" ({', '.join(parts)})"
+    told = f"{effects} {'fits' if len(rows) == 1 else 'fit'}{where}"
+    if rows:
+        hint = f"`--severity note` lists {'it' if len(rows) == 1 else 'them'}"
+        yield f"{told}." if listed else f"Not shown: {told}; {hint}."
 
 
 def _close(drift: DriftReport, *, listed: bool) -> Iterator[str]:
@@ -402,10 +413,7 @@ def _close(drift: DriftReport, *, listed: bool) -> Iterator[str]:
         yield f"{place.location}: accepted until {item.until}: our code {place.touch} {place.target}: {item.reason}"
     for item in drift.stale:
         yield f"{item.id}: this baseline entry no longer applies: {item.reason} (until {item.until})"
-    fits = sum(row.severity is Severity.OK and not row.dead_today for row in drift.rows)
-    if fits:
-        told = f"{count(fits, 'effect')} {'fits' if fits == 1 else 'fit'}"
-        yield f"{told}." if listed else f"Not shown: {told} (`--severity note` lists {'it' if fits == 1 else 'them'})."
+    yield from _say_fitting(drift, listed=listed)
     worth = [row for row in drift.rows if row.severity is not Severity.OK and not row.dead_today]
     named = sum(row.culprit is not None for row in worth)
     if not drift.culprits and 0 < named < len(worth):

@@ -23,6 +23,7 @@ from layline.patches.drift.elsewhere import (
     encode_elsewhere,
     encode_evidence,
 )
+from layline.patches.drift.places import Places, count_places
 from layline.patches.drift.rules import RULES
 
 if TYPE_CHECKING:
@@ -37,6 +38,7 @@ _TITLES = {
     Severity.OK: "Still fits",
 }
 UNCOMPARED = {
+    Uncompared.SETTING: "it sets a config key or an environment variable, not a name of upstream",
     Uncompared.NO_TARGET: "the target cannot be named without running the code",
     Uncompared.OTHER_PACKAGE: "the target is in a package that is not this upstream",
     Uncompared.REPEATED: "another row says the same of the same line",
@@ -299,6 +301,7 @@ def encode_drift(drift: DriftReport) -> answers.Drift:
         "pin": drift.pin.hash,
         "tip": drift.tip.hash,
         "totals": count_kinds(list(rows)),
+        "places": _encode_places(count_places(drift.rows)),
         "listed": drift.listed,
         "not_compared": [
             {"reason": reason.value, "effects": number, "why": UNCOMPARED[reason]}
@@ -312,6 +315,17 @@ def encode_drift(drift: DriftReport) -> answers.Drift:
         ],
         "stale": [{"id": item.id, "reason": item.reason, "until": item.until.isoformat()} for item in drift.stale],
         "skipped": encode_skipped(drift.skipped),
+    }
+
+
+def _encode_places(places: Places) -> answers.DriftPlaces:
+    return {
+        "total": places.total,
+        "breaks": places.broken,
+        "fails_already": places.failing,
+        "does_nothing": places.dead,
+        "look": places.look,
+        "fits": places.fits,
     }
 
 

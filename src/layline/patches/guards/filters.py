@@ -27,7 +27,7 @@ _UNSEEN = frozenset({TargetKind.UNKNOWN, TargetKind.EXTERNAL})
 _LONGEST = 160
 _SHORT = 110
 """What is longer is told as it is written."""
-_FILTERED = "only where the filter of its list lets it through"
+_FILTERED = "it is written in a loop that skips some items, and reading cannot tell whether it skips this one"
 
 
 def apply_filters(event: Event, effect: Effect, installer: Installer) -> Effect | None:
@@ -90,7 +90,7 @@ def find_filters(
             is_object = asks_class(test) or asks_each(test)
             is_plain = not is_object and len(show_condition(told)) <= _SHORT
             found = told if is_plain else installer.machine.read_written(test) or told
-            yield found if len(show_condition(found)) <= _LONGEST else say("the filter of its list holds")
+            yield found if len(show_condition(found)) <= _LONGEST else say("the loop that writes it does not skip it")
 
 
 def _tell(test: Value, reader: Reader) -> Condition:

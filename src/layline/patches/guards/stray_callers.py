@@ -15,17 +15,20 @@ from layline.patches.guards.caller_ways import CallerWays
 from layline.patches.guards.reaching import Line, keep_reaching, tell_denied
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from layline.interpreter.callers.sites import Callers, Site
     from layline.interpreter.modules import Modules
 
 
-def find_callers(items: list[Unregistered], known: dict[str, Callers], modules: Modules) -> list[Unregistered]:
-    """Add what calls the function around each effect, and what is asked along the calls that lead to it.
+def open_callers(known: dict[str, Callers], modules: Modules) -> Callable[[Unregistered], Unregistered]:
+    """What adds to an effect the calls of the function around it, and what is asked along the calls that lead to it.
 
-    `known` tells the callers of those functions, and of the functions around these calls.
+    `known` tells the callers of those functions, and of the functions around these calls. Of the effect itself only its
+    place, its condition and its moment matter (`inventory.reached` keeps the rest).
     """
     ways = CallerWays(known, modules)
-    return [_add_callers(item, known[item.within], ways) for item in items]
+    return lambda item: _add_callers(item, known[item.within], ways)
 
 
 def _find_line(item: Unregistered, modules: Modules) -> Line:

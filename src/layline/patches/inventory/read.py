@@ -11,21 +11,20 @@ from typing import TYPE_CHECKING
 
 from layline.core.ours import is_own
 from layline.core.patch import Balance, Effect, Engine, Inventory, Patch
-from layline.core.progress import Progress, count, silent
-from layline.interpreter.callers.above import find_callers_above
+from layline.core.progress import Progress, silent
 from layline.interpreter.calls import Interpreter
 from layline.interpreter.modules import Modules, find_own_files
 from layline.interpreter.prefilter import find_imported
 from layline.interpreter.reach import Reach
 from layline.interpreter.registries import read_registries
 from layline.patches.guards.callers import build_caller_guard
-from layline.patches.guards.stray_callers import find_callers
 from layline.patches.installer import Installer, Known, MemberKind, know_no_members, know_nothing
 from layline.patches.inventory.activation import find_activation
 from layline.patches.inventory.balance import Unlisted, find_candidates, strike_balance, tell_examples, tell_unread
 from layline.patches.inventory.engine import ReadEngine, find_engine_modules, read_engine
 from layline.patches.inventory.named_by_path import build_path_patch
 from layline.patches.inventory.owners import belongs, find_folder_backend, find_home, find_homeless
+from layline.patches.inventory.reached import Reaching
 from layline.patches.inventory.reading import Reading
 from layline.patches.inventory.registering import (
     ReadPatches,
@@ -142,31 +141,23 @@ def read_inventory(
     scope = _open_scope(reading, key)
     stray = select(strays.items, scope, effects)
     left_out = tuple(count_left_out(strays.items, scope, effects))
-    within = sorted({item.within for item in stray})
-    tell("looking for who calls our patching functions", 0, len(within))
-    search = reading.open_search(within)
-    callers = {
-        name: search.find(name)
-        for name in count(within, "looking for who calls our patching functions", len(within), tell, str)
-    }
+    reaching = Reaching(reading, stray)
     by_path = [item for item in stray if item.registry is not None]
     with deep_recursion():
         settled += tuple(
-            build_path_patch(item, key, build_caller_guard(item, callers[item.within], installer)) for item in by_path
+            build_path_patch(item, key, build_caller_guard(item, reaching.callers[item.within], installer))
+            for item in by_path
         )
     listed = [*effects, *(item.effect for item in stray)]
     tell("counting the writes of ours that are no patch", 0, 0)
     balance = _strike_balance(reading, listed, scope, key)
     stray = [item for item in stray if item.registry is None]
-    tell("looking for what decides whether our patching functions are called", 0, 0)
     return Inventory(
         backend=key,
         commit=reading.tree.commit,
         pin=pin,
         patches=settled,
-        unregistered=tuple(
-            find_callers(stray, find_callers_above(callers, reading.open_search), reading.machine.modules)
-        ),
+        unregistered=tuple(reaching.add(stray)),
         skipped=(
             *reading.skipped,
             *left_out,
