@@ -315,7 +315,7 @@ def test_a_write_that_versions_rule_out_at_the_pin_says_so(tmp_path: Path) -> No
     (tmp_path / "layline.toml").write_text(CONFIG)
     found = layline("patches", "list", "keel", "--format", "json", cwd=tmp_path).json["unregistered"]
     when = {row["target"]: row["when"] for row in found}
-    assert when["keel.layers.rope"].endswith("(not at the pin, Keel 1.0)")
+    assert when["keel.layers.rope"].endswith("(false at the pin, Keel 1.0)")
     assert "not at the pin" not in when["keel.layers.Norm.forward"]
     assert when[None] is None  # one of two calls is made at the pin
 

@@ -49,10 +49,31 @@ class Standing(StrEnum):
     BREAKS = "break"
     STOPS = "stop applying"
     FAILS = "fail at the pin already"
+    DEAD = "do nothing even at the pin"
+    """Patches of names that the pin does not have, and the like: `patches drift` counts them by the same words."""
     LOOK = "need a look"
+    ABSENT = "use names that the pin does not have"
+    """Where it may not matter: behind a `try`, or a test."""
     UNDECIDED = "are undecided"
-    """Not readable from the source, or absent at the pin where it may not matter."""
+    """Not readable from the source: made at run time."""
     FITS = "fit"
+
+    @property
+    def of_one(self) -> str:
+        """The same of one place."""
+        return _OF_ONE[self]
+
+
+_OF_ONE = {
+    Standing.BREAKS: "breaks",
+    Standing.STOPS: "stops applying",
+    Standing.FAILS: "fails at the pin already",
+    Standing.DEAD: "does nothing even at the pin",
+    Standing.LOOK: "needs a look",
+    Standing.ABSENT: "uses a name that the pin does not have",
+    Standing.UNDECIDED: "is undecided",
+    Standing.FITS: "fits",
+}
 
 
 def find_standings(gap: Gap) -> dict[str, Standing]:
@@ -64,22 +85,27 @@ def find_standings(gap: Gap) -> dict[str, Standing]:
     fails = {str(one.location) for one in gap.couplings if one.state in FAILING and one.consequence in unsure}
     fails |= {str(row.location) for row in patches if row.fails_already}
     broken, stops = set(find_places(gap)), {str(row.location) for row in find_silent(gap)}
-    undecided = {str(one.location) for one in gap.couplings if one.state is State.UNDECIDED}
+    dead = {str(row.location) for row in patches if row.dead_today}
+    undecided = [one for one in gap.couplings if one.state is State.UNDECIDED]
+    absent = {str(one.location) for one in undecided if is_absent(one)}
+    unread = {str(one.location) for one in undecided if not is_absent(one)}
     places = {str(one.location) for one in gap.couplings} | {str(row.location) for row in patches} | broken | stops
-    return {
-        place: Standing.BREAKS
-        if place in broken
-        else Standing.STOPS
-        if place in stops
-        else Standing.FAILS
-        if place in fails
-        else Standing.LOOK
-        if place in look
-        else Standing.UNDECIDED
-        if place in undecided
-        else Standing.FITS
-        for place in sorted(places)
-    }
+    worst_first = (
+        (Standing.BREAKS, broken),
+        (Standing.STOPS, stops),
+        (Standing.FAILS, fails),
+        (Standing.DEAD, dead),
+        (Standing.LOOK, look),
+        (Standing.UNDECIDED, unread),
+        (Standing.ABSENT, absent),
+        (Standing.FITS, places),
+    )
+    return {place: next(kind for kind, held in worst_first if place in held) for place in sorted(places)}
+
+
+def is_absent(one: Coupling) -> bool:
+    """It is known of the name that the pin does not have it."""
+    return any(why.reason is Reason.ABSENT_ALREADY for why in one.why)
 
 
 def _is_theirs(row: Drift) -> bool:
@@ -99,8 +125,8 @@ def find_rewritten(gap: Gap) -> frozenset[str]:
 
 
 def find_doubtful(gap: Gap) -> frozenset[str]:
-    """Places that fail already, may break or need a look."""
-    unsure = {Standing.FAILS, Standing.LOOK}
+    """Places that fail already, do nothing, may break or need a look."""
+    unsure = {Standing.FAILS, Standing.DEAD, Standing.LOOK}
     return frozenset(place for place, standing in find_standings(gap).items() if standing in unsure)
 
 
@@ -109,7 +135,11 @@ def find_doubtful_rows(gap: Gap) -> list[Coupling | Drift]:
     doubtful, order = find_doubtful(gap), (Consequence.MAY_BREAK, Consequence.LOOK)
     found = [one for one in gap.couplings if one.consequence in order and str(one.location) in doubtful]
     told = {str(one.location) for one in found}
-    unsure = (row for row in reversed(gap.patches or ()) if row.severity is Severity.LOOK or row.fails_already)
+    unsure = (
+        row
+        for row in reversed(gap.patches or ())
+        if row.severity is Severity.LOOK or row.fails_already or row.dead_today
+    )
     rows = {str(row.location): row for row in unsure}
     patches = [row for place, row in reversed(rows.items()) if place in doubtful - told]
     found.sort(key=lambda one: (one.state not in FAILING, order.index(one.consequence)))

@@ -26,6 +26,7 @@ from layline.gap.breaks import (
     find_silent,
     find_standings,
     group_broken,
+    is_absent,
     say_kind,
     say_state,
 )
@@ -74,7 +75,7 @@ def build_folded_integration(gap: Gap) -> list[Section]:
     """Every row with its evidence."""
     if gap.surface is None:
         return []
-    places = _standing(gap, Standing.FITS), _standing(gap, Standing.UNDECIDED)
+    places = tuple(_standing(gap, kind) for kind in (Standing.FITS, Standing.ABSENT, Standing.UNDECIDED))
     found = [_rows(gap), _files(gap), *places, _definitions(gap)]
     if find_doubtful_rows(gap):
         found.append(_doubtful(gap, MOST_FOLDED))
@@ -174,22 +175,22 @@ def _standing(gap: Gap, kind: Standing) -> Section:
         cells = listed_text([own_place(gap, place, text=place.rpartition(":")[2]) for place in lines])
         rest = len(places) - len(lines)
         row: tuple[Inline, ...] = (Cell(path, code=True), join_text(cells, f" and {rest} more" if rest else ""))
-        rows.append((*row, _say_undecided(gap, lines)) if kind is Standing.UNDECIDED else row)
+        rows.append(row if kind is Standing.FITS else (*row, _say_undecided(gap, lines, kind)))
     table = Table(
-        columns=("file", "lines", "why") if kind is Standing.UNDECIDED else ("file", "lines"),
+        columns=("file", "lines") if kind is Standing.FITS else ("file", "lines", "why"),
         rows=tuple(rows),
         more=max(0, len(files) - MOST_FOLDED),
         more_where="the evidence file",
     )
     total = sum(map(len, files.values()))
-    one = {Standing.FITS: "fits", Standing.UNDECIDED: "is undecided"}.get(kind, kind.value)
-    title = f"{count(total, 'place')} that {one if total == 1 else kind.value}"
+    title = f"{count(total, 'place')} that {kind.of_one if total == 1 else kind.value}"
     return Section(title=title, blocks=(table,) if rows else ())
 
 
-def _say_undecided(gap: Gap, places: list[str]) -> str:
-    """What is known of each name that nothing is decided about."""
-    told = (one for one in gap.couplings if one.state is State.UNDECIDED and str(one.location) in places)
+def _say_undecided(gap: Gap, places: list[str], kind: Standing) -> str:
+    """What is known of each name that nothing is decided about, or that the pin does not have."""
+    here = (one for one in gap.couplings if one.state is State.UNDECIDED and str(one.location) in places)
+    told = (one for one in here if is_absent(one) is (kind is Standing.ABSENT))
     return "; ".join(dict.fromkeys(f"{one.target}: {one.detail or 'made when the code runs'}" for one in told))
 
 
@@ -221,16 +222,20 @@ def _silent_row(gap: Gap, row: Drift, base: str) -> tuple[Inline, ...]:
 def _doubtful(gap: Gap, most: int = MOST_COUPLINGS) -> Section:
     found = find_doubtful_rows(gap)
     standings = Counter(find_standings(gap).values())
-    fails, places = standings[Standing.FAILS], standings[Standing.LOOK]
-    already = f"{count(fails, 'place')} {verb(fails, 'fails')} at the pin already, " if fails else ""
-    title = f"Warnings: {already}{count(places, 'place')} {verb(places, 'needs')} a look"
+    kinds = [kind for kind in (Standing.FAILS, Standing.DEAD) if standings[kind]]
+    told = [
+        f"{count(standings[kind], 'place')} {kind.of_one if standings[kind] == 1 else kind.value}"
+        for kind in (*kinds, Standing.LOOK)
+    ]
+    places = sum(standings[kind] for kind in (*kinds, Standing.LOOK))
+    title = f"Warnings: {', '.join(told)}"
     if not found:
         return Section(title=title, blocks=(Paragraph("None."),))
     base = common_folder([str(one.location) for one in found[:most]])
     table = Table(
         columns=_COLUMNS,
         rows=tuple(_row(gap, one, base, whole=most != MOST_COUPLINGS) for one in found[:most]),
-        caption=" ".join(filter(None, (_tell_base(base), _tell_rows(len(found), fails + places)))),
+        caption=" ".join(filter(None, (_tell_base(base), _tell_rows(len(found), places)))),
         more=max(0, len(found) - most),
         more_where=_where(most, len(found)),
     )
@@ -294,7 +299,7 @@ def _files(gap: Gap) -> Section:
         counted.setdefault(place.rpartition(":")[0], Counter())[standing] += 1
     fine = {path for path, kinds in counted.items() if not kinds.keys() - {Standing.FITS}}
     hurt = sorted(counted.keys() - fine, key=lambda path: (*(-counted[path][kind] for kind in Standing), path))
-    seldom = {Standing.FAILS, Standing.UNDECIDED}
+    seldom = {Standing.FAILS, Standing.DEAD, Standing.ABSENT, Standing.UNDECIDED}
     kinds = [kind for kind in Standing if kind not in seldom or any(one[kind] for one in counted.values())]
     rows: tuple[tuple[Inline, ...], ...] = tuple(
         (Cell(path, code=True), *(str(counted[path][kind]) for kind in kinds)) for path in hurt
@@ -307,7 +312,9 @@ def _files(gap: Gap) -> Section:
         caption=f"Every place of {count(len(fine), 'further file')} fits: {rest}." if rest else "",
     )
     errors = {path for path in hurt if counted[path][Standing.BREAKS]}
-    warned = {path for path in hurt if counted[path].keys() & {Standing.STOPS, Standing.FAILS, Standing.LOOK}}
+    warned = {
+        path for path in hurt if counted[path].keys() & {Standing.STOPS, Standing.FAILS, Standing.DEAD, Standing.LOOK}
+    }
     title = f"Files of ours: {len(errors)} with errors, {len(warned - errors)} with warnings only"
     return Section(title=title, blocks=(table,) if rows else ())
 

@@ -268,20 +268,13 @@ def _coupling_sentences(gap: Gap) -> Iterator[str]:
 
 def _tell_rest(standings: Counter[Standing], rewritten: int) -> str:
     """`; 3 stop applying, 4 need a look and 39 fit`: the places that do not break, each once."""
-    ones = {
-        Standing.STOPS: "stops applying",
-        Standing.FAILS: "fails at the pin already",
-        Standing.LOOK: "needs a look",
-        Standing.UNDECIDED: "is undecided",
-        Standing.FITS: "fits",
-    }
     told = [
-        f"{standings[kind]} {one if standings[kind] == 1 else kind.value}"
-        for kind, one in ones.items()
-        if standings[kind]
+        f"{standings[kind]} {kind.of_one if standings[kind] == 1 else kind.value}"
+        for kind in Standing
+        if standings[kind] and kind is not Standing.BREAKS
     ]
     inside = f", {rewritten} of them inside methods that must be rewritten" if rewritten else ""
-    return f"; {listed(told)}{inside}" if told else ""
+    return f"; {listed(told, most=len(Standing))}{inside}" if told else ""
 
 
 def feature_deltas(gap: Gap, most: int = 5) -> tuple[str, ...]:

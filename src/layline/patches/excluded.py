@@ -53,6 +53,6 @@ def _is_excluded(effect: Effect, running: Running) -> bool:
 
 def _say(effect: Effect, pinned: Pinned) -> Effect:
     told = find_told(effect.when)
-    never = f"not at the pin, {pinned.label} {pinned.version}"
+    never = f"false at the pin, {pinned.label} {pinned.version}"
     words = Condition(kind=ConditionKind.SITE, text=never, parts=() if effect.when is None else (told,))
     return replace(effect, when=tell(effect.when, words))

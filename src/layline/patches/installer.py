@@ -316,6 +316,10 @@ class Installer:
                 return f"{path}[{', '.join(str(name) for name, _ in told)}]", next(at for _, at in told if at)
             case Items(values=values) if not all(isinstance(item, Literal) for item in values):
                 return "a list built at run time", None
+            case Table(entries=[], whole=True):
+                return "{}", None
+            case Items(values=[], whole=True):
+                return "an empty list or tuple", None
             case Items() | Table():
                 return "a literal", None
         return _COMPUTED, None

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from layline import codec
 from layline.core.progress import Progress, silent
 from layline.core.revision import Commit
+from layline.coupling.around import mark_unreached
 from layline.coupling.culprit import find_culprits
 from layline.coupling.drift_model import Drift
 from layline.coupling.model import FAILING
@@ -42,7 +43,9 @@ def judge_cells(workspace: Workspace, key: str, commit: str, progress: Progress 
     kept = _load_cells(digest)
     if kept is None:
         opening = open_drift(known, key, commit, progress)
-        rows, opened = find_rows(opening), opening.opened
+        opened, pair = opening.opened, opening.pair
+        found_rows = find_rows(opening)  # first: they decide what the places are judged without
+        rows = list(mark_unreached(found_rows, pair.settled, pair.modules))
         broken = [row for row in rows if is_broken(row)]
         found = find_culprits(broken, opened.sides, opened.upstream)
         culprits = {id(old): new.culprit for old, new in zip(broken, found, strict=True)}

@@ -39,7 +39,7 @@ TAILS = [
         f"def go(model):\n    if {LONG}:\n        m.f = print\n",
         (
             "when check_number_14(model) and check_number_15(model) and check_number_16(model) and check_number_17(model) "
-            "and check_number_18(model) and check_number_19(model) and 14 more conditions (`patches show ID` tells all)"
+            "and check_number_18(model) and check_number_19(model) and 14 more conditions (`patches show ID` tells more)"
         ),
     ),
     (
@@ -80,6 +80,9 @@ LINES = [
         ),
         "sets up.x.TABLE to a literal in a stand-in module of our own [ID]",
     ),
+    ("import up.a as m\nm.T = {}\n", "sets up.a.T to {} [ID]"),
+    ("import up.a as m\nm.t = ()\n", "sets up.a.t to an empty list or tuple [ID]"),
+    ("import up.a as m\nm.t = {'k': 1}\n", "sets up.a.t to a literal [ID]"),
     ("from up.a import T\nold = T['k']\ndef g(*a): return old(*a)\nT['k'] = g\n", "wraps up.a.T['k'] [ID]"),
 ]
 

@@ -83,7 +83,7 @@ def judge_drift(asked: Asked, options: DriftOptions, progress: Progress, pair: P
     judged = judge_rows(opening, culprits=options.culprits, since=options.since is not None)
     rows = _accept_ours([row for one in judged for row in one.rows], opening.pair)
     opening.pair.owned = find_owned(rows)
-    if options.reads_ours:
+    if not options.dead:
         rows = list(mark_unreached(rows, opening.pair.settled, opening.pair.modules))
     if options.dead:
         rows = [row for row in rows if row.kind is DriftKind.DEAD_AT_PIN]

@@ -1,0 +1,45 @@
+"""A write in a method that upstream's call never gets into is told alike by drift, the gap report and the matrix."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from commands import layline
+from upgrading import Files, make_project
+
+LAYER = "class Attention:\n    def forward(self, x, mask, heads, cache=None):\n        return x\n"
+BLOCK = "class Block:\n    def forward(self, x):\n        return self.attention(x, mask=1, heads=2, cache=3)\n"
+BEFORE: Files = {"keel/deck.py": "def furl(x):\n    return x\n", "keel/layer.py": LAYER, "keel/block.py": BLOCK}
+OURS: Files = {
+    "own/hull.py": (
+        "import keel.deck\nfrom keel.layer import Attention\n\n\ndef mine(x):\n    return x\n\n\n"
+        "class Ours(Attention):\n    def forward(self, x, mask, heads):\n        keel.deck.furl = mine\n        return x\n\n\n"
+        "spec = Spec(module=Ours, params={})\n"
+    )
+}
+WRITE = "own/hull.py:11"
+
+
+def test_what_fails_already_around_a_write_is_told_everywhere(tmp_path: Path) -> None:
+    project = make_project(tmp_path, [("Begin", BEFORE), ("Go on", {"keel/other.py": ""})], OURS)
+    settings = project.root / "layline.toml"
+    here = 'upstream = "https://example.org/keel"\npackages = '
+    text = (
+        settings.read_text()
+        .replace("packages = ", here)
+        .replace("[project]", '[project]\nrepository = "https://example.org/own"')
+    )
+    settings.write_text(text)
+    drift = layline("patches", "drift", "--format", "json", cwd=project.root).json
+    assert [row["today"] for row in drift["rows"] if row["location"] == WRITE] == ["does-not-fit"]
+    assert drift["places"]["fails_already"] == 1
+    answered = layline("gap", "report", "--date", "2026-01-05", "--format", "json", cwd=project.root)
+    assert answered.code == 0, answered.err
+    told = answered.json["reports"][0]
+    evidence = next(one["path"] for one in told["files"] if "/evidence/" in one["path"])
+    facts = json.loads((project.root / evidence).read_text())["facts"]
+    (places,) = [one["value"] for one in facts if one["name"] == "places"]
+    assert places["fail at the pin already"] == 2, "the override, and the write in it"
+    matrix = layline("patches", "matrix", "--refs", "main", "--format", "json", cwd=project.root).json
+    assert matrix["failing_already"] == 2
