@@ -148,7 +148,7 @@ def _title(drift: DriftReport, rows: Iterable[Drift]) -> str:
     if not places.total:
         return f"{drift.label}: {say_broken(places)}; {outside or 'no place outside patches breaks'} at {at}."
     told = "".join(f"; {part}" for part in more)
-    return f"{drift.label}: {say_broken(places)} at {at}{told}.{f' Outside patches, {outside}.' if outside else ''}"
+    return f"{drift.label}: {say_broken(places)} at {at}{told}.{f' Elsewhere, {outside}.' if outside else ''}"
 
 
 def _say_outside(drift: DriftReport, rows: list[Drift]) -> str:

@@ -16,7 +16,7 @@ from layline.patches.port.guard import quote_guard
 from layline.patches.wanted import asks_first
 
 if TYPE_CHECKING:
-    from layline.core.patch import Effect, Patch
+    from layline.core.patch import Effect, Guard, Patch
     from layline.core.report import Block, Inline
     from layline.interpreter.modules import Modules
     from layline.patches.declared_keys import Schema
@@ -115,11 +115,7 @@ def build_plan(
         *_describe_targets(patch),
         *(_describe_consumer(item, patched) for item in consumers[:_MOST]),
         *_describe_keys(patch, keys),
-        (
-            f"Constraint: {show_condition(patch.guard.written)} (reads: {show_guard(patch.guard)}); copied word for word below."
-            if patch.guard.written is not None
-            else f"Constraint: {_SAID if told and show_condition(patch.guard.when) else show_guard(patch.guard)}."
-        ),
+        _describe_guard(patch.guard, told=told),
         *(f"Constraint: {need}." for need in patch.guard.other if not is_effect_id(patch.id)),
         *(f"Limit of our code: {limit.text} ({limit.location}), or it raises." for limit in keys.limits[:_MOST]),
         *([] if _only_builds(patch) else [describe_installing(patch)]),
@@ -165,6 +161,15 @@ def describe_installing(patch: Patch) -> Inline:
         " of the bundle), or keep the engine: register the handler in phase ",
         f"{patch.phase}, priority {patch.priority}.",
     )
+
+
+def _describe_guard(guard: Guard, *, told: bool) -> str:
+    """When it applies; `told`: the page has said so."""
+    if guard.written is not None:
+        return f"Constraint: {show_condition(guard.written)} (reads: {show_guard(guard)}); copied word for word below."
+    if not show_condition(guard.when):
+        return "Constraint: none, it always applies."
+    return f"Constraint: {_SAID if told else show_guard(guard)}."
 
 
 def _describe_targets(patch: Patch) -> Iterator[Inline]:
