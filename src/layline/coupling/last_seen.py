@@ -16,8 +16,8 @@ from layline.coupling.drift_model import Drift, Sides
 from layline.git import Repository
 from layline.history.commits import read_commits
 from layline.history.timeline import Timeline, read_timeline
-from layline.source import Module, parse_module
 from layline.source.names import find_files, parents
+from layline.source.parsing import find_bound_names
 from layline.source.slices import slice_definition
 from layline.source.symbols import SymbolKind
 from layline.workspace.past import Past
@@ -145,5 +145,4 @@ def _find_removal(timeline: Timeline, places: Places, upstream: Repository) -> s
 
 
 def _binds_import(text: str, name: str) -> bool:
-    module = parse_module("", text.encode("utf-8", "surrogatepass")) if name in text else None
-    return isinstance(module, Module) and name in module.bound_imports
+    return name in text and name in find_bound_names(text.encode("utf-8", "surrogatepass"))

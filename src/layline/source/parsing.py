@@ -65,6 +65,20 @@ def parse_tree(path: str, data: bytes) -> ast.Module | Skipped:
     return Skipped.at(path, None, found) if isinstance(found, str) else found
 
 
+@lru_cache(maxsize=1024)
+def find_bound_names(data: bytes) -> frozenset[str]:
+    """The keys of `Module.bound_imports`, for who asks for nothing else: fingerprints cost three times as much."""
+    tree = _parse(data)
+    waiting = [] if isinstance(tree, str) else list(tree.body)
+    found: set[str] = set()
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, ast.Import | ast.ImportFrom):
+            found.update(row[3] or "*" for row in _import_rows(node, _Place()))
+        waiting += (one for _, body, _ in _branches(node) for one in body)
+    return frozenset(found)
+
+
 def _parse(data: bytes) -> ast.Module | str:
     with PARSING:
         return _parse_alone(data)

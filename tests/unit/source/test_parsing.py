@@ -6,6 +6,7 @@ import pytest
 
 from layline.core.evidence import Skipped
 from layline.source import Definition, Module, parse_module
+from layline.source.parsing import find_bound_names
 
 
 def read(text: str) -> Module:
@@ -201,3 +202,55 @@ def test_unreadable_blobs_say_why(data: bytes, why: str) -> None:
 
 def test_warnings_of_analysed_code_are_not_ours() -> None:
     assert read("x = '\\d'\nassert (1, 'always true')\n").names() == ("x",)
+
+
+EVERY_IMPORT = """
+import a.b
+from . import near as close
+from many import (
+    one,
+    two as second,
+)
+from stars import *
+try:
+    import fast
+except ImportError:
+    import slow as fast
+else:
+    import after
+try:
+    import told
+except ImportError as error:
+    raise RuntimeError("told") from error
+finally:
+    import last
+if TYPE_CHECKING:
+    from kinds import Kind
+elif SOME:
+    import other
+for item in ():
+    import looped
+with open("x"):
+    import opened
+while False:
+    import never
+class Inside:
+    import of_class
+def function():
+    import of_function
+match x:
+    case 1:
+        import matched
+"""
+
+
+def test_names_that_imports_bind_are_those_of_the_module() -> None:
+    data = EVERY_IMPORT.encode()
+    module = parse_module("m.py", data)
+    assert isinstance(module, Module)
+    assert find_bound_names(data) == module.bound_imports.keys()
+    assert {"a", "close", "second", "*", "fast", "after", "Kind", "matched"} <= find_bound_names(data)
+
+
+def test_no_python_binds_nothing() -> None:
+    assert find_bound_names(b"import (") == frozenset()
