@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 
 from layline.source.fingerprint import text_of
-from layline.source.walking import walk
+from layline.source.walking import find_children, walk
 
 ITEMS = "items"
 """What a variable holds that is a list, by the class of its items."""
@@ -30,7 +30,7 @@ def count_given(body: Iterable[ast.stmt]) -> Counter[str]:
                 found[name] += 1
             case ast.Global(names=names) | ast.Nonlocal(names=names):
                 found.update(dict.fromkeys(names, 2))
-        waiting += ast.iter_child_nodes(node)
+        waiting += find_children(node)
     return found
 
 
@@ -162,12 +162,18 @@ def find_handed_in(tree: ast.Module) -> dict[tuple[str, str], str]:
     found: dict[tuple[str, str], set[str]] = {}
     called: Counter[str] = Counter()
     for around in (tree, *(node for node in walk(tree) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef))):
-        made = _find_made(around.body)
-        for call in (node for node in _walk_own(around.body) if isinstance(node, ast.Call)):
-            if isinstance(call.func, ast.Name) and call.func.id in functions:
-                called[call.func.id] += 1
-                for name, value in _pair_given(functions[call.func.id], call):
-                    found.setdefault((call.func.id, name), set()).add(_tell_made(value, made))
+        calls = [
+            (node, node.func.id)
+            for node in (_walk_own(around.body) if functions else ())
+            if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in functions
+        ]
+        made = _find_made(around.body) if calls else {}
+        for call, called_name in calls:
+            called[called_name] += 1
+            for name, value in _pair_given(functions[called_name], call):
+                found.setdefault((called_name, name), set()).add(_tell_made(value, made))
+    if not found:
+        return {}
     named = Counter(node.id for node in walk(tree) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load))
     return {
         (function, name): kinds.pop()
@@ -212,7 +218,7 @@ def _walk_own(body: Iterable[ast.stmt]) -> Iterator[ast.AST]:
         node = waiting.pop()
         if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
             yield node
-            waiting += ast.iter_child_nodes(node)
+            waiting += find_children(node)
 
 
 def begins_above(call: ast.Call, scope: list[str]) -> bool:
