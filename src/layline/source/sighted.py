@@ -24,13 +24,17 @@ _PATH = re.compile(r"[^\s:,;()'\"]+\.py\b")
 
 def find_paths(value: object) -> Iterator[str]:
     """Files that a plain value names: it may tell lines of theirs."""
-    match value:
-        case str():
-            yield from _PATH.findall(value)
-        case dict():
-            yield from (path for item in (*value, *value.values()) for path in find_paths(item))
-        case list():
-            yield from (path for item in value for path in find_paths(item))
+    waiting = [value]
+    while waiting:
+        one = waiting.pop()
+        match one:
+            case str():
+                yield from _PATH.findall(one) if ".py" in one else ()
+            case dict():
+                waiting += one
+                waiting += one.values()
+            case list():
+                waiting += one
 
 
 @dataclass(slots=True, eq=False)
