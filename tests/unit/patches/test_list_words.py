@@ -78,7 +78,7 @@ LINES = [
             "import sys, types\ndef build():\n    m = types.ModuleType('up.x')\n    m.TABLE = {}\n    return m\n"
             "sys.modules['up.x'] = build()\n"
         ),
-        "sets up.x.TABLE to a literal in a stand-in module of our own [ID]",
+        "sets up.x.TABLE to {} in a stand-in module of our own [ID]",
     ),
     ("import up.a as m\nm.T = {}\n", "sets up.a.T to {} [ID]"),
     ("import up.a as m\nm.t = ()\n", "sets up.a.t to an empty list or tuple [ID]"),
