@@ -128,6 +128,12 @@ def test_a_class_that_the_pin_does_not_have_is_nothing_we_add_to(tmp_path: Path,
     assert "the condition of this effect is false at the pin already" in row["retire"]
 
 
+def test_a_module_that_comes_later_is_not_said_to_have_never_been(tmp_path: Path) -> None:
+    ours = "import keel.late\n\nkeel.late.Mast.sail = print\n"
+    (row,) = find_rows(make_project(tmp_path, {}, {"keel/late.py": MIXER}, ours))
+    assert row["detail"].endswith("upstream never had keel.late.Mast"), row["detail"]
+
+
 def test_a_class_that_our_own_code_puts_there_is_there(tmp_path: Path) -> None:
     ours = "import keel.experts\n\n\ndef first():\n    keel.experts.Mast = make()\n\n\n"
     ours += "def then():\n    keel.experts.Mast.sail = print\n"

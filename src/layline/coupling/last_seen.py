@@ -88,8 +88,9 @@ def _doubt(row: Drift, sides: Sides) -> Why:
 
 
 def _find_missing_owner(target: str, sides: Sides) -> str | None:
-    """The outermost part of a target that the pin does not have, where that is not the name itself."""
-    missing = [one for one in parents(target) if sides.pin.resolve(one).kind is SymbolKind.ABSENT]
+    """The outermost part of a target that neither ref has, where that is not the name itself."""
+    both = (sides.pin, sides.tip)
+    missing = [one for one in parents(target) if all(side.resolve(one).kind is SymbolKind.ABSENT for side in both)]
     return missing[-1] if missing else None
 
 
