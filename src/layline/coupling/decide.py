@@ -137,7 +137,7 @@ def _decide_many(condition: Condition, ground: RefKnowledge, side: int) -> Decis
         if one.holds is decisive:
             return one
     if all(one.holds is not None for one in found):
-        return Decision(not decisive, tuple(why for one in found for why in one.why))
+        return Decision(not decisive, tuple(dict.fromkeys(why for one in found for why in one.why)))
     return Decision(None)
 
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
@@ -15,7 +17,7 @@ from layline.core.patch import Effect, Holder, Inventory, Patch, Style, Unregist
 from layline.core.why import Reason, Why, say
 from layline.coupling.additions import accept_additions
 from layline.coupling.culprit import find_culprits
-from layline.coupling.decide import RefKnowledge
+from layline.coupling.decide import RefKnowledge, decide
 from layline.coupling.drift import find_drifts
 from layline.coupling.drift_model import Drift, Sides
 from layline.coupling.last_seen import _find_removal, find_last_seen
@@ -140,6 +142,13 @@ def test_a_guarded_write_stops_applying(
     row = judge(tmp_path, {"keel/run.py": RUN}, GONE, condition=condition)
     assert (row.kind, row.severity) == (kind, severity)
     assert ("stops-applying" in codes(row)) is stops
+
+
+def test_one_fact_that_decides_two_conditions_is_told_once() -> None:
+    ground: Any = SimpleNamespace(versions=("1.0", "2.0"), packages=("keel",))
+    both = Condition(kind=ConditionKind.ANY, parts=(OLD, Condition(kind=ConditionKind.ALL, parts=(OLD,))))
+    found = decide(both, ground, 1)
+    assert (found.holds, len(found.why)) == (False, 1)
 
 
 def guard(operator: str, version: str) -> str:
