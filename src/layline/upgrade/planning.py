@@ -59,8 +59,8 @@ def make_plan(question: Question, progress: Progress = silent) -> Plan:
     commits = ends if ends and ends[-1] == question.to else [*ends, question.to]
     stops = Stops(question.upstream, tuple(commits), question.between.opened)
     jobs, carried = split_carried(find_jobs(groups, question.moves, stops.has, len(commits)))
-    jobs += find_changing_jobs(groups, question.changes, len(commits))
     workshop, edited = Workshop(question), f"part 4 of {PARTS}, the edited files again"
+    jobs += filter(workshop.has_edit, find_changing_jobs(groups, question.changes, len(commits)))
     refuted: dict[Break, str] = {}
     again, texts = Again(question.then), list[dict[str, str]]()
     for number in range(_ROUNDS):

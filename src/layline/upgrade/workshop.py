@@ -49,6 +49,11 @@ class Workshop:
             done.append(changed)
         return done
 
+    def has_edit(self, job: Job) -> bool:
+        """Whether a change leaves its file otherwise than it is: by position nothing is called by its new name."""
+        text = self.read(job.path)
+        return text is not None and any(carry_out(change, text, text) != text for change in job.changes)
+
     def _edit(self, path: str, jobs: list[Job], texts: dict[str, str]) -> str | None:
         original = self.read(path)
         if original is None:

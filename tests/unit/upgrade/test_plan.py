@@ -615,3 +615,16 @@ def test_a_patch_that_is_only_switched_off_is_not_mended() -> None:
 
 def test_a_kept_plan_is_the_plan(plan: Plan, project: Project) -> None:
     assert find_plan(project.open(at=plan.commit), "keel", "main") == plan
+
+
+def test_a_change_that_edits_nothing_mends_nothing(tmp_path: Path) -> None:
+    """A parameter has another name, and a new one stands before those that we give by position."""
+    before = "def reef(sail, low, size, room=None):\n    return use(sail, low.tp, size, room)\n"
+    after = "def reef(sail, deep, start, size, room=None):\n    return use(sail, deep.tp, start, size, room)\n"
+    made = make_project(
+        tmp_path,
+        [("begin", {"keel/reef.py": before}), ("Start elsewhere", {"keel/reef.py": after})],
+        {"own/reef.py": "from keel.reef import reef\n\nreef(1, 2, 3, 4)\n"},
+    )
+    found = find_plan(made.open(), "keel", "main")
+    assert [(mend.mechanical, mend.diff) for mend in mends(found, "own/reef.py")] == [(False, "")]
