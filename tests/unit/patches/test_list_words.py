@@ -129,13 +129,14 @@ def test_a_long_list_of_files_is_told_where_it_is_asked_for() -> None:
 
 
 INSTALLING = [
-    (Moment.INSTALL, "Call go() before upstream uses the name."),
-    (Moment.TRANSIENT, "It is undone when go ends: run what uses the name inside it (with go(…):)."),
+    (Moment.INSTALL, "go", "Call go() before upstream uses the name."),
+    (Moment.TRANSIENT, "go", "It is undone when go ends: run what uses the name inside it (with go(…):)."),
+    (Moment.TRANSIENT, "Go.__enter__", "It is undone when Go ends: run what uses the name inside it (with Go(…):)."),
 ]
 
 
-@pytest.mark.parametrize(("moment", "expected"), INSTALLING)
-def test_how_a_patch_is_installed(moment: Moment, expected: str) -> None:
+@pytest.mark.parametrize(("moment", "handler", "expected"), INSTALLING)
+def test_how_a_patch_is_installed(moment: Moment, handler: str, expected: str) -> None:
     place = Location("own/boot.py", 3)
     effect = Effect(
         style=Style.BINDING_REPLACEMENT, target="up.a.f", replacement="own.g", location=place, moment=moment
@@ -146,7 +147,7 @@ def test_how_a_patch_is_installed(moment: Moment, expected: str) -> None:
         phase=None,
         priority=None,
         location=place,
-        handler="go",
+        handler=handler,
         handler_lines=(3, 3),
         effects=(effect,),
     )

@@ -143,10 +143,11 @@ def describe_installing(patch: Patch) -> Inline:
         if not patch.handler:
             return "Make the assignment before upstream uses the name."
         if all(effect.moment is Moment.TRANSIENT for effect in patch.effects):
-            around = Cell(f"with {patch.handler}(…):", code=True)
+            manager = patch.handler.removesuffix(".__enter__")  # a class: it is undone when its `with` ends
+            around = Cell(f"with {manager}(…):", code=True)
             return (
                 "It is undone when ",
-                Cell(patch.handler, code=True),
+                Cell(manager, code=True),
                 " ends: run what uses the name inside it (",
                 around,
                 ").",
