@@ -73,9 +73,9 @@ def _is_signature(node: ast.expr, callee: str, held: dict[str, ast.expr], depth:
     """Whether an expression is the parameters of a callee, by name."""
     match _settle(node, held):
         case ast.Attribute(value=inner, attr="parameters"):
-            made = _settle(inner, held)
-            is_asked = isinstance(made, ast.Call) and (dotted_text(made.func) or "").endswith("signature")
-            return is_asked and isinstance(made, ast.Call) and [dotted_text(one) for one in made.args] == [callee]
+            match _settle(inner, held):
+                case ast.Call(func=asks, args=[one]):
+                    return (dotted_text(asks) or "").endswith("signature") and dotted_text(one) == callee
         case ast.Call(func=ast.Attribute(value=inner, attr="keys")) if depth < _DEEPEST:
             return _is_signature(inner, callee, held, depth + 1)
         case ast.Call(func=ast.Name(id=name), args=[inner]) if name in _HOLD and depth < _DEEPEST:
