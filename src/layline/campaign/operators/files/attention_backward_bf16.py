@@ -11,6 +11,9 @@ from layline.operators import Axis, Tensor, Tolerance, offsets, uniform
 title = "Causal attention bf16, backward, on an accelerator, grouped heads, variable length"
 language = "triton"
 metric = "TFLOPS"
+tolerance = Tolerance(rtol=1.6e-2, atol=6e-2, snr_db=35)
+DIFFERENCES = Tolerance(rtol=1.6e-2, atol=6e-2, snr_db=35, absolute=True)
+"""Where a row sees one key, two sums that are nearly equal are taken from each other: what is left may be rounding alone."""
 axes = {"T": Axis(low=1), "H": Axis(low=1), "G": Axis(low=1), "D": Axis(const=128), "B": Axis(low=1)}
 tensors = {
     "q": Tensor("T H D", "bfloat16"),
@@ -20,8 +23,8 @@ tensors = {
     "logsum": Tensor("H T", draw=uniform(4, 8)),
     "slope": Tensor("T H D", "bfloat16"),
     "starts_at": Tensor("B+1", "int64", draw=offsets("T", "B")),
-    "dq": Tensor("T H D", "bfloat16"),
-    "dk": Tensor("T G D", "bfloat16"),
+    "dq": Tensor("T H D", "bfloat16", tolerance=DIFFERENCES),
+    "dk": Tensor("T G D", "bfloat16", tolerance=DIFFERENCES),
     "dv": Tensor("T G D", "bfloat16"),
 }
 passes = {"forward": "q k v out logsum slope starts_at -> dq dk dv"}
@@ -29,7 +32,6 @@ shapes = {
     "llama8b-4x2048": {"T": 8192, "H": 32, "G": 8, "B": 4},
     "ragged-3001": {"T": 3001, "H": 16, "G": 4, "B": 7},
 }
-tolerance = Tolerance(rtol=1.6e-2, atol=6e-2, snr_db=35)
 kinds = ("normal", "sparse", "padded", "rectified")
 """Not of any magnitude: near a logarithm of thousands, f32 has no digits left for the difference."""
 flops = {"forward": lambda s: 5.0 * s.T * (s.T / s.B) * s.H * s.D}
