@@ -116,11 +116,6 @@ class _Holding:
 _HOLDING = _Holding(96 << 20)
 
 
-def find_axes(tolerance: Tolerance, extent: Sequence[int]) -> tuple[int, ...]:
-    """The axes over which the size of an output's elements is taken: of its rows, or of all."""
-    return tuple(range(-len(extent), 0)) if tolerance.absolute else find_row_axes(extent)
-
-
 def find_row_axes(extent: Sequence[int]) -> tuple[int, ...]:
     """The axes, counted from the end, over which the size of an output's elements is taken.
 
@@ -149,7 +144,10 @@ def _hold(want: Array, tolerance: Tolerance) -> Held:
     special = None if np.isfinite(want).all() else ~np.isfinite(want)
     safe = want if special is None else np.where(special, 0.0, want)
     size = np.abs(safe)
-    scale = np.sqrt(np.mean(safe * safe, axis=find_axes(tolerance, want.shape), keepdims=True)) if want.ndim else size
+    squares = safe * safe
+    scale = np.sqrt(np.mean(squares, axis=find_row_axes(want.shape), keepdims=True)) if want.ndim else size
+    if tolerance.absolute and want.ndim:
+        scale = np.maximum(scale, np.sqrt(np.mean(squares)))
     band = tolerance.rtol * size
     band += tolerance.atol * scale
     return Held(want=want, band=band, scale=np.where(scale > 0, scale, 1.0), special=special)

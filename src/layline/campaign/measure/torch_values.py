@@ -16,7 +16,7 @@ from layline.campaign.measure.oracle import (
     Close,
     Error,
     Wrong,
-    find_axes,
+    find_row_axes,
     hold_ratio,
     is_lost,
     tell_lost,
@@ -158,9 +158,7 @@ def _pass_quickly(tolerance: Tolerance, name: str, got: Any, want: Any) -> Error
         return None
     found = []
     for some, right in _cut(got, want):
-        axes = find_axes(tolerance, right.shape)
-        scale = torch.linalg.vector_norm(right, dim=axes, keepdim=True)
-        scale = scale / math.sqrt(right.numel() / scale.numel())
+        scale = _find_scale(right, tolerance)
         error = (some - right).abs_()
         inside = (error <= torch.add(scale * tolerance.atol, right.abs(), alpha=tolerance.rtol)).all()
         squares = error.div_(torch.where(scale == 0, 1.0, scale)).pow_(2)
@@ -241,7 +239,7 @@ def _find_distance(operator: Operator, name: str, got: Any, want: Any) -> Iterat
     tolerance = operator.find_tolerance(name)
     outside, worst = 0, 0.0
     for some, right in _chunks(got, want):
-        scale = right.pow(2).mean(dim=find_axes(tolerance, right.shape), keepdim=True).sqrt()
+        scale = _find_scale(right, tolerance)
         error = (some - right).abs_()  # bf16 minus f32 is f32
         bad = ~(error <= (right.abs().mul_(tolerance.rtol).add_(tolerance.atol * scale)))
         found = int(bad.sum())
@@ -256,13 +254,22 @@ def _find_distance(operator: Operator, name: str, got: Any, want: Any) -> Iterat
         )
 
 
+def _find_scale(right: Any, tolerance: Tolerance) -> Any:
+    """The root mean square of each row; where a small row has the others' room, no less than that of all."""
+    import torch
+
+    rows = torch.linalg.vector_norm(right, dim=find_row_axes(right.shape), keepdim=True)
+    scale = rows / math.sqrt(right.numel() / max(1, rows.numel()))
+    return scale.clamp(min=rows.norm() / math.sqrt(right.numel())) if tolerance.absolute else scale
+
+
 def measure_error(name: str, got: Any, want: Any, tolerance: Tolerance = BY_ROWS) -> Error:
     """Distance from the reference, rows weighed equally so that a small row's error counts."""
     if not got.numel():
         return EXACT(output=name)
     total, worst = 0.0, 0.0
     for some, right in _chunks(got, want):
-        scale = right.pow(2).mean(dim=find_axes(tolerance, right.shape), keepdim=True).sqrt()
+        scale = _find_scale(right, tolerance)
         scale[scale == 0] = 1.0
         relative = (some.to(right.dtype) - right) / scale
         total += float(relative.pow(2).sum())

@@ -47,7 +47,7 @@ class Tolerance:
     error_ratio: float = 2.0
     """How many times the starting kernel's own error a candidate may make; infinite where no kernel sets the measure."""
     absolute: bool = False
-    """One measure for all rows: a row that is small beside the others has their room."""
+    """A row that is small beside the others has the room of all together; one that is large keeps its own."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -72,6 +72,22 @@ def test_a_tolerance_that_a_problem_states_is_one_measure_for_all_rows() -> None
 
 
 @pytest.mark.parametrize(
+    ("row", "off", "found"), [(0, 10.0, Close), (0, 20.0, Wrong), (1, 0.7, Close), (1, 0.8, Wrong)]
+)
+def test_a_row_that_is_large_beside_the_others_keeps_its_own_room(row: int, off: float, found: type) -> None:
+    """Gradients of a few tokens are many times the others': rounding in such a row is of its size, not of theirs."""
+    operator = load_operator("gemm")
+    want = np.ones((400, 64))
+    want[0] = 100.0
+    want[:, 0] = 0.0  # where the parts of a sum cancel, only the rest of the row says how large they were
+    got = want.astype(np.float32)
+    got[row, 0] += np.float32(off)
+    stated = replace(operator.tolerance, rtol=0.0, atol=0.15, absolute=True)
+    judged = check_output(replace(operator, tolerance=stated), "out", got, want, is_exact=False, poison=0)
+    assert isinstance(judged, found)
+
+
+@pytest.mark.parametrize(
     ("series", "gain", "made"),
     [
         (((0.5,) * 7,), 0.5, 1),  # clear at once
