@@ -48,3 +48,7 @@ class RecordError(Error):
 
 class BenchError(Error):
     """A measurement could not be made (never: the measurement was bad news)."""
+
+
+class Ended(SystemExit):
+    """Somebody asked this process to end: nothing that any code raised."""

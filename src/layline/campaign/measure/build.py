@@ -21,7 +21,7 @@ from layline.campaign.devices.processor import native_flag
 from layline.campaign.devices.sandbox import confine
 from layline.campaign.values.measurement import Build
 from layline.campaign.values.operator import Operator, Snapshot
-from layline.errors import BenchError
+from layline.errors import BenchError, Ended
 
 SOURCES = {"c": (".c", ".h"), "python": (".py",), "triton": (".py",), "torch": (".py",)}
 ALIGNED = ("-falign-functions=64", "-falign-loops=64")
@@ -97,7 +97,7 @@ def _ending_by_exception() -> Iterator[None]:
 
 
 def _end(number: int, _frame: object) -> None:
-    raise SystemExit(128 + number)
+    raise Ended(128 + number)
 
 
 def build_kernel(snapshot: Snapshot, operator: Operator, shop: Path, *, timeout_s: float = 120) -> Built | NotBuilt:

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from layline.campaign.check_operator import check_operator
+from layline.campaign.measure.build import workshop
 from layline.campaign.measure.oracle import Close, Wrong, check_output
 from layline.campaign.operators.own import guard
 from layline.campaign.operators.own.arrays import NumpyNumbers
@@ -216,6 +217,24 @@ def test_a_reference_that_raises_is_no_matter_of_cost() -> None:
     last = check_operator(build(text))[-1]
     assert (last.what, last.passed, "boom" in last.told) == ("reference", False, True)
     assert last.hint == "Correct `reference`, or `inputs`, if what it is given is wrong."
+
+
+def test_a_reference_that_waits_costs_what_it_waits(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("layline.campaign.check_operator.TOO_LONG_S", 30.0)
+    text = FILE.replace("def reference(step, x):", "def reference(step, x):\n    import time; time.sleep(0.05)")
+    assert text != FILE
+    last = check_operator(build(text))[-1]
+    assert (last.what, last.passed) == ("cost", False)
+
+
+def test_being_asked_to_end_is_not_told_as_what_the_reference_raises() -> None:
+    text = f"{FILE}\n\ndef reference(step, x):\n    import os, signal; os.kill(os.getpid(), signal.SIGTERM)\n"
+    operator = build(text)
+    with pytest.raises(SystemExit) as ended, workshop():
+        operator.oracle(
+            "forward", operator.shapes[0], operator.draw(operator.shapes[0], np.random.default_rng(0), "normal")
+        )
+    assert ended.value.code == 143
 
 
 def test_a_name_that_nothing_reads_is_told() -> None:

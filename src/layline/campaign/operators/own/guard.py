@@ -12,7 +12,7 @@ from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
 
-from layline.errors import ConfigError, Error
+from layline.errors import ConfigError, Ended, Error
 
 FUNCTIONS = ("reference", "legal", "inputs", "flops", "bytes", "check")
 LIMIT_S = 120.0
@@ -52,7 +52,7 @@ def guard(function: Callable[..., Any], name: str, names: Collection[str]) -> Ca
         try:
             with limit():
                 return function(*given)
-        except Error:
+        except (Error, Ended):
             raise
         except Endless as error:
             raise tell_endless(error, names, name) from None
