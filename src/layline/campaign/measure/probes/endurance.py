@@ -50,10 +50,17 @@ def show_ageing(on: Trial) -> Shown:
 def show_endurance(on: Trial) -> Shown:
     """The process that has become old must be as fast as a new one."""
     shape = on.stage.by_work[0]
-    with on.open_again(None, ()).loaded() as fresh:
-        if ACCOUNT in on.stage.device.gives:
-            fresh.worker.pin(on.trial.worker.cores)
-        _compare_with_new(on.stage, (on.trial, fresh), shape, on.aged)
+    told = [_compare_with_new(on, shape)]
+    if told[0] is not None:  # processes differ: what is slower than one new process must be slower than another
+        told.append(_compare_with_new(on, shape))
+    if None not in told:
+        old, new = told[-1] or (0.0, 0.0)
+        raise Fault(
+            "endures",
+            f"On {describe_shape(shape)} a call takes {old:.3g} ms in a process that has made {on.aged} calls, and {new:.3g} ms in "
+            "a new one: the gain does not last.",
+            f"the same beside {len(told)} new processes, in {SERIES} series of {TIMED} requests each, in turns",
+        )
     yield "endures", f"right on every shape, and as fast as a new process, after {on.aged} calls on {shape.label}"
 
 
@@ -89,17 +96,16 @@ def refuse_slow_growth(held: list[int], made: int, where: str) -> None:
         )
 
 
-def _compare_with_new(stage: Stage, arms: tuple[LiveArm, LiveArm], shape: Shape, made: int) -> None:
-    for _series in range(SERIES):
-        old, new = _time(stage, arms, shape)
-        if old <= SLOWER * new:
-            return
-    raise Fault(
-        "endures",
-        f"On {describe_shape(shape)} a call takes {old:.3g} ms in a process that has made {made} calls, and {new:.3g} ms in a "
-        "new one: the gain does not last.",
-        f"the same in {SERIES} series of {TIMED} requests, in turns",
-    )
+def _compare_with_new(on: Trial, shape: Shape) -> tuple[float, float] | None:
+    """Milliseconds a call in the old process and in a new one, where every series shows the old one slower."""
+    with on.open_again(None, ()).loaded() as fresh:
+        if ACCOUNT in on.stage.device.gives:
+            fresh.worker.pin(on.trial.worker.cores)
+        for _series in range(SERIES):
+            old, new = _time(on.stage, (on.trial, fresh), shape)
+            if old <= SLOWER * new:
+                return None
+    return old, new
 
 
 def _time(stage: Stage, arms: tuple[LiveArm, LiveArm], shape: Shape) -> tuple[float, float]:
