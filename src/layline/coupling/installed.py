@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, TypeAlias
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, TypeAlias
 from layline.core.condition import Condition, ConditionKind, asks_about, combine, negate
 from layline.coupling.releases import ReleaseReader
 from layline.interpreter.line_tests import LineTest, find_body, find_chain, find_line_tests
-from layline.interpreter.modules import read_texts
+from layline.interpreter.modules import find_own_files, read_texts
 from layline.source.walking import walk
 
 if TYPE_CHECKING:
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 Function: TypeAlias = "ast.FunctionDef | ast.AsyncFunctionDef"
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 _STATIC = frozenset({"staticmethod", "classmethod"})
-_WORD = re.compile(rb"\w+")
 
 
 @dataclass(eq=False)
@@ -31,6 +30,8 @@ class InstalledFunctions:
     """Reads where functions of one downstream are handed on; other files are looked at when the own one leaves a choice."""
 
     modules: Modules
+    find_naming: Callable[[str, Iterable[str]], Iterable[tuple[str, bool]]]
+    """Those of some files whose code has a name, and whether they call something by it."""
     _reader: ReleaseReader = field(init=False)
     _known: dict[tuple[str, int], Condition | None] = field(default_factory=dict)
 
@@ -49,10 +50,21 @@ class InstalledFunctions:
         return self._known[key]
 
     def _find(self, module: Module, function: Function, path: str) -> Condition | None:
-        is_plain = function in module.body
-        uses = self._find_all_uses(module, function, path) if is_plain else self._find_method_uses(function)
-        if uses is None:
-            return None
+        if function not in module.body:
+            return self._read_uses(self._find_method_uses(function) or [])
+        uses: list[tuple[Module, ast.expr]] = [(module, use) for use in _find_uses(module, function)]
+        if uses and self._read_uses(uses) is None:
+            return None  # whatever other files do
+        naming = {other: calls for other, calls in self.find_naming(function.name, self._own) if other != path}
+        if not all(naming.values()):
+            return None  # one hands it on, or offers it to whoever imports that file
+        others = self._find_uses_elsewhere(function, naming)
+        found = self._read_uses([*uses, *others]) if others is not None else None
+        # a text or a comment of another file may name it, too, and lead to it by that
+        return found if found is not None and {path, *naming}.issuperset(self.find_files(function.name)) else None
+
+    def _read_uses(self, uses: list[tuple[Module, ast.expr]]) -> Condition | None:
+        """What all of them ask of versions; None where one asks nothing, or there is none."""
         guarded = [
             (home, use, around) for home, use in uses if (around := _find_function(home, use.lineno)) is not None
         ]
@@ -62,10 +74,10 @@ class InstalledFunctions:
         asks = all(asks_about(one, ConditionKind.VERSION) for one in found)
         return combine(ConditionKind.ANY, found) if asks else None
 
-    def _find_all_uses(self, module: Module, function: Function, path: str) -> list[tuple[Module, ast.expr]] | None:
-        """Where our files use a function; None where it is handed on by another name, or to whoever imports a file."""
-        uses: list[tuple[Module, ast.expr]] = [(module, use) for use in _find_uses(module, function)]
-        for other in (one for one in self.find_files(function.name) if one != path):
+    def _find_uses_elsewhere(self, function: Function, others: Iterable[str]) -> list[tuple[Module, ast.expr]] | None:
+        """Where other files use a function; None where it is handed on by another name, or to whoever imports a file."""
+        uses: list[tuple[Module, ast.expr]] = []
+        for other in others:
             home = self.modules.find(self.modules.names_by_path.get(other, ""))
             calls = list(_find_calls_of(home, function.name)) if home is not None else []
             if home is None or not calls:
@@ -131,16 +143,17 @@ class InstalledFunctions:
 
     def find_files(self, name: str) -> list[str]:
         """The files of ours that have a word."""
-        return self._named.get(name.encode(), [])
+        word = name.encode()
+        alone = re.compile(rb"\b%s\b" % re.escape(word))
+        return [path for path, text in self._texts if word in text and alone.search(text)]
 
     @cached_property
-    def _named(self) -> dict[bytes, list[str]]:
-        """Word → the files that have it."""
-        found: dict[bytes, list[str]] = {}
-        for path, text in read_texts(self.modules.tree):
-            for word in set(_WORD.findall(text)):
-                found.setdefault(word, []).append(path)
-        return found
+    def _own(self) -> list[str]:
+        return find_own_files(self.modules.tree)
+
+    @cached_property
+    def _texts(self) -> list[tuple[str, bytes]]:
+        return list(read_texts(self.modules.tree))
 
 
 def _find_function(module: Module, line: int) -> Function | None:

@@ -85,8 +85,9 @@ def limit_by_callers(
     that are judged, because whose calls they are only all our files tell.
     """
     for row in rows:
-        condition = find_condition(row.location) if row.effect is not None and not row.has(*_NOT_RUN) else None
-        if condition is None or row.kind is DriftKind.EXTERNAL:
+        is_asked = row.effect is not None and row.kind is not DriftKind.EXTERNAL and not row.has(*_NOT_RUN)
+        condition = find_condition(row.location) if is_asked else None
+        if condition is None:
             yield row
             continue
         decided = decide(condition, ground(), 0), decide(condition, ground(), 1)

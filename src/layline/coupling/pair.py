@@ -249,7 +249,7 @@ class Pair:
     @cached_property
     def installed(self) -> InstalledFunctions:
         """Which functions of ours only other versions call."""
-        return InstalledFunctions(self.modules)
+        return InstalledFunctions(self.modules, self.sight.find_naming)
 
     @cached_property
     def _flags(self) -> FlagChanges:

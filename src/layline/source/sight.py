@@ -39,6 +39,10 @@ class Look:
     classes: tuple[str, ...] = ()
     handed: frozenset[str] = frozenset()
     parts: dict[str, Any] | None = None
+    words: str = ""
+    """Every name, attribute and keyword, with a space on both sides of each."""
+    called: str = ""
+    """Last names of what is called, in the same way."""
 
 
 class Sight:
@@ -135,6 +139,14 @@ class Sight:
         listed = list(starts)
         return self.see((*listed, *(one for path in listed for one in self.find_builders(path))))
 
+    def find_naming(self, word: str, paths: Iterable[str]) -> Iterator[tuple[str, bool]]:
+        """Those of these files whose code has a name, and whether they call something by it."""
+        listed, spaced = list(paths), f" {word} "
+        self._read(listed)
+        for path, look in ((path, self._looks[path]) for path in listed):
+            if spaced in look.words:
+                yield path, spaced in look.called
+
     def find_builders(self, path: str) -> list[str]:
         """Files, tests apart, that build a class of this file by its name."""
         self._read([path])
@@ -221,6 +233,8 @@ def _decode(text: str) -> Look:
         classes=tuple(name for name, _ in plain["b"]),
         handed=frozenset(list_handed(plain)),
         parts=plain["d"],
+        words=f" {plain['n']} ",
+        called=f" {' '.join(name for name, _ in plain['c'])} ",
     )
 
 

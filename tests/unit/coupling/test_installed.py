@@ -13,6 +13,7 @@ from layline.coupling.installed import InstalledFunctions
 from layline.git import open_repository
 from layline.interpreter.modules import Modules
 from layline.source import Tree
+from layline.source.sight import Sight
 
 OLD = "def old(self):\n    return self.gone()\n"
 BUILD = (
@@ -58,7 +59,14 @@ CASES = [
         "",
         "keel.__version__ < 3",
     ),
+    (
+        "named in a comment of another file",
+        f"{HEAD}{OLD}def go():\n    if parse(keel.__version__) < parse('3'):\n        keel.m = old\n",
+        "# see old\n",
+        None,
+    ),
     ("nobody uses it", HEAD + OLD, "", None),
+    ("nobody uses it, a comment names it", HEAD + OLD, "# see old\n", None),
     ("on import", f"{HEAD}{OLD}keel.m = old\n", "", None),
 ]
 CLASS = "class Sail(Base):\n    @staticmethod\n    def old():\n        return 1\n"
@@ -92,7 +100,8 @@ def test_what_must_hold_for_a_function_to_be_put_to_use(
 ) -> None:
     history = History.start(tmp_path / "sail")
     commit = history.commit("all", {"sail/__init__.py": "", "sail/ways.py": source, "sail/call.py": other})
-    found = InstalledFunctions(Modules(Tree(open_repository(history.path), commit))).find(Location("sail/ways.py", 4))
+    tree = Tree(open_repository(history.path), commit)
+    found = InstalledFunctions(Modules(tree), Sight(tree, ("",)).find_naming).find(Location("sail/ways.py", 4))
     assert (say(found) if found is not None else None) == expected
 
 
