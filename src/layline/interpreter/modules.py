@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from layline.source.tree import Tree
 
 
-_BUILD_FILES = frozenset({"pyproject.toml", "setup.cfg"})
+BUILD_FILES = frozenset({"pyproject.toml", "setup.cfg"})
 _BUILDERS = frozenset({"setuptools", "distutils", "skbuild", "numpy.distutils"})
 
 
@@ -219,7 +219,7 @@ class Modules:
 
 def find_project_roots(tree: Tree) -> list[str]:
     """Where the packages of the projects inside a tree begin: beside each build file, or in the `src` beside it."""
-    folders = {path.rpartition("/")[0] for path in tree.entries if path.rpartition("/")[2] in _BUILD_FILES}
+    folders = {path.rpartition("/")[0] for path in tree.entries if path.rpartition("/")[2] in BUILD_FILES}
     folders |= {path.rpartition("/")[0] for path in find_build_scripts(tree)}
     kept = sorted(folder for folder in folders if folder and is_own(f"{folder}/setup.py"))
     inside = {part for path in tree.entries if "/src/" in path for part in [path.partition("/src/")[0]]}

@@ -6,7 +6,7 @@ import ast
 
 import pytest
 
-from layline.interpreter.callers.text_loads import may_spell
+from layline.interpreter.callers.files import may_spell
 
 SPELLS = [
     'load("own.a")',

@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from layline.interpreter.callers.find import Search
     from layline.interpreter.callers.sites import Callers, Site
     from layline.interpreter.callers.uses import Body
 
@@ -16,20 +15,21 @@ MOST_SITES = 12
 """Of a function that is called from more places nothing is told of them together."""
 
 
-def find_callers_above(
-    known: dict[str, Callers], open_search: Callable[[frozenset[str]], Search]
-) -> dict[str, Callers]:
-    """The callers of functions, of the functions around those calls, and so on."""
-    found = dict(known)
-    fresh = known
+def find_known(starts: Iterable[str], find_around: Callable[[str, bool], Iterable[str] | None]) -> frozenset[str]:
+    """These functions, those around their calls, those around the calls of these, and so on.
+
+    `find_around` tells the functions around the calls of one, given whether it is one of `starts`; None of another
+    whose calls do not count.
+    """
+    found, around = set[str](), set[str]()
+    for start in starts:
+        found.add(start)
+        around.update(find_around(start, True) or ())
     for _ in range(MOST_LEVELS - 1):
-        names = frozenset(name for callers in fresh.values() for name in _find_around(callers)) - found.keys()
-        if not names:
-            break
-        search = open_search(names)
-        fresh = {name: search.find(name) for name in sorted(names) if not search.is_offered_method(name)}
-        found |= fresh
-    return found
+        told = {name: find_around(name, False) for name in sorted(around - found)}
+        found |= {name for name, above in told.items() if above is not None}
+        around = {name for above in told.values() for name in above or ()}
+    return frozenset(found)
 
 
 def find_function(place: Body | None) -> Body | None:
@@ -39,7 +39,8 @@ def find_function(place: Body | None) -> Body | None:
     return place
 
 
-def _find_around(callers: Callers) -> Iterator[str]:
+def find_around(callers: Callers) -> Iterator[str]:
+    """The functions around the calls of one, where all of them are known."""
     if callers.unknown or len(callers.sites) > MOST_SITES:
         return
     for site in find_leading(callers.sites):

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
-from functools import cached_property
 from typing import TYPE_CHECKING
 
-from layline.interpreter.callers.hints import is_named_after, is_telling, may_import, may_name
-from layline.interpreter.callers.names import Names, find_words_below
+from layline.interpreter.callers.files import Ask, Files
+from layline.interpreter.callers.hints import is_named_after, is_telling
+from layline.interpreter.callers.names import Names
 from layline.interpreter.callers.offers import find_offers
 from layline.interpreter.callers.receivers import Receiver, find_receivers, is_said_otherwise
 from layline.interpreter.callers.sites import Callers, Site, say_site, show_sites
@@ -27,7 +27,6 @@ from layline.interpreter.callers.uses import (
 if TYPE_CHECKING:
     from layline.interpreter.callers.uses import Body, File, Use
     from layline.interpreter.modules import Modules
-    from layline.source.facts import Facts
 
 _MAKERS = frozenset(["__init__", "__new__", "__post_init__", "__enter__", "__exit__", "__aenter__", "__aexit__"])
 """Methods that making an object (and entering it) calls."""
@@ -41,22 +40,15 @@ _PLAIN = frozenset(["abc", "typing", "enum"])
 class Search:
     """Finds the callers of functions of one downstream; files are read as far as they mention a name asked for."""
 
-    def __init__(
-        self,
-        modules: Modules,
-        read_texts: Callable[[], dict[str, bytes]],
-        facts: dict[str, Facts],
-        asked: Iterable[str],
-    ) -> None:
-        self._asked = frozenset(asked)
-        wanted = {name.rpartition(".")[2] for name in self._asked}
-        makers = {name.rpartition(".")[0].rpartition(".")[2] for name in self._asked if _is_made(name)}
-        wanted |= {below for name in makers for below in find_words_below(name, facts)}
-        self._read_texts = read_texts
-        self._facts = facts
-        self._names = Names(modules, facts, frozenset(wanted))
+    def __init__(self, modules: Modules, files: Files, asked: Iterable[str]) -> None:
+        listed = frozenset(asked)
+        wanted = {name.rpartition(".")[2] for name in listed}
+        makers = {name.rpartition(".")[0].rpartition(".")[2] for name in listed if _is_made(name)}
+        wanted |= {below for name in makers for below in files.find_words_below(name)}
+        self._files = files
+        self._names = Names(modules, files, frozenset(wanted))
         self._tables: dict[str, list[Site]] = {}
-        self._text_loads = TextLoads(self._names, facts, lambda: self._texts)
+        self._text_loads = TextLoads(self._names, files)
 
     def find(self, dotted: str) -> Callers:
         """The callers of a function, method, class or module of the downstream."""
@@ -98,7 +90,7 @@ class Search:
 
     def _add_offers(self, known: Callers, dotted: str) -> Callers:
         """With the place where a package offers it: its users may call it, too."""
-        offers = find_offers(dotted, self._names, self._facts)
+        offers = find_offers(dotted, self._names, self._files)
         return known.add_others(f"{offers[0]} (offered to users)") if offers else known
 
     def _find_foreign(self, owner: str, method: str) -> str | None:
@@ -120,15 +112,14 @@ class Search:
     def _find_named(self, dotted: str) -> Iterator[Site]:
         """Calls that name a function and its module as text: a table of hooks, an entry point."""
         module, _, name = dotted.rpartition(".")
-        for path, file in self._read(path for path, one in self._facts.items() if may_name(one, module, name)):
+        for path, file in self._read(self._files.find(Ask.GIVES, module, name)):
             for line, words in file.texts:
                 if (name in words and module in words) or not {dotted, f"{module}:{name}"}.isdisjoint(words):
                     yield Site(path, line, "named as text")
 
-    def _files(self, *words: str) -> Iterator[tuple[str, File]]:
+    def _read_naming(self, *words: str) -> Iterator[tuple[str, File]]:
         """Files that mention one of the words, in order."""
-        wanted = frozenset(words)
-        return self._read(path for path, one in self._facts.items() if not wanted.isdisjoint(one.words))
+        return self._read(self._files.find(Ask.NAMES, *sorted(set(words))))
 
     def _read(self, paths: Iterable[str]) -> Iterator[tuple[str, File]]:
         for path in paths:
@@ -136,15 +127,10 @@ class Search:
             if file is not None:
                 yield path, file
 
-    @cached_property
-    def _texts(self) -> dict[str, bytes]:
-        """Few questions need the files themselves."""
-        return self._read_texts()
-
     def _find_function(self, dotted: str, place: Body) -> Iterator[Site]:
         name = dotted.rpartition(".")[2]
         tables: dict[str, list[str]] = {}
-        for path, file in self._files(name):
+        for path, file in self._read_naming(name):
             for use in _find_uses(file, name):
                 if _is_inside(use.place, place):
                     continue
@@ -162,8 +148,8 @@ class Search:
             name = dotted.rpartition(".")[2]
             self._tables[dotted] = [
                 replace(_say_table(path, node.lineno, use, name, is_call=is_call), asked=find_asked(use, file))
-                for path, one in self._facts.items()
-                if name in one.words and (module := self._names.find_module(path)) is not None
+                for path in self._files.find(Ask.NAMES, name)
+                if (module := self._names.find_module(path)) is not None
                 for file in [read_file(module, {name}, in_parts=True)]
                 for use in _find_uses(file, name)
                 if dotted in self._names.resolve_expression(use.node, use.place, file)
@@ -177,7 +163,7 @@ class Search:
         makers = {
             name for name in self._names.below(owner) if self._names.look_up(self._names.order(name), method) == owner
         }
-        for path, file in self._files(*(name.rpartition(".")[2] for name in makers)):
+        for path, file in self._read_naming(*(name.rpartition(".")[2] for name in makers)):
             for word in sorted({name.rpartition(".")[2] for name in makers}):
                 for use in _find_uses(file, word):
                     if makers & set(self._names.resolve_expression(use.node, use.place, file)):
@@ -190,9 +176,7 @@ class Search:
     def _find_object_calls(self, owner: str, made: list[Site]) -> Iterator[Site]:
         """`self.redirect(x)`, where `self.redirect = Redirection()`."""
         names = frozenset(name for path in {site.path for site in made} for name in self._find_held(path, owner))
-        for path, one in self._facts.items():
-            if names.isdisjoint(one.words) and names.isdisjoint(one.attributes):
-                continue
+        for path in self._files.find(Ask.HOLDS, *sorted(names)):
             module = self._names.find_module(path)
             if module is None:
                 continue
@@ -226,7 +210,7 @@ class Search:
         found: list[Site] = []
         unknown = 0
         family = {above.rpartition(".")[2] for below in self._names.below(of) for above in self._names.order(below)}
-        for path, file in self._files(method):
+        for path, file in self._read_naming(method):
             for use in find_method_uses(file, place):
                 if not isinstance(use.node, ast.Attribute) or _is_inside(use.place, place):
                     continue
@@ -287,9 +271,7 @@ class Search:
         if not is_telling(method):
             return False
         top = self._top_definer(owner, method)
-        for path, text in self._texts.items():
-            if b"def " + method.encode() + b"(" not in text:
-                continue
+        for path in self._files.find_texts(Ask.DEFINES, method):
             file = self._names.read_path(path)
             for place in file.places.values() if file is not None else ():
                 if place.name.rpartition(".")[2] != method:
@@ -308,6 +290,7 @@ class Search:
     def _find_importers(self, module: str) -> Callers:
         by_text, unknown = self._text_loads.find(module)
         found = show_sites([*self._find_imports(module), *by_text], unknown, is_function=False)
+        self._files.asked.add((Ask.BELOW, module))
         return found.add_others("every import of a module inside it") if self._names.modules.below(module) else found
 
     def _find_imports(self, module: str) -> Iterator[Site]:
@@ -315,7 +298,7 @@ class Search:
         home = self._names.modules.path_of(module)
         if home is None:
             return
-        for path, file in self._read(path for path, one in self._facts.items() if may_import(one, module)):
+        for path, file in self._read(self._files.find(Ask.IMPORTS, module)):
             if path == home:
                 continue
             lines = {line for line, name in file.import_lines if self._names.modules.path_of(name) == home}

@@ -4,10 +4,6 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterable
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from layline.source.facts import Facts
 
 _COMMON = frozenset(name for kind in (str, dict, list, set, bytes, int) for name in dir(kind))
 
@@ -24,17 +20,3 @@ def is_named_after(receiver: ast.expr, classes: Iterable[str]) -> bool:
             receiver = inner
     name = (receiver.attr if isinstance(receiver, ast.Attribute) else getattr(receiver, "id", "")).strip("_").lower()
     return len(name) > 2 and any(known.lower().endswith(name.replace("_", "")) for known in classes)
-
-
-def may_name(facts: Facts, module: str, name: str) -> bool:
-    """Whether a call of the file may be given a function and its module as text."""
-    if "." not in module and any(module in row for row in facts.rows):
-        return True
-    return any(text in {module, f"{module}.{name}", f"{module}:{name}"} for _, text in facts.texts)
-
-
-def may_import(facts: Facts, module: str) -> bool:
-    last = module.rpartition(".")[2]
-    if last in facts.words or any(item.module.rpartition(".")[2] == last for item in facts.imports):
-        return True
-    return any(text == module for _, text in facts.texts)

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 from layline.interpreter.callers.uses import Body, File, dotted_of, read_file
 
 if TYPE_CHECKING:
+    from layline.interpreter.callers.files import Files
     from layline.interpreter.modules import Module, Modules
-    from layline.source.facts import Facts
 
 _DEEPEST = 12
 
@@ -18,15 +18,14 @@ _DEEPEST = 12
 class Names:
     """Finds definitions of the downstream by dotted name; a file is read at most once."""
 
-    def __init__(self, modules: Modules, facts: dict[str, Facts], wanted: frozenset[str]) -> None:
+    def __init__(self, modules: Modules, files: Files, wanted: frozenset[str]) -> None:
         self.modules = modules
-        self._facts = facts
+        self._ours = files
         self._wanted = wanted
         self._files: dict[str, File | None] = {}
         self._bases: dict[str, tuple[str, ...]] = {}
         self._orders: dict[str, tuple[str, ...]] = {}
         self._below: dict[str, tuple[str, ...]] = {}
-        self._named: dict[str, list[tuple[str, str]]] | None = None
 
     def read(self, name: str) -> File | None:
         """The file of a module by its dotted name."""
@@ -138,7 +137,7 @@ class Names:
             waiting = [dotted]
             while waiting:
                 current = waiting.pop()
-                for path, name in self._find_named(current.rpartition(".")[2]):
+                for path, name in self._ours.find_classes(current.rpartition(".")[2]):
                     file = self.read_path(path)
                     for place in file.places.values() if file is not None else ():
                         if (
@@ -150,32 +149,6 @@ class Names:
                             waiting.append(place.name)
             self._below[dotted] = tuple(sorted(found))
         return self._below[dotted]
-
-    def _find_named(self, base: str) -> list[tuple[str, str]]:
-        """(path, class) of classes whose bases mention a name."""
-        if self._named is None:
-            self._named = index_bases(self._facts)
-        return self._named.get(base, [])
-
-
-def index_bases(facts: dict[str, Facts]) -> dict[str, list[tuple[str, str]]]:
-    """Word → (path, class) of the classes whose bases hold it."""
-    found: dict[str, list[tuple[str, str]]] = {}
-    for path, one in facts.items():
-        for name, bases in one.classes:
-            for word in bases:
-                found.setdefault(word, []).append((path, name))
-    return found
-
-
-def find_words_below(word: str, facts: dict[str, Facts]) -> set[str]:
-    """The name of a class and the names of all that may inherit from it."""
-    named, found, waiting = index_bases(facts), {word}, [word]
-    while waiting:
-        fresh = {name for _, name in named.get(waiting.pop(), ())} - found
-        found |= fresh
-        waiting.extend(fresh)
-    return found
 
 
 def _alias(value: ast.expr, home: str) -> Iterator[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from layline.core.ours import is_own
 
@@ -68,6 +68,14 @@ class Callers:
         """The same with some of its sites."""
         shown = show_sites(sites, self.unknown, is_function=self.is_function)
         return replace(self, places=(*shown.places, *self.others), sites=shown.sites)
+
+
+class KnownCallers(Protocol):
+    """Functions and modules, each with its callers."""
+
+    def __contains__(self, name: str, /) -> bool: ...
+
+    def __getitem__(self, name: str, /) -> Callers: ...
 
 
 def say_site(path: str, use: Use, *remarks: str) -> Site:

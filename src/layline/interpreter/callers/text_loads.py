@@ -7,9 +7,9 @@ import builtins
 import re
 import sys
 from collections.abc import Callable, Iterator
-from functools import cache, cached_property
 from typing import TYPE_CHECKING
 
+from layline.interpreter.callers.files import Ask
 from layline.interpreter.callers.sites import Site
 from layline.interpreter.callers.uses import Body, File, read_file
 from layline.interpreter.line_tests import find_body
@@ -17,43 +17,28 @@ from layline.source.loads import IMPORTS, called_name, loads_module
 from layline.source.walking import find_children, walk
 
 if TYPE_CHECKING:
+    from layline.interpreter.callers.files import Files
     from layline.interpreter.callers.names import Names
-    from layline.source.facts import Facts
 
 _DEEPEST = 3
 _BY_NAME = "import by name"
 _BUILTINS = frozenset(dir(builtins))
 
 
-def may_spell(data: bytes, name: str) -> bool:
-    """Whether a text of a file may be a name, or begin with it and go on below it: a filter before the file is read.
-
-    Most files of a project have the name of its package in an import; few have a text that begins with it.
-    """
-    return name.encode() in data and _spelled(name).search(data) is not None
-
-
-@cache
-def _spelled(name: str) -> re.Pattern[bytes]:
-    # a text begins after a quote, or after a line that a backslash goes on from
-    return re.compile(rb"(?:[\"']|\\\r?\n)" + re.escape(name.encode()) + rb"(?=[\"'.:\\])")
-
-
 class TextLoads:
     """Follows the names of modules from where they are written to where they are loaded."""
 
-    def __init__(self, names: Names, facts: dict[str, Facts], read_texts: Callable[[], dict[str, bytes]]) -> None:
+    def __init__(self, names: Names, files: Files) -> None:
         self._names = names
-        self._facts = facts
-        self._read_texts = read_texts
+        self._files = files
 
     def find(self, module: str) -> tuple[list[Site], int]:
         """Where a module is loaded by its name, and how many texts name it that nobody is seen to load."""
         sites: list[Site] = []
         unknown = 0
         home = self._names.modules.path_of(module)
-        for path, data in self._read_texts().items():
-            file = self._names.read_path(path) if path != home and may_spell(data, module) else None
+        for path in self._files.find_texts(Ask.SPELLS, module):
+            file = self._names.read_path(path) if path != home else None
             for text, place in self._find_texts(module, file) if file is not None else ():
                 found = list(self._follow(text, place, file, _BY_NAME, 0))  # type: ignore[arg-type]  # no file, no text
                 sites += found
@@ -62,7 +47,7 @@ class TextLoads:
 
     def count_names(self, method: str) -> int:
         """How many texts name a method that somebody may look up: `run(method="set_up")`."""
-        paths = (path for path, data in self._read_texts().items() if may_spell(data, method))
+        paths = self._files.find_texts(Ask.SPELLS, method)
         files = (file for file in map(self._names.read_path, paths) if file is not None)
         return sum(1 for file in files for _ in self._walk_texts(file, lambda text: text == method))
 
@@ -149,8 +134,8 @@ class TextLoads:
     def _follow_table(self, dotted: str, how: str, depth: int) -> Iterator[Site]:
         """What becomes of a name of the top level in the functions that use it."""
         name = dotted.rpartition(".")[2]
-        for path, one in self._facts.items():
-            module = self._names.find_module(path) if name in one.words else None
+        for path in self._files.find(Ask.NAMES, name):
+            module = self._names.find_module(path)
             file = read_file(module, {name}, in_parts=True) if module is not None else None
             for use in file.uses.get(name, ()) if file is not None else ():
                 found = self._names.resolve_expression(use.node, use.place, file)  # type: ignore[arg-type]
@@ -159,24 +144,24 @@ class TextLoads:
 
     def _find_computed(self, module: str) -> Iterator[Site]:
         """`import_module(f"own.{name}.patches")`, where the module may be the one."""
-        for path, line, pattern in self._computed:
-            if pattern.fullmatch(module):
-                yield Site(path, line, f"{_BY_NAME}, worked out there")
-
-    @cached_property
-    def _computed(self) -> list[tuple[str, int, re.Pattern[str]]]:
-        found: list[tuple[str, int, re.Pattern[str]]] = []
-        for path, one in self._facts.items():
-            module = self._names.find_module(path) if IMPORTS & one.called else None
-            for node in (node for item in module.body for node in walk(item)) if module is not None else ():
-                match node:
-                    case ast.Call(args=[ast.JoinedStr(values=[ast.Constant(value=str(head)), *rest]), *_]):
-                        if called_name(node) in IMPORTS and "." in head[1:] and not head.startswith("."):
-                            found.append((path, node.lineno, _read_pattern([head, *rest])))
-        return found
+        for path in self._files.find(Ask.COMPUTES):
+            home = self._names.find_module(path)
+            if path not in self._files.computed:
+                self._files.computed[path] = list(_find_patterns(home.body)) if home is not None else []
+            for line, pattern in self._files.computed[path]:
+                if pattern.fullmatch(module):
+                    yield Site(path, line, f"{_BY_NAME}, worked out there")
 
     def _path_of(self, file: File) -> str:
         return file.module.path or file.module.name
+
+
+def _find_patterns(body: list[ast.stmt]) -> Iterator[tuple[int, re.Pattern[str]]]:
+    for node in _walk_all(body):
+        match node:
+            case ast.Call(args=[ast.JoinedStr(values=[ast.Constant(value=str(head)), *rest]), *_]):
+                if called_name(node) in IMPORTS and "." in head[1:] and not head.startswith("."):
+                    yield node.lineno, _read_pattern([head, *rest])
 
 
 def _read_pattern(parts: list[ast.expr | str]) -> re.Pattern[str]:

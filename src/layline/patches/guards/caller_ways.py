@@ -17,7 +17,7 @@ from layline.patches.guards.show import FROM_OUTSIDE, show_condition
 if TYPE_CHECKING:
     import ast
 
-    from layline.interpreter.callers.sites import Callers, Site
+    from layline.interpreter.callers.sites import Callers, KnownCallers, Site
     from layline.interpreter.callers.uses import Body
     from layline.interpreter.modules import Modules
 
@@ -30,7 +30,7 @@ _LONGEST_ABOVE = 200
 class CallerWays:
     """Reads the tests along the calls that lead to functions."""
 
-    known: dict[str, Callers]
+    known: KnownCallers
     """Functions, and those around their calls, with their callers."""
     modules: Modules
     gates: ImportGates = field(init=False)

@@ -13,7 +13,7 @@ from layline.interpreter.line_tests import find_body, find_chain, find_line_test
 from layline.interpreter.line_words import read_caller_tests
 
 if TYPE_CHECKING:
-    from layline.interpreter.callers.sites import Callers, Site
+    from layline.interpreter.callers.sites import KnownCallers, Site
     from layline.interpreter.line_tests import Definition, LineTest
     from layline.interpreter.modules import Modules
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 class ImportGates:
     """Reads the tests around the imports of modules."""
 
-    known: dict[str, Callers]
+    known: KnownCallers
     """Modules with the places that import them."""
     modules: Modules
     _found: dict[str, Condition] = field(default_factory=dict)
@@ -34,8 +34,10 @@ class ImportGates:
         return self._found[module]
 
     def _read(self, module: str) -> Condition:
-        callers = self.known.get(module)
-        if callers is None or callers.is_function or callers.unknown or callers.is_offered:
+        if module not in self.known:
+            return ALWAYS
+        callers = self.known[module]
+        if callers.is_function or callers.unknown or callers.is_offered:
             return ALWAYS
         sites = [site for site in callers.sites if is_own(site.path) and not self._is_for_types(site)]
         if not sites or len(sites) > MOST_SITES or any(site.remark != "import" for site in sites):

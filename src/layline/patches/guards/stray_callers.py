@@ -17,11 +17,11 @@ from layline.patches.guards.reaching import Line, keep_reaching, tell_denied
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from layline.interpreter.callers.sites import Callers, Site
+    from layline.interpreter.callers.sites import Callers, KnownCallers, Site
     from layline.interpreter.modules import Modules
 
 
-def open_callers(known: dict[str, Callers], modules: Modules) -> Callable[[Unregistered], Unregistered]:
+def open_callers(known: KnownCallers, modules: Modules) -> Callable[[Unregistered], Unregistered]:
     """What adds to an effect the calls of the function around it, and what is asked along the calls that lead to it.
 
     `known` tells the callers of those functions, and of the functions around these calls. Of the effect itself only its

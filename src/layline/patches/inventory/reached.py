@@ -4,25 +4,25 @@ read beside.
 
 from __future__ import annotations
 
-import hashlib
-import json
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from layline import codec
 from layline.core.condition import Condition
 from layline.core.evidence import Location
 from layline.core.patch import Moment, Unregistered
 from layline.core.progress import count
-from layline.interpreter.callers.above import find_callers_above
+from layline.interpreter.callers.above import find_around, find_known
 from layline.patches.guards.stray_callers import open_callers
+from layline.patches.inventory.since import SearchMemos
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     from layline.interpreter.callers.sites import Callers
     from layline.patches.inventory.reading import Reading
+    from layline.patches.inventory.since import Noted
 
 _CALLERS = "looking for who calls our patching functions"
 _ASKED = "looking for what decides whether our patching functions are called"
@@ -48,45 +48,106 @@ class Reached:
     unknown_callers: int
 
 
+class Known:
+    """Functions whose callers count, found when they are asked for; who asks is noted."""
+
+    def __init__(self, names: frozenset[str], find: Callable[[str], Callers]) -> None:
+        self._names = names
+        self._find = find
+        self.asked: dict[str, bool] = {}
+
+    def __contains__(self, name: str) -> bool:
+        self.asked[name] = name in self._names
+        return self.asked[name]
+
+    def __getitem__(self, name: str) -> Callers:
+        if name not in self:
+            raise KeyError(name)
+        return self._find(name)
+
+
 class Reaching:
-    """Finds how the functions around some effects are reached; the files are searched when the first is not known."""
+    """Finds how the functions around some effects are reached; the files are searched where that is not known."""
 
     def __init__(self, reading: Reading, items: list[Unregistered]) -> None:
         self._reading = reading
         self._within = sorted({item.within for item in items})
-        entries = sorted((path, entry.oid) for path, entry in reading.tree.entries.items())
-        # who is known beside a function decides how far up its callers are followed
-        self._base = hashlib.sha256(json.dumps([entries, self._within]).encode("utf-8", "surrogatepass")).hexdigest()
+        self._memos = reading.units.memos
+        self._searches = SearchMemos(self._memos, reading.machine.modules, reading.files)
+        self._callers: dict[str, tuple[Callers, Noted]] = {}
+
+    def find_callers(self, name: str) -> Callers:
+        """What calls a function."""
+        if name not in self._callers:
+            with self._searches.note() as noted:
+                self._callers[name] = self._reading.open_search([name]).find(name), noted
+        callers, noted = self._callers[name]
+        self._searches.take(noted)
+        return callers
 
     @cached_property
-    def callers(self) -> dict[str, Callers]:
-        """Function → what calls it."""
+    def _known(self) -> frozenset[str]:
+        """The functions around the effects, and those that lead to them."""
         tell = self._reading.units.progress
-        tell(_CALLERS, 0, len(self._within))
-        search = self._reading.open_search(self._within)
-        return {name: search.find(name) for name in count(self._within, _CALLERS, len(self._within), tell, str)}
+        told = count(self._within, _CALLERS, len(self._within), tell, str)
+        return find_known(told, self._find_around)
 
-    @cached_property
-    def _add(self) -> Callable[[Unregistered], Unregistered]:
-        known = self.callers
-        self._reading.units.progress(_ASKED, 0, 0)
-        return open_callers(find_callers_above(known, self._reading.open_search), self._reading.machine.modules)
+    def _find_around(self, name: str, is_start: bool) -> list[str] | None:
+        key = self._memos.key("around", name, is_start)
+        kept = self._searches.recall([key]).get(key)
+        if kept is None or self._memos.compare is not None:
+            with self._searches.note() as noted:
+                is_left = not is_start and self._reading.open_search([name]).is_offered_method(name)
+                fresh = {"around": None if is_left else sorted(set(find_around(self.find_callers(name))))}
+            if self._memos.compare is not None and kept is not None:
+                self._memos.compare(f"callers of {name}", kept, fresh)
+            self._searches.keep(key, fresh, noted)
+            kept = fresh
+        around: list[str] | None = kept["around"]
+        return around
 
     def add(self, items: list[Unregistered]) -> list[Unregistered]:
         """The same items, each with what calls the function around it and what is asked along the way."""
-        memos = self._reading.units.memos
-        keys = [memos.key("reached", self._base, codec.encode(_describe(item))) for item in items]
-        kept = memos.recall(keys)
-        found: list[Unregistered] = []
-        for item, key in zip(items, keys, strict=True):
-            known = codec.decode_kept(Reached, kept.get(key))
-            if known is None or memos.compare is not None:
-                known = _settle(self._add(item))
-                if memos.compare is not None and key in kept:
-                    memos.compare(f"callers of {item.within}", kept[key], codec.encode(known))
-                memos.keep(key, codec.encode(known))
-            found.append(_take(item, known))
+        groups: dict[str, list[Unregistered]] = {}
+        for item in items:
+            groups.setdefault(item.within, []).append(item)
+        keys = {
+            within: self._memos.key("reached", within, [codec.encode(_describe(item)) for item in group])
+            for within, group in groups.items()
+        }
+        kept = self._searches.recall(keys.values(), lambda plain: self._is_known_alike(plain["known"]))
+        found: dict[str, Iterator[Reached]] = {}
+        for within, group in count(groups.items(), _ASKED, len(groups), self._reading.units.progress, _name):
+            plain = kept.get(keys[within])
+            known = _decode(plain)
+            if known is None or self._memos.compare is not None:
+                known = self._add(group, keys[within], plain)
+            found[within] = iter(known)
+        return [_take(item, next(found[item.within])) for item in items]
+
+    def _is_known_alike(self, asked: dict[str, bool]) -> bool:
+        return all((name in self._known) is held for name, held in asked.items())
+
+    def _add(self, group: list[Unregistered], key: str, kept: dict[str, Any] | None) -> list[Reached]:
+        known = Known(self._known, self.find_callers)
+        with self._searches.note() as noted:
+            add = open_callers(known, self._reading.machine.modules)
+            found = [_settle(add(item)) for item in group]
+        fresh = {"known": dict(sorted(known.asked.items())), "found": [codec.encode(one) for one in found]}
+        if self._memos.compare is not None and kept is not None:
+            self._memos.compare(f"callers of {group[0].within}", kept, fresh)
+        self._searches.keep(key, fresh, noted)
         return found
+
+
+def _decode(plain: dict[str, Any] | None) -> list[Reached] | None:
+    found = [codec.decode_kept(Reached, one) for one in plain["found"]] if plain is not None else [None]
+    known = [one for one in found if one is not None]
+    return known if len(known) == len(found) else None
+
+
+def _name(item: tuple[str, object]) -> str:
+    return item[0]
 
 
 def _describe(item: Unregistered) -> Written:

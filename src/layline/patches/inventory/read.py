@@ -145,7 +145,7 @@ def read_inventory(
     by_path = [item for item in stray if item.registry is not None]
     with deep_recursion():
         settled += tuple(
-            build_path_patch(item, key, build_caller_guard(item, reaching.callers[item.within], installer))
+            build_path_patch(item, key, build_caller_guard(item, reaching.find_callers(item.within), installer))
             for item in by_path
         )
     listed = [*effects, *(item.effect for item in stray)]

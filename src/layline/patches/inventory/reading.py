@@ -8,6 +8,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from layline.core.evidence import Skipped
+from layline.interpreter.callers.files import Files
 from layline.interpreter.callers.find import Search
 from layline.interpreter.config_paths import Roots
 from layline.interpreter.modules import find_example_files, find_own_files, read_texts
@@ -62,12 +63,19 @@ class Reading:
         return self.load(find_example_files(self.tree))
 
     @cached_property
-    def _calling_texts(self) -> dict[str, bytes]:
-        return {**self.texts, **dict(read_texts(self.tree, self.examples))}
+    def files(self) -> Files:
+        """What our files and the examples say to whoever looks for callers."""
+        return Files({**self.facts, **self.examples}, self._read_texts)
+
+    def _read_texts(self, paths: Iterable[str] | None) -> dict[str, bytes]:
+        if paths is None:
+            return {**self.texts, **dict(read_texts(self.tree, self.examples))}
+        calling = {*find_own_files(self.tree), *self.examples}
+        return dict(read_texts(self.tree, [path for path in paths if path in calling]))
 
     def open_search(self, names: Iterable[str]) -> Search:
         """A search for the callers of these functions."""
-        return Search(self.machine.modules, lambda: self._calling_texts, {**self.facts, **self.examples}, names)
+        return Search(self.machine.modules, self.files, names)
 
     @property
     def machine(self) -> Interpreter:
