@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -42,6 +42,10 @@ class VersionGuards:
             found = self._read(module, location.line, name) if module is not None else OPAQUE
             self._known[key] = found if _asks_version(found) else None
         return self._known[key]
+
+    def know(self, found: Mapping[Location, Condition | None]) -> None:
+        """Take what was found of lines before."""
+        self._known.update({(one.path, one.line, ""): condition for one, condition in found.items()})
 
     def brings_own(self, location: Location, name: str) -> bool:
         """Whether the file is a script that installs the package of a name for itself, whatever the pin is."""

@@ -61,7 +61,7 @@ class OpenedInventory:
             return known
         tell("asking which of our lines other versions alone run", 0, 0)
         pinned = Pinned(self.workspace.label(key), version, packages)
-        return tell_excluded(known, pinned, upstreams, reading.machine.modules)
+        return tell_excluded(known, pinned, upstreams, reading.searches)
 
     def save(self) -> tuple[int, int]:
         """Keep what was read for the next run; how many readings of modules were recalled, and how many there are."""

@@ -8,10 +8,14 @@ import pytest
 
 from histories import History
 from layline.config import Backend, Project, Settings
+from layline.core.condition import Condition
+from layline.core.evidence import Location
 from layline.core.patch import Inventory
+from layline.coupling.version_guards import VersionGuards
 from layline.git import open_repository
 from layline.interpreter.callers.find import Search
 from layline.interpreter.callers.sites import Callers
+from layline.patches.excluded import find_guards
 from layline.patches.inventory.read import read_downstream, read_inventory
 from layline.source import Cache, Tree
 from layline.source.memos import Memos
@@ -89,6 +93,57 @@ def test_an_edit(
     assert told[0] >= every
     assert told[1] & every <= searched
     assert not searched or told[1] & searched
+
+
+HEAD = "import up.a\nfrom packaging.version import parse\n"
+GUARDED: dict[str, str | None] = {
+    "own/__init__.py": "",
+    "own/put.py": f"{HEAD}from own.new import NEW\n\n\ndef put():\n    if NEW:\n        up.a.f = len\n",
+    "own/new.py": f"{HEAD}from own.old import FIRST\nNEW = parse(up.__version__) >= parse(FIRST)\n",
+    "own/old.py": "FIRST = '2'\n",
+    "own/far.py": "def far():\n    return 1\n",
+}
+GUARDS: list[tuple[str, dict[str, str | None], bool]] = [
+    # what is edited, how, whether what stands around the line is read again
+    ("a file that it does not see", {"own/far.py": "def far():\n    return 2\n"}, False),
+    ("a new file", {"own/near.py": "NEW = 1\n"}, False),
+    ("the test", {"own/new.py": f"{HEAD}NEW = parse(up.__version__) < parse('3')\n"}, True),
+    ("what the test reads of a third file", {"own/old.py": "FIRST = '1'\n"}, True),
+    ("a package takes the place of the third file", {"own/old/__init__.py": "FIRST = '1'\n"}, True),
+    ("the third file vanishes", {"own/old.py": None}, True),
+    ("the file of the line", {"own/put.py": f"{HEAD}\n\n\n\ndef put():\n    if 1:\n        up.a.f = len\n"}, True),
+]
+
+
+@pytest.mark.parametrize(("edit", "is_read"), [row[1:] for row in GUARDS], ids=[row[0] for row in GUARDS])
+def test_tests_of_versions_around_a_line(
+    tmp_path: Path, edit: dict[str, str | None], is_read: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    history = History.start(tmp_path / "own")
+    asked: list[Location] = []
+    find = VersionGuards.find
+
+    def note(guards: VersionGuards, location: Location, name: str = "") -> Condition | None:
+        asked.append(location)
+        return find(guards, location, name)
+
+    def read(commit: str, memos: Memos) -> Condition | None:
+        reading = read_downstream(Tree(open_repository(history.path), commit), SETTINGS, None, memos)
+        found = find_guards({line}, reading.searches)
+        memos.save()
+        return found[line]
+
+    monkeypatch.setattr(VersionGuards, "find", note)
+    line = Location("own/put.py", 8)
+    told: list[bool] = []
+    for files in (GUARDED, edit, {path: GUARDED.get(path) for path in edit}):
+        commit = history.commit("step", dict(files))
+        asked.clear()
+        recalled = read(commit, Memos(Cache(tmp_path / "cache", "memo"), "base"))
+        told.append(bool(asked))
+        assert recalled == read(commit, Memos())
+    assert told[:2] == [True, is_read]
+    assert recalled is not None
 
 
 def test_a_check_compares_what_would_be_believed(tmp_path: Path) -> None:

@@ -15,7 +15,6 @@ from layline.core.patch import Moment, Unregistered
 from layline.core.progress import count
 from layline.interpreter.callers.above import find_around, find_known
 from layline.patches.guards.stray_callers import open_callers
-from layline.patches.inventory.since import SearchMemos
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -73,7 +72,7 @@ class Reaching:
         self._reading = reading
         self._within = sorted({item.within for item in items})
         self._memos = reading.units.memos
-        self._searches = SearchMemos(self._memos, reading.machine.modules, reading.files)
+        self._searches = reading.searches
         self._callers: dict[str, tuple[Callers, Noted]] = {}
 
     def find_callers(self, name: str) -> Callers:

@@ -12,6 +12,7 @@ from layline.interpreter.callers.files import Files
 from layline.interpreter.callers.find import Search
 from layline.interpreter.config_paths import Roots
 from layline.interpreter.modules import find_example_files, find_own_files, read_texts
+from layline.patches.inventory.since import SearchMemos
 
 if TYPE_CHECKING:
     from layline.config import Settings
@@ -66,6 +67,11 @@ class Reading:
     def files(self) -> Files:
         """What our files and the examples say to whoever looks for callers."""
         return Files({**self.facts, **self.examples}, self._read_texts)
+
+    @cached_property
+    def searches(self) -> SearchMemos:
+        """What was found by going through our files."""
+        return SearchMemos(self.units.memos, self.machine.modules, self.files)
 
     def _read_texts(self, paths: Iterable[str] | None) -> dict[str, bytes]:
         if paths is None:
