@@ -144,6 +144,8 @@ def _decide_many(condition: Condition, ground: RefKnowledge, side: int) -> Decis
 def _decide_name(name: str, ground: RefKnowledge, side: int, *, is_imported: bool = False) -> Decision:
     if not longest_root(name, ground.packages):
         return Decision(None)
+    if is_imported and name in ground.packages:
+        return Decision(True)  # upstream itself: nothing to tell
     symbol = _resolver(ground, side).resolve(name)
     where = _side(side)
     if symbol.kind is SymbolKind.ABSENT:

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
-from layline.core.condition import ALWAYS, NEVER, OPAQUE, Condition, ConditionKind, combine, negate
+from layline.core.condition import ALWAYS, NEVER, OPAQUE, Condition, ConditionKind, combine, need_import, negate
 from layline.coupling.set_by_hand import asks_for, find_assigned
 from layline.interpreter.modules import Module, Modules
 from layline.interpreter.versions import (
@@ -23,7 +23,9 @@ from layline.interpreter.versions import (
     Release,
     compare,
     find_release,
+    is_instance,
     is_parser,
+    parse,
     read_attribute,
 )
 from layline.source.names import absolute_name
@@ -62,7 +64,13 @@ class Code:
     node: ast.FunctionDef | ast.AsyncFunctionDef
 
 
-Value: TypeAlias = "Known | Release | Items | Holds | Outside | Code | None"
+@dataclass(frozen=True, slots=True)
+class Raised:
+    """A function ended without an answer."""
+
+
+RAISED = Raised()
+Value: TypeAlias = "Known | Release | Items | Holds | Outside | Code | Raised | None"
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,6 +177,9 @@ class ReleaseReader:
 
     def _compare(self, left: ast.expr, operators: list[ast.cmpop], comparators: list[ast.expr], scope: Scope) -> Value:
         values = [self._evaluate(item, scope) for item in (left, *comparators)]
+        match values, operators:
+            case [Holds(condition=there), Known(value=None)], [ast.Is() | ast.IsNot() as operator]:
+                return Holds(there if isinstance(operator, ast.IsNot) else negate(there))
         parts = [
             compare(_settle(values[number]), _OPERATORS.get(type(operator), ""), _settle(values[number + 1]))
             for number, operator in enumerate(operators)
@@ -190,7 +201,12 @@ class ReleaseReader:
             case Outside(path=path), [one, other] if path in OPERATORS:
                 return Holds(compare(_settle(one), OPERATORS[path], _settle(other)))
             case Outside(path=path), [one, *_] if is_parser(path):
-                return one if isinstance(one, Release | Known) else None
+                return parse(path, one) if isinstance(one, Release | Known) else None
+            case Outside(path="importlib.util.find_spec"), [Known(value=str(name)), *_]:
+                return Holds(need_import(name))
+            case Outside(path="builtins.isinstance"), [Release() | Known() as one, Outside(path=kind)]:
+                held = is_instance(one, kind)
+                return None if held is None else Known(held)
             case Code(), _:
                 keywords = {item.arg: self._evaluate(item.value, scope) for item in node.keywords if item.arg}
                 return self._run(callee, arguments, keywords, scope.depth + 1)
@@ -207,7 +223,8 @@ class ReleaseReader:
         scope.names.update({name: self._evaluate(value, scope) for name, value in defaults.items()})
         scope.names.update(zip(names, arguments, strict=False))
         scope.names.update(keywords)
-        return self._run_block(code.node.body, scope)
+        found = self._run_block(code.node.body, scope)
+        return None if found is RAISED else found
 
     def _run_block(self, body: list[ast.stmt], scope: Scope) -> Value:
         for number, statement in enumerate(body):
@@ -215,7 +232,7 @@ class ReleaseReader:
                 case ast.Return(value=value):
                     return self._evaluate(value, scope) if value is not None else Known(None)
                 case ast.Raise():
-                    return Known(False)
+                    return RAISED
                 case ast.Try(body=inner) | ast.With(body=inner):
                     return self._run_block([*inner, *body[number + 1 :]], scope)
                 case ast.If(test=test, body=inner, orelse=orelse):
@@ -233,9 +250,13 @@ class ReleaseReader:
         if test in (ALWAYS, NEVER):
             return self._run_block([*(body if test == ALWAYS else orelse), *rest], scope)
         yes = self._run_block([*body, *rest], Scope(scope.module, dict(scope.names), scope.depth + 1))
+        if yes is RAISED:  # what the test stands around runs on the other way alone
+            return self._run_block([*orelse, *rest], Scope(scope.module, dict(scope.names), scope.depth + 1))
         if not isinstance(yes, Holds | Known) or (isinstance(yes, Known) and not isinstance(yes.value, bool)):
             return yes  # what a package that is there answers
         no = self._run_block([*orelse, *rest], Scope(scope.module, dict(scope.names), scope.depth + 1))
+        if no is RAISED:
+            return yes
         first = combine(ConditionKind.ALL, (test, _truth(yes)))
         return Holds(combine(ConditionKind.ANY, (first, combine(ConditionKind.ALL, (negate(test), _truth(no))))))
 
@@ -283,7 +304,9 @@ class ReleaseReader:
         """The statement at the top of a module that binds a name, imports of ours followed; of others their full
         name.
         """
-        for statement in reversed(list(_find_top(module.body))):
+        # a `try` is taken to go well: what a handler binds counts where nothing else does
+        statements = [one for handled in (True, False) for one in _find_top(module.body, handled=handled)]
+        for statement in reversed(statements):
             match statement:
                 case ast.Import() | ast.ImportFrom():
                     taken = self._find_names(statement, module).get(name)
@@ -345,14 +368,15 @@ def _find_parameters(function: ast.FunctionDef | ast.AsyncFunctionDef) -> list[s
     return [item.arg for item in (*function.args.posonlyargs, *function.args.args)]
 
 
-def _find_top(body: list[ast.stmt]) -> Iterator[ast.stmt]:
-    """The statements that run when a module is imported, those in branches included."""
+def _find_top(body: list[ast.stmt], *, handled: bool) -> Iterator[ast.stmt]:
+    """The statements that run when a module is imported, those in branches included; of handlers only if `handled`."""
     for statement in body:
         yield statement
         if isinstance(statement, ast.If | ast.Try | ast.With):
-            for name in ("orelse", "handlers", "body"):
-                for inner in getattr(statement, name, ()):
-                    yield from _find_top(inner.body if isinstance(inner, ast.ExceptHandler) else [inner])
+            for handler in getattr(statement, "handlers", ()) if handled else ():
+                yield from _find_top(handler.body, handled=handled)
+            for name in ("orelse", "body"):
+                yield from _find_top(getattr(statement, name, []), handled=handled)
 
 
 def _name(path: str) -> Value:

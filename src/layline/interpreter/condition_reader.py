@@ -20,8 +20,8 @@ from layline.core.condition import (
     negate,
     say,
 )
-from layline.interpreter.conditions import Reader
-from layline.interpreter.values import Called, Element, Items, Literal, Member, Outside, Test, Value
+from layline.interpreter.conditions import Reader, simplify
+from layline.interpreter.values import Called, Choice, Element, Items, Literal, Member, Outside, Test, Value, truth
 from layline.interpreter.versions import (
     METADATA,
     OPERATORS,
@@ -29,7 +29,10 @@ from layline.interpreter.versions import (
     Release,
     compare,
     find_release,
+    is_instance,
     is_parser,
+    is_version,
+    parse,
     read_attribute,
 )
 
@@ -46,9 +49,12 @@ def build_condition(value: Value, reader: Reader, within: str = "") -> Condition
             return Condition(kind=_JOINS[operator], parts=parts)
         case Test(operator="not", operands=(inner,)):
             return replace(negate(build_condition(inner, reader)), shown=reader.show(value))
+    found = _recognise(value, reader)
+    # a helper that is given its operator as a text: nobody writes `operator.ge(…)` in a test
+    is_plain = found.kind is not ConditionKind.VERSION or isinstance(value, Test)
     return replace(
-        _recognise(value, reader),
-        shown=reader.show(value, within=within),
+        found,
+        shown=reader.show(value, within=within) if is_plain else str(found),
         keys=tuple(dict.fromkeys(reader.find_keys(value))),
         needs=tuple(reader.find_others(value)),
     )
@@ -150,13 +156,41 @@ def _version(value: Value) -> Release | Known | None:
         case Called(callee=Outside(path=path), arguments=(Literal(value=str(name)), *_)) if path in METADATA:
             return Release(name)
         case Called(callee=Outside(path=path), arguments=(inner, *_)) if is_parser(path):
-            return _version(inner)
+            found = _version(inner)
+            return None if found is None else parse(path, found)
+        case Choice():
+            return _version_chosen(value)
         case Element(owner=owner, key=Literal(value=0)) if isinstance(found := _version(owner), Release):
-            return Release(found.name, is_major=True)
+            return replace(found, is_major=True)
         case Member(owner=owner, name=name) if isinstance(found := _version(owner), Release):
             return read_attribute(found, name)
     dotted = _name(value)
     return find_release(dotted) if dotted is not None else None
+
+
+def _version_chosen(value: Choice) -> Release | Known | None:
+    """Of a choice what is compared where the package is there: the other side is a word for its absence, or another
+    form of the same number.
+    """
+    match value.test:
+        case Called(callee=Outside(path="builtins.isinstance"), arguments=(asked, Outside(path=kind))):
+            version = _version(asked)
+            held = is_instance(version, kind) if version is not None else None
+            if held is not None:
+                return _version(value.yes if held else value.no)
+    yes, no = _version(value.yes), _version(value.no)
+    if yes == no:
+        return yes
+    test = simplify(value.test)
+    match truth(test), test:
+        case bool() as known, _:
+            return yes if known else no
+        case _, Test(operator="importable"):
+            return yes
+        case _, Test(operator="not", operands=(Test(operator="importable"),)):
+            return no
+    known = [one for one in (yes, no) if is_version(one)]
+    return known[0] if len(known) == 1 and None not in (yes, no) else None
 
 
 def _literal(value: Value) -> str | None:

@@ -11,6 +11,7 @@ from layline.interpreter.inner import find_parts, walk
 from layline.interpreter.needs import classify, say_need
 from layline.interpreter.values import (
     FALSE,
+    GOES_WELL,
     RAISES,
     TRUE,
     UNREACHED,
@@ -91,7 +92,7 @@ def _recall(known: dict[int, tuple[Value, Value]], value: Value, find: Callable[
 def simplify(value: Value) -> Value:
     """The same truth with nothing in it that cannot change it."""
     if not isinstance(value, Choice | Test):
-        return FALSE if value in (RAISES, UNREACHED) else value
+        return TRUE if value == GOES_WELL else FALSE if value in (RAISES, UNREACHED) else value
     return _recall(_KNOWN.simple, value, _simplify)
 
 

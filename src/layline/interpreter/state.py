@@ -247,6 +247,9 @@ class Machine(ABC):
         """A test in the words of the source; None where it was never written."""
         match test:
             case Test(operator="not", operands=(inner,)):
+                node = self.tests.get(inner)
+                if isinstance(node, ast.Name | ast.Attribute | ast.Call | ast.Subscript):
+                    return read_words(ast.UnaryOp(op=ast.Not(), operand=node))
                 found = self.read_written(inner)
                 return None if found is None else Condition(kind=ConditionKind.NOT, parts=(found,))
             case Test(operator="and" | "or" as operator, operands=operands) if test not in self.tests:

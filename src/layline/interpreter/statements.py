@@ -21,6 +21,7 @@ from layline.interpreter.strings import fold_operation
 from layline.interpreter.undo import BranchedFields
 from layline.interpreter.values import (
     EACH,
+    GOES_WELL,
     NONE,
     RAISES,
     UNREACHED,
@@ -241,7 +242,7 @@ class Statements(Expressions):
     def _run_try(self, node: ast.Try | ast.TryStar, scope: Scope) -> Flow:
         plain = find_imports(node.body, self.frame.module)
         imports = [*plain, *find_called(node.body)]
-        test: Value = _is_importable(imports) if imports else RAISES
+        test: Value = _is_importable(imports) if imports else GOES_WELL
         handled = negate(test) if imports else RAISES
         before = dict(scope.names)
         body = [*node.body, *node.orelse]

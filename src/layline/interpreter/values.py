@@ -321,6 +321,8 @@ LEFT_OUT = Unknown("left out by a filter")
 """What stands in for an item where the filter of its comprehension does not hold: nothing."""
 RAISES = Unknown("an exception")
 """The test that leads into an `except`."""
+GOES_WELL = Unknown("no exception")
+"""Its contrary, as small: values that a `try` decides are held in large numbers."""
 UNREACHED = Unknown("what earlier tests rule out")
 """A test that does not hold, beside one that says the contrary of what is known."""
 _MOST_ALTERNATIVES = 24

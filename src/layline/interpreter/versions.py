@@ -7,7 +7,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from layline.core.condition import ALWAYS, NEVER, OPAQUE, Condition, need_version
 
@@ -33,6 +33,8 @@ class Release:
 
     name: str
     is_major: bool = False
+    is_parsed: bool = False
+    """False: it is still a text."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +42,8 @@ class Known:
     """A value that is written down; of numbers in a row a tuple."""
 
     value: object
+    is_parsed: bool = False
+    """A version was made of the text."""
 
 
 def find_release(path: str) -> Release | None:
@@ -54,10 +58,27 @@ def is_parser(path: str) -> bool:
     return path.rpartition(".")[2] in _PARSERS
 
 
+def parse(path: str, value: Release | Known) -> Release | Known:
+    """What a function that makes a version of its text returns."""
+    return replace(value, is_parsed=path.rpartition(".")[2] != "str")
+
+
+def is_instance(value: Release | Known, kind: str) -> bool | None:
+    """Whether a version is still a text, or was made a version: `isinstance(number, str)`."""
+    if kind == "builtins.str":
+        return not value.is_parsed and (isinstance(value, Release) or isinstance(value.value, str))
+    return value.is_parsed if is_parser(kind) else None
+
+
+def is_version(value: Release | Known | None) -> bool:
+    """True of what can be compared with a version: "N/A" and None stand for a package that is not there."""
+    return isinstance(value, Release) or (isinstance(value, Known) and _spell(value.value) is not None)
+
+
 def read_attribute(release: Release, name: str) -> Release | None:
     if name == "major":
-        return Release(release.name, is_major=True)
-    return release if name in _SAME else None
+        return replace(release, is_major=True, is_parsed=True)
+    return replace(release, is_parsed=name == "release") if name in _SAME else None
 
 
 def compare(left: object, operator: str, right: object) -> Condition:

@@ -238,6 +238,10 @@ class Writes(Machine):
 
     def write(self, owner: Value, name: Value, value: Value | None, node: ast.AST, *, is_item: bool = False) -> None:
         """Remember a write so that later reads see it, and record it for the detectors."""
+        if isinstance(name, Choice) and not isinstance(name.test, Unknown) and not is_item:
+            self._write_under(name.test, (owner, name, value), node, is_item=is_item)
+            self._write_under(negate(name.test), (owner, name, value), node, is_item=is_item)
+            return
         match owner:
             case Choice(test=test, yes=yes, no=no):
                 self._write_under(test, (yes, name, value), node, is_item=is_item)

@@ -95,11 +95,42 @@ def is_new():
     if not available("keel"):
         return False
     return parse(keel.__version__) >= parse("5.0")
+KEEL_THERE = importlib.util.find_spec("keel") is not None
+KEEL_NUMBER = "N/A"
+if KEEL_THERE:
+    try:
+        KEEL_NUMBER = importlib.metadata.version("keel")
+    except importlib.metadata.PackageNotFoundError:
+        KEEL_THERE = False
+def compare_versions(what, operation, wanted):
+    if operation not in OPERATIONS.keys():
+        raise ValueError(operation)
+    operation = OPERATIONS[operation]
+    if isinstance(what, str):
+        what = parse(importlib.metadata.version(what))
+    return operation(what, parse(wanted))
+def is_keel_version(operation, wanted):
+    if not KEEL_THERE:
+        return False
+    return compare_versions(parse(parse(KEEL_NUMBER).base_version), operation, wanted)
+def is_of(name, operation, wanted):
+    return compare_versions(name, operation, wanted)
+if importlib.util.find_spec("lead"):
+    LEAD = importlib.metadata.version("lead")
+try:
+    import hull
+    HULL = hull.__version__
+except ImportError:
+    HULL = "0"
+def is_hull(operation, wanted):
+    if not isinstance(HULL, Version):
+        return compare_versions(Version(HULL), operation, wanted)
+    return True
 """
 OURS = """
 import keel
 from packaging.version import Version
-from .helpers import INSTALLED, NEW, available, is_after, is_at, is_below, is_cuda, is_either, is_forced, is_keel, is_new, is_within
+from .helpers import INSTALLED, NEW, available, is_after, is_at, is_below, is_cuda, is_either, is_forced, is_hull, is_keel, is_keel_version, is_new, is_of, is_within
 def plain(x):
     keel.use()  # plain
     if Version(keel.__version__) >= Version("5.2"):
@@ -146,6 +177,16 @@ def plain(x):
     if available("keel"):
         keel.use()  # there
     keel.new() if NEW else keel.old()  # chosen
+    if is_keel_version(">=", "5.5"):
+        keel.use()  # operator as text
+    else:
+        keel.use()  # operator as text, else
+    if is_keel_version(">=", "5.0") and is_keel_version("<", "5.1"):
+        keel.use()  # two as text
+    if is_of("keel", "<", "5"):
+        keel.use()  # name and operator as text
+    if is_hull("<", "5"):
+        keel.use()  # parsed later
     if is_below("keel", "5.0"):
         return
     keel.use()  # left
@@ -159,9 +200,9 @@ CASES = [
     ("else", "not keel.__version__ >= 5.2"),
     ("constant", "(keel.__version__ >= 5.2 and ?)"),
     ("turned", "keel.__version__ < 5.1"),
-    ("helper", "(? and keel < 5.0)"),
-    ("operation", "(not ? and keel.__version__ >= 5.3)"),
-    ("early", "(? and keel.__version__ >= 5.0)"),
+    ("helper", "(keel and keel < 5.0)"),
+    ("operation", "keel.__version__ >= 5.3"),
+    ("early", "(keel and keel.__version__ >= 5.0)"),
     ("by hand", "keel.__version__ == 5.3"),  # another number can be set; who sets one says what runs
     ("by hand, later", "keel.__version__ > 5.3"),
     ("another number", "(? or (not ? and keel.__version__ > 5.3))"),
@@ -176,7 +217,12 @@ CASES = [
     ("local", "not keel.__version__ >= 5.2"),
     ("other", None),
     ("there", None),
-    ("left", "not (? and keel < 5.0)"),
+    ("left", "not (keel and keel < 5.0)"),
+    ("operator as text", "(keel and keel >= 5.5)"),
+    ("operator as text, else", "not (keel and keel >= 5.5)"),
+    ("two as text", "((keel and keel >= 5.0) and (keel and keel < 5.1))"),
+    ("name and operator as text", "keel < 5"),
+    ("parsed later", "hull.__version__ < 5"),
     ("class", "keel.__version__ >= 5.2"),
 ]
 

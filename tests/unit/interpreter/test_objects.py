@@ -194,7 +194,7 @@ def test_a_swap_by_one_of_two_names_is_put_back(tmp_path: Path) -> None:
     found = read_files(tmp_path, {"own/boot.py": source, "own/v.py": ""}).unregistered
     assert [(i.effect.target, i.effect.moment.value, (show_condition(i.effect.when) or None)) for i in found] == [
         ("up.a.load", "transient", "is_old('<', '5')"),
-        ("up.a.open", "transient", "not (is_old('<', '5'))"),
+        ("up.a.open", "transient", "not is_old('<', '5')"),
     ]
 
 

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from layline.core.condition import ConditionKind, asks_about
 from layline.patches.guards.show import show_condition
 from layline.patches.list_lines import build_listing
 from snippets import read_files
@@ -67,3 +68,80 @@ def test_a_line_that_never_runs_is_a_warning(tmp_path: Path) -> None:
         "never-active",
         (("why", "conditions above this line in the code rule it out"),),
     )
+
+
+HELPERS = """
+import importlib.metadata
+import importlib.util
+import operator
+from packaging.version import parse
+OPERATIONS = {">=": operator.ge, "<": operator.lt}
+THERE = importlib.util.find_spec("up") is not None
+NUMBER = "N/A"
+if THERE:
+    try:
+        NUMBER = importlib.metadata.version("up")
+    except importlib.metadata.PackageNotFoundError:
+        THERE = False
+def compare(what, operation, wanted):
+    if operation not in OPERATIONS.keys():
+        raise ValueError(operation)
+    operation = OPERATIONS[operation]
+    if isinstance(what, str):
+        what = parse(importlib.metadata.version(what))
+    return operation(what, parse(wanted))
+def is_up(operation, wanted):
+    if not THERE:
+        return False
+    return compare(parse(parse(NUMBER).base_version), operation, wanted)
+"""
+CHOSEN: list[tuple[str, str, list[Row]]] = [
+    (
+        "a name by a flag",
+        "setattr(m, 'f' if fast else 'g', print)\n",
+        [("up.a.f", "fast", "install"), ("up.a.g", "not fast", "install")],
+    ),
+    (
+        "a name by a version",
+        "name = 'f' if is_up('<', '5') else 'g'\nsetattr(m, name, print)\n",
+        [
+            ("up.a.f", "is_up('<', '5')", "install"),
+            ("up.a.g", "not is_up('<', '5')", "install"),
+        ],
+    ),
+    (
+        "a name by a version, put back",
+        (
+            "name = 'f' if is_up('<', '5') else 'g'\nold = getattr(m, name)\nif fast:\n    setattr(m, name, print)\n"
+            "try:\n    yield\nfinally:\n    setattr(m, name, old)\n"
+        ),
+        [
+            ("up.a.f", "fast and is_up('<', '5')", "transient"),
+            ("up.a.g", "fast and not is_up('<', '5')", "transient"),
+        ],
+    ),
+    (
+        "name and value by one version",
+        "new = is_up('>=', '5')\nsetattr(m, 'g' if new else 'f', print if new else repr)\n",
+        [
+            ("up.a.g", "new", "install"),
+            ("up.a.f", "not new", "install"),
+        ],
+    ),
+    ("the same name both ways", "setattr(m, 'f' if fast else 'f', print)\n", [("up.a.f", "", "install")]),
+]
+
+
+@pytest.mark.parametrize(("what", "body", "expected"), CHOSEN, ids=[row[0] for row in CHOSEN])
+def test_a_name_that_a_test_chooses_carries_the_test(tmp_path: Path, what: str, body: str, expected: list[Row]) -> None:
+    text = "".join(f"    {line}\n" for line in body.splitlines())
+    files = {
+        "own/__init__.py": "",
+        "own/helpers.py": HELPERS,
+        "own/boot.py": f"import up.a as m\nfrom .helpers import is_up\ndef go(fast):\n{text}",
+    }
+    found = read_files(tmp_path, files).unregistered
+    rows = [(item.effect.target, show_condition(item.effect.when), item.effect.moment.value) for item in found]
+    assert sorted(rows) == sorted(expected)
+    asked = [asks_about(item.effect.when, ConditionKind.VERSION) for item in found]
+    assert set(asked) == {"is_up" in body}
