@@ -141,6 +141,10 @@ class Reason(Enum):
     MISREADS = "our replacement {parts:3+}"
     NOT_INSTALLED = "our code {parts:3+}"
     AROUND_FAILS = "today already the method around this line, at {places}, fails whenever upstream calls it"
+    AROUND_UNHANDED = (
+        "the method around this line, at {places}, would fail, but nothing in the project hands its class over"
+    )
+    NEVER_MADE = "today already no object of the class around this line can be made: the import at {places} fails"
     MISREADS_TODAY = "today already our replacement {parts:3+}"
     MISRETURNS = "our replacement {parts}"
     TAKES_ALL = "our replacement {text} still takes what upstream passes"
@@ -236,6 +240,7 @@ class Reason(Enum):
     MAYBE_PASSED = "upstream may pass it at {places:3}: what is called there cannot be decided without running the code"
     NOT_PASSED_ANYWHERE = "no upstream call passes that"
     BUILT_BY_US = "only our own code makes objects of the class"
+    NOT_NAMED = "nothing in the project names its class, so that upstream is never given it"
     NOT_HANDED = "nothing in the project hands it over: only {names:3&} names it, which nobody uses"
     RUN_BY_US = "upstream's call at {places:1} would fail at the pin already, so only our own code calls it"
     PASSED_SLOT = "upstream passes it to the class that is set in a field, as at {places:2}"

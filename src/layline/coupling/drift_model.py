@@ -24,7 +24,9 @@ if TYPE_CHECKING:
     from layline.coupling.version_guards import Running
     from layline.source.resolve import Resolver
 
-MISFITTING = (Reason.MISFITS_TODAY, Reason.MISREADS_TODAY, Reason.AROUND_FAILS)
+_NOT_REACHED = (Reason.AROUND_FAILS, Reason.NEVER_MADE)
+"""The line fails before it is reached, whatever becomes of its target."""
+MISFITTING = (Reason.MISFITS_TODAY, Reason.MISREADS_TODAY, *_NOT_REACHED)
 _ALREADY = frozenset({*MISFITTING, Reason.RAISES_TODAY})
 _NOT_RUN = (Reason.GUARD_NEVER, Reason.GUARD_NOT_YET, Reason.NOT_RUN_AT_ALL, Reason.NOT_RUN_YET, Reason.ADDED_THERE)
 """What does not run at the pin."""
@@ -102,7 +104,7 @@ class Drift:
     def fails_already(self) -> bool:
         """It does not work at the pin, for what is wrong at the tip, too: no upgrade breaks it."""
         broken = {one.why.reason for one in self.findings if one.severity is Severity.BREAKS}
-        return self.severity is Severity.BREAKS and broken <= _ALREADY
+        return self.severity is Severity.BREAKS and (self.has(*_NOT_REACHED) or broken <= _ALREADY)
 
     @property
     def reasons(self) -> tuple[Why, ...]:

@@ -1,9 +1,12 @@
-"""Classes of ours that only a spec names which nobody asks for: what upstream would pass them, it never does."""
+"""Classes of ours that nothing names, or only a spec which nobody asks for: what upstream would pass them, it never
+does.
+"""
 
 from __future__ import annotations
 
 import ast
 from dataclasses import replace
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from layline.core.evidence import Location
@@ -20,13 +23,16 @@ if TYPE_CHECKING:
     from layline.source import Tree
 
 
+_SETTINGS = (".yaml", ".yml", ".json", ".toml", ".cfg", ".ini")
+
+
 def doubt_unhanded(couplings: Iterable[Coupling], ours: Tree) -> Iterator[Coupling]:
-    """The same places; of overrides that fit neither ref, the lines of classes that no code of ours hands over are a
-    place of their own, which fails nowhere.
+    """The same places; of overrides that fit neither ref, or may not, the lines of classes that no code of ours hands
+    over are a place of their own, which fails nowhere.
     """
     listed = list(couplings)
     texts = dict(read_texts(ours)) if any(_fails(one) for one in listed) else {}
-    files = _Files(texts)
+    files = _Files(texts, ours)
     for one in listed:
         if not _fails(one):
             yield one
@@ -35,27 +41,36 @@ def doubt_unhanded(couplings: Iterable[Coupling], ours: Tree) -> Iterator[Coupli
         for makers in dict.fromkeys(idle.values()):
             lines = [line for line, found in idle.items() if found == makers]
             place = replace(one, location=Location(one.location.path, lines[0]), lines=tuple(lines[1:]))
-            why = Why(Reason.NOT_HANDED, names=makers)
-            yield replace(place, state=State.CANNOT_ACCEPT, why=(why, *one.why)) if makers else place
+            yield place if makers is None else _doubt(place, makers)
+
+
+def _doubt(place: Coupling, makers: tuple[str, ...]) -> Coupling:
+    why = Why(Reason.NOT_HANDED, names=makers) if makers else Why(Reason.NOT_NAMED)
+    told = [one for one in place.why if one.reason is not Reason.MAYBE_PASSED]
+    return replace(place, state=State.CANNOT_ACCEPT, why=(why, *told))
 
 
 def _fails(one: Coupling) -> bool:
-    return one.touch is Touch.OVERRIDE and one.state is State.NEVER_FITTED
+    may = one.state is State.CANNOT_ACCEPT and any(why.reason is Reason.MAYBE_PASSED for why in one.why)
+    return one.touch is Touch.OVERRIDE and (one.state is State.NEVER_FITTED or may)
 
 
 class _Files:
     """Our files, parsed where a word stands in them."""
 
-    def __init__(self, texts: dict[str, bytes]) -> None:
+    def __init__(self, texts: dict[str, bytes], ours: Tree) -> None:
         self._texts = texts
+        self._ours = ours
         self._trees: dict[str, ast.Module | None] = {}
 
-    def find_idle(self, path: str, line: int) -> tuple[str, ...]:
-        """The functions that alone name the class around a line, where nothing names any of them; else empty."""
+    def find_idle(self, path: str, line: int) -> tuple[str, ...] | None:
+        """The functions that alone name the class around a line, where nothing names any of them; None where something
+        hands the class over.
+        """
         tree = self._parse(path)
         chain = find_chain(tree.body, line) if tree is not None else []
-        if not chain or not isinstance(chain[0], ast.ClassDef):
-            return ()
+        if not chain or not isinstance(chain[0], ast.ClassDef) or chain[0].decorator_list or chain[0].keywords:
+            return None
         makers: dict[tuple[str, str], None] = {}
         for there, node in self._find_named(chain[0].name):
             body = self._trees[there]
@@ -63,10 +78,26 @@ class _Files:
             if around[:1] == chain[:1]:
                 continue  # the class itself
             if not around or not isinstance(around[0], ast.FunctionDef | ast.AsyncFunctionDef):
-                return ()
+                return None
             makers[there, around[0].name] = None
         asked = any(self._is_asked_for(there, name) for there, name in makers)
-        return () if asked else tuple(name for _, name in makers)
+        if asked or (not makers and self._is_offered(chain[0].name)):
+            return None
+        return tuple(name for _, name in makers)
+
+    def _is_offered(self, word: str) -> bool:
+        """Whether a file of settings has a word (`_target_: own.layers.Live`), or another file of ours imports it."""
+        trees = (self._parse(path) for path, data in self._texts.items() if word.encode() in data)
+        imports = (
+            node for tree in trees if tree is not None for node in walk(tree) if isinstance(node, ast.ImportFrom)
+        )
+        if any(one.name == word for node in imports for one in node.names):
+            return True
+        return any(word.encode() in data for data in self._settings.values())
+
+    @cached_property
+    def _settings(self) -> dict[str, bytes]:
+        return dict(read_texts(self._ours, [path for path in self._ours.paths() if path.endswith(_SETTINGS)]))
 
     def _is_asked_for(self, path: str, function: str) -> bool:
         """Whether anything outside a function names it."""

@@ -183,8 +183,8 @@ def _version_chosen(value: Choice) -> Release | Known | None:
         return yes
     test = simplify(value.test)
     match truth(test), test:
-        case bool() as known, _:
-            return yes if known else no
+        case bool() as decided, _:
+            return yes if decided else no
         case _, Test(operator="importable"):
             return yes
         case _, Test(operator="not", operands=(Test(operator="importable"),)):

@@ -64,3 +64,34 @@ def test_what_nobody_hands_over_fails_nowhere(
     told = [((one.location.line, *one.lines), one.state is State.NEVER_FITTED) for one in found]
     assert told == expected
     assert all(one.why[0].reason is Reason.NOT_HANDED for one in found if one.state is not State.NEVER_FITTED)
+
+
+UNNAMED = [
+    # (what it shows, files beside the class, whether it is said that nothing names it)
+    ("nothing names it", {}, True),
+    ("a base", {"own/more.py": "from own.layers import Alone\nclass More(Alone): ...\n"}, False),
+    ("settings", {"conf/model.yaml": "_target_: own.layers.Alone\n"}, False),
+    ("offered by its file", {"own/all.py": "__all__ = ['Alone']\n"}, False),
+    ("imported", {"own/more.py": "from own.layers import Alone\n"}, False),
+]
+
+
+@pytest.mark.parametrize(("files", "unnamed"), [row[1:] for row in UNNAMED], ids=[row[0] for row in UNNAMED])
+@pytest.mark.parametrize("decorated", [False, True])
+def test_a_class_that_nothing_names(tmp_path: Path, files: dict[str, str], unnamed: bool, decorated: bool) -> None:
+    head = "@register\n" if decorated else "\n"
+    text = f"{head}class Alone(Layer):\n    def __init__(self, config):\n        super().__init__(config)\n"
+    ours = History.start(tmp_path / "ours")
+    commit = ours.commit("ours", {"own/__init__.py": "", "own/layers.py": text, **files})
+    place = Coupling(
+        touch=Touch.OVERRIDE,
+        target="up.Layer.__init__",
+        location=Location("own/layers.py", 3),
+        state=State.CANNOT_ACCEPT,
+        consequence=Consequence.LOOK,
+        why=(Why(Reason.OVERRIDE_MISFITS), Why(Reason.MAYBE_PASSED)),
+    )
+    (found,) = doubt_unhanded([place], Tree(open_repository(ours.path), commit))
+    told = [why.reason for why in found.why]
+    said = [Reason.NOT_NAMED, Reason.OVERRIDE_MISFITS]
+    assert told == (said if unnamed and not decorated else [Reason.OVERRIDE_MISFITS, Reason.MAYBE_PASSED])

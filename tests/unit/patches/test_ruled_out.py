@@ -9,6 +9,7 @@ import pytest
 from layline.core.condition import ConditionKind, asks_about
 from layline.patches.guards.show import show_condition
 from layline.patches.list_lines import build_listing
+from layline.patches.wanted import is_addition
 from snippets import read_files
 
 Row = tuple[str | None, str, str]
@@ -145,3 +146,23 @@ def test_a_name_that_a_test_chooses_carries_the_test(tmp_path: Path, what: str, 
     assert sorted(rows) == sorted(expected)
     asked = [asks_about(item.effect.when, ConditionKind.VERSION) for item in found]
     assert set(asked) == {"is_up" in body}
+
+
+ADDED = [
+    # (what it shows, body as above, whether each row adds its name)
+    ("only where it is missing", "if not hasattr(m, 'f'):\n    m.f = print\n", [True]),
+    ("left where it is there", "if hasattr(m, 'f'):\n    return\nm.f = print\n", [True]),
+    ("where another is missing", "if not hasattr(m, 'g'):\n    m.f = print\n", [None]),
+    ("where it is there", "if hasattr(m, 'f'):\n    m.f = print\n", [None]),
+    ("missing, or asked for", "if fast or not hasattr(m, 'f'):\n    m.f = print\n", [None]),
+    ("whatever is there", "m.f = print\n", [None]),
+]
+
+
+@pytest.mark.parametrize(("what", "body", "expected"), ADDED, ids=[row[0] for row in ADDED])
+def test_what_is_written_only_where_it_is_missing_is_added(
+    tmp_path: Path, what: str, body: str, expected: list[bool | None]
+) -> None:
+    text = "".join(f"    {line}\n" for line in body.splitlines())
+    found = read_files(tmp_path, {"own/boot.py": f"import up.a as m\ndef go(fast):\n{text}"}).unregistered
+    assert [is_addition(item.effect) for item in found] == expected
