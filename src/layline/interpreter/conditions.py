@@ -113,7 +113,12 @@ def _as_value(value: Value) -> Value:
     """An operand: defaults and fallbacks do not change what it depends on."""
     match value:
         case Choice(test=test, yes=yes, no=no):
+            decided = truth(simplify(test))
+            if decided is not None:
+                return _as_value(yes if decided else no)
             left, right = _as_value(yes), _as_value(no)
+            if left == right:
+                return left
             if isinstance(left, Literal) and _is_presence(test):
                 return right
             if isinstance(right, Literal) and _is_presence(test):

@@ -18,3 +18,12 @@ def test_a_test_of_a_list_follows_the_list() -> None:
 def test_a_test_of_names_is_remembered() -> None:
     test = values.Test("and", (Argument("ready"), Argument("ready"), Argument("willing")))
     assert simplify(test) is simplify(test)
+
+
+def test_a_try_is_taken_to_go_well() -> None:
+    size = values.Choice(values.GOES_WELL, Argument("size"), values.NONE)
+    assert simplify(values.Test("is not", (size, values.NONE))) == values.Test(
+        "is not", (Argument("size"), values.NONE)
+    )
+    assert simplify(values.Choice(values.GOES_WELL, Argument("there"), values.FALSE)) == Argument("there")
+    assert simplify(values.RAISES) == values.FALSE
