@@ -63,7 +63,8 @@ class Condition:
     text: str = ""
     """The name, key or variable asked for; of anything else the expression as a person would write it."""
     operator: str = ""
-    """Of a version: how it is compared; of a name `IMPORTED` where an import asks for it."""
+    """Of a version: how it is compared; of a name `IMPORTED` where an import asks for it, `VALUED` where it may be bound
+    to None."""
     wanted: str = ""
     """Of a version: what it is compared with."""
     parts: tuple[Condition, ...] = ()
@@ -99,6 +100,7 @@ class VersionPattern:
 
 
 IMPORTED = "import"
+VALUED = "is not None"
 OPAQUE = Condition(kind=ConditionKind.OPAQUE)
 ALWAYS, NEVER = Condition(kind=ConditionKind.ALL), Condition(kind=ConditionKind.ANY)
 _DECIDABLE = frozenset({ConditionKind.NAME, ConditionKind.CLASS, ConditionKind.KEY, ConditionKind.VERSION})
@@ -115,6 +117,11 @@ def need_name(name: str) -> Condition:
 
 def need_import(name: str) -> Condition:
     return Condition(kind=ConditionKind.NAME, text=name, operator=IMPORTED)
+
+
+def need_value(name: str) -> Condition:
+    """That a name stands for something: it may be there and None."""
+    return Condition(kind=ConditionKind.NAME, text=name, operator=VALUED)
 
 
 def need_class(name: str) -> Condition:

@@ -17,6 +17,7 @@ from layline.core.condition import (
     need_import,
     need_key,
     need_name,
+    need_value,
     negate,
     say,
 )
@@ -82,7 +83,7 @@ def _recognise(value: Value, reader: Reader) -> Condition:
             if all(names):
                 return _joined(need_import(str(name)) for name in names)
         case Test(operator="is" | "is not" as operator, operands=(inner, Literal(value=None))) if name := _name(inner):
-            found = need_name(name)
+            found = need_value(name)
             return found if operator == "is not" else negate(found)
         case Test(operator=operator, operands=(left, right)) if operator in _COMPARISONS:
             return _comparison(reader, (operator, left, right))

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING
 
-from layline.core.condition import NEVER, ConditionKind, asks_about, find_told, lacks
+from layline.core.condition import NEVER, VALUED, Condition, ConditionKind, asks_about, find_told, lacks
 from layline.core.evidence import Severity, Skipped, SkippedKind
 from layline.core.patch import Holder, Style, TargetKind
 from layline.core.prose import count
@@ -112,13 +112,18 @@ def asks_first(effect: Effect) -> bool:
 def is_addition(effect: Effect) -> bool | None:
     """A name that upstream does not have, and was not meant to: nothing is replaced; None where that is not known.
 
-    One that is written only where it is missing is added, whoever has it.
+    One that is written only where it is missing is added, whoever has it; one that is None is there.
     """
-    if effect.target is not None and lacks(effect.when, effect.target):
+    if effect.target is not None and lacks(effect.when, effect.target) and not _may_be_none(effect.when, effect.target):
         return True
     if not effect.adds and (effect.target is None or effect.target_kind in _UNREAD):
         return None
     return effect.adds and not is_dead(effect)
+
+
+def _may_be_none(condition: Condition | None, name: str) -> bool:
+    parts = condition.walk() if condition is not None else ()
+    return any(part.operator == VALUED and part.text == name for part in parts)
 
 
 def is_state(effect: Effect) -> bool:

@@ -156,6 +156,8 @@ ADDED = [
     ("where it is there", "if hasattr(m, 'f'):\n    m.f = print\n", [None]),
     ("missing, or asked for", "if fast or not hasattr(m, 'f'):\n    m.f = print\n", [None]),
     ("whatever is there", "m.f = print\n", [None]),
+    ("filled once", "if m.f is None:\n    m.f = print\n", [None]),
+    ("not importable", "try:\n    from up.a import f\nexcept ImportError:\n    m.f = print\n", [True]),
 ]
 
 
