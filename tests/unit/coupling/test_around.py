@@ -134,7 +134,7 @@ def test_a_write_in_a_class_whose_objects_cannot_be_made(
 ) -> None:
     files = {"harbour/__init__.py": "", "harbour/keel.py": MADE, "harbour/far.py": OTHER}
     downstream = History.start(tmp_path / "down")
-    modules = Modules(Tree(open_repository(downstream.path), downstream.commit("ours", files)))
+    modules = Modules(Tree(open_repository(downstream.path), downstream.commit("ours", {**files})))
     path = "harbour/far.py" if owner == "Far" else "harbour/keel.py"
     lines = files[path].splitlines()
     line = next(n for n, text in enumerate(lines, 1) if n > lines.index(_find_head(lines, owner)) and ".step" in text)
