@@ -4,7 +4,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from snippets import read_files
+import pytest
+
+from layline.core.patch import TargetKind
+from layline.patches.installer import Known
+from layline.patches.inventory.read import read_inventory
+from snippets import open_reading, read_files
 
 _HEAD = "import up.a as m\n\ndef new(*a):\n    return a\n\n"
 
@@ -20,6 +25,29 @@ def test_a_filter_that_can_be_decided_is_applied_and_another_makes_its_rows_unce
         "None))]\n    for n in names:\n        setattr(m, n, new)\n"
     )
     assert _read(tmp_path, text) == [("up.a.f", "install", False)]
+
+
+@pytest.mark.parametrize(
+    ("test", "kinds", "expected"),
+    [
+        # what the loop keeps, what the pin has, the rows with whether they are certain
+        ("not hasattr(m, n)", {"up.a.f": TargetKind.DEFINITION}, [("up.a.f", True), ("up.a.g", True)]),
+        ("hasattr(m, n)", {"up.a.f": TargetKind.DEFINITION}, [("up.a.f", True)]),
+        ("not m.skips(n)", {"up.a.f": TargetKind.DEFINITION}, [("up.a.f", False), ("up.a.g", False)]),
+    ],
+)
+def test_a_filter_that_asks_for_the_name_alone_is_told_by_the_condition(
+    tmp_path: Path, test: str, kinds: dict[str, TargetKind], expected: list[tuple[str, bool]]
+) -> None:
+    text = (
+        f"def go():\n    names = [n for n in ('f', 'g') if {test}]\n    for n in names:\n        setattr(m, n, new)\n"
+    )
+
+    def look_up(dotted: str) -> Known:
+        return Known(kinds.get(dotted, TargetKind.ABSENT))
+
+    found = read_inventory(open_reading(tmp_path, {"own/boot.py": _HEAD + text}), "up", look_up).unregistered
+    assert [(item.effect.target, item.effect.certain) for item in found] == expected
 
 
 def test_what_leaving_a_context_manager_puts_back_is_transient(tmp_path: Path) -> None:

@@ -348,7 +348,7 @@ def _group_risks(rows: Iterable[Drift]) -> Iterator[Group]:
     items = tuple(
         Diagnostic(location=row.location, code="may-not-apply", message=f"{row.target or row.patch}: {risk}")
         for row in rows
-        if (risk := "; ".join((*map(say, row.risks), *_holders(row))))
+        if row.today != "dead" and (risk := "; ".join((*map(say, row.risks), *_holders(row))))
     )
     if items:
         title = f"{count(len(items), 'effect')} may not be seen by all of upstream's code"

@@ -17,6 +17,7 @@ from layline.interpreter.containers import asks_each
 from layline.interpreter.objects import asks_class
 from layline.interpreter.state import text_of
 from layline.interpreter.values import Called, Literal, Outside, Test, Value
+from layline.interpreter.values import negate as negate_test
 from layline.patches.guards.show import show_condition
 
 if TYPE_CHECKING:
@@ -38,8 +39,9 @@ def apply_filters(event: Event, effect: Effect, installer: Installer) -> Effect 
     asked = [_asks_for(test, effect.target) for test in tests]
     if any(asked) and effect.target_kind is TargetKind.ABSENT:
         return None
-    if all(asked) and effect.target_kind not in _UNSEEN:
-        return effect
+    told = [found or _asks_for(negate_test(test), effect.target) for test, found in zip(tests, asked, strict=True)]
+    if all(told) and effect.target_kind not in _UNSEEN:
+        return effect  # what is there, or missing, the condition says
     return _doubt(effect, _FILTERED)
 
 
