@@ -371,7 +371,9 @@ def test_compared_from_another_commit_everything_is_decided_there(tmp_path: Path
     first, second = text.splitlines()[:2]
     assert first == f"keel: 1 of 3 patched places breaks at {tip[:8]}; 1 does nothing even at v1.9; 1 fits."
     assert f"keel from {new[:12]} (2026-01-02, v1.9, called the pin below) to" in second
-    assert "1 of the 4 effects in `patches list` with v1.9 as the pin is not compared" in text
+    assert (
+        "The 4 effects of `patches list` with v1.9 as the pin:\n  3 compared: 1 breaks, 1 does nothing, 1 fits" in text
+    )
 
 
 BESIDE = """\

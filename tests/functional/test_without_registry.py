@@ -253,7 +253,7 @@ def test_filters_narrow_drift_and_its_exit_code(project: Path, options: list[str
 def test_the_first_lines_say_how_much_the_filters_show(project: Path) -> None:
     told = layline("patches", "drift", "keel", "--to", "main", "--kind", "moved", cwd=project).out.splitlines()
     assert told[0].startswith("Keel: 2 of 3 patched places break at ")
-    assert "The filters show 1 place of these: 1 breaks." in told[:4]
+    assert "The filters show 1 patched place (1 breaks)." in told[:4]
 
 
 def test_a_pipe_gets_the_whole_condition_and_a_terminal_its_end(project: Path) -> None:

@@ -47,9 +47,13 @@ def gap_report(
     output: Path | None,
     config: Path | None,
 ) -> int:
-    """Write the gap report of BACKEND, its summary and its record."""
+    """Write the gap report of BACKEND, its summary and its record.
+
+    They go below docs/backend-gap of the project; `docs` in layline.toml names another folder than docs.
+    """
     from layline.app import gap_report as app
-    from layline.cli.progress import show_progress
+    from layline.cli.progress import find_talk, show_progress
+    from layline.gap.files import find_folder
     from layline.workspace.open import fetch_backend, open_workspace
 
     if backend is not None and every:
@@ -60,6 +64,9 @@ def gap_report(
     )
     for key in keys if fetch else ():
         fetch_backend(workspace, key)
+    if find_talk() != "quiet":
+        folder = find_folder(workspace.root / workspace.settings.project.docs)
+        click.echo(f"layline: the files go to {folder} (`docs` in layline.toml)", err=True)
     with show_progress() as progress:
         if (where := executor or workspace.settings.executor.where) is not None:
             from layline.app.many import ask_gaps, spread

@@ -30,6 +30,8 @@ class Group:
 
     title: str = ""
     items: tuple[Diagnostic, ...] = ()
+    counts: tuple[tuple[int, str], ...] = ()
+    """A number and what it counts, one below the other."""
     lines: tuple[str, ...] = ()
     """What is said about all of them, below the items."""
 

@@ -35,11 +35,16 @@ class Places:
         return self.report, self.summary, self.record, self.evidence
 
 
+def find_folder(docs: Path) -> Path:
+    """Below which all gap reports are."""
+    return docs / FOLDER
+
+
 def find_places(docs: Path, key: str, slug: str) -> Places:
     """The files of backend + slug: those an existing record names, dated id and language suffix included, else new
     ones.
     """
-    folder = docs / FOLDER
+    folder = find_folder(docs)
     record = _find_record(folder / "dashboard-data" / "reports", key, slug)
     existing = _load(record) if record.exists() else None
     artifacts = existing.artifacts if existing else _name_artifacts(key, slug)

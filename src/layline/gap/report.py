@@ -113,6 +113,7 @@ def _name_tip(gap: Gap) -> str:
 def _high_level(gap: Gap, before: Before | None) -> Section:
     broken = find_places(gap)
     files = len({place.rpartition(":")[0] for place in broken})
+    keys = count(len(gap.stale_keys), "YAML key")
     rows: tuple[tuple[Inline, ...], ...] = (
         (
             "commit",
@@ -131,7 +132,7 @@ def _high_level(gap: Gap, before: Before | None) -> Section:
             "our places that use it",
             str(count_touched(gap)),
             f"{len(broken)} of them {verb(len(broken), 'breaks')}" if gap.surface else "not measured",
-            f"{count(files, 'file')} to change; {count(len(gap.stale_keys), 'YAML key')} to replace",
+            f"{count(files, 'file')} to change{f'; {keys} to replace' if gap.stale_keys else ''}",
         ),
     )
     told = [part for part in (statements.headline(gap), since_sentence(gap, before)) if part]
@@ -151,7 +152,7 @@ def _recommendation(gap: Gap) -> Section:
     total = len(find_stops(gap.plan))
     stops = _list_stops(gap) if total and not _is_one_step(gap) else []
     way = [way_sentence(gap), *([_say_way(gap, total)] if total else [])]
-    shown = f"The {len(stops) - 1} stops with most work:" if stops and total > MOST_STOPS else ""
+    shown = f"The {MOST_STOPS} stops with most work:" if stops and total > MOST_STOPS + 1 else ""
     told = [f"{advice[:1].upper()}{advice[1:]}.", *way, rule_sentence(gap), shown]
     text = join_text(*[piece for part in told if part for piece in (" ", part)][1:])
     blocks = (Paragraph(text), Bullets(tuple(stops))) if stops else (Paragraph(text),)
@@ -177,7 +178,8 @@ def _asks_code(asks: Demand) -> bool:
 def _list_stops(gap: Gap) -> list[Inline]:
     """The stops that weigh most, in the order of the way."""
     breaking = find_stops(gap.plan)
-    weighty = sorted(breaking, key=weigh)[:MOST_STOPS]
+    most = MOST_STOPS + (len(breaking) == MOST_STOPS + 1)  # a line that says that one is missing is as long as that one
+    weighty = sorted(breaking, key=weigh)[:most]
     stops: list[Inline] = []
     for step in breaking:
         here = commit_cell(gap.upstream, step.commit, length=8)
@@ -187,7 +189,7 @@ def _list_stops(gap: Gap) -> list[Inline]:
         elif step in weighty:
             stops.append((here, f" ({step.date}): {step.reason}."))
     rest = len(breaking) - len(stops)
-    more = f"The other {count(rest, 'stop')}: see the detailed report."
+    more = f"The other {rest} stops are in the detailed report."
     return [*stops, more] if rest else stops
 
 
@@ -232,7 +234,8 @@ def _integration(gap: Gap) -> Section:
     shown = rows[: 0 if gap.follows else MOST_RISKS]  # one page: what is left to do after them weighs more
     risks = tuple(_risk(gap, row) for row in shown)
     left = len(find_places(gap)) - len({place for row in shown for place in row.places})
-    more = (f"The other {count(left, 'place')} that break: see the detailed report.",) if left > 0 and shown else ()
+    breaks = f"{count(left, 'more place')} {verb(left, 'breaks')}: see the detailed report."
+    more = (breaks,) if left > 0 and shown else ()
     items = (*lines, *risks, *more)
     return Section(title="Integration layer", blocks=(Bullets(items),))
 
@@ -251,5 +254,6 @@ def _tell_keys(gap: Gap) -> Inline:
 def _risk(gap: Gap, row: BrokenName) -> Inline:
     """One upstream name with how many places of ours stand on it."""
     also = f" and {len(row.also)} more" if row.also else ""
-    text = f"{count(len(row.places), 'place')}: {row.target}{also}, {shorten_clauses(row.said, 90)} (first: "
+    first = "first: " if len(row.places) > 1 else ""
+    text = f"{count(len(row.places), 'place')}: {row.target}{also}, {shorten_clauses(row.said, 90)} ({first}"
     return text, own_place(gap, row.places[0], text=row.places[0].rpartition("/")[2]), ")."

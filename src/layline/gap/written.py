@@ -15,7 +15,7 @@ from layline.core.report import Answer, Bullets, Cell, Paragraph, Report, Sectio
 from layline.core.revision import Relation
 from layline.gap.endpoints import Endpoints, find_alerts, find_endpoints
 from layline.gap.evidence import build_evidence, find_before, render_evidence
-from layline.gap.files import Places, find_places, refuse_foreign
+from layline.gap.files import Places, find_folder, find_places, refuse_foreign
 from layline.gap.measure import Handed, measure_between
 from layline.gap.overview import slug_of
 from layline.gap.record import build_record
@@ -187,9 +187,16 @@ def build_answer(
             }
         )
     alerts = tuple(alert for one in made for alert in one.alerts)
-    report = Report(title="Gap reports", sections=tuple(sections), alerts=alerts)
+    report = Report(title=_title(workspace, made), sections=tuple(sections), alerts=alerts)
     data: answers.GapReport = {"schema": "layline.gap-report/1", "date": today.isoformat(), "reports": reports}
     return Answer(report=report, data=data)
+
+
+def _title(workspace: Workspace, made: list[Made]) -> str:
+    """Where the files are, first."""
+    if len(made) == 1:
+        return f"Gap report in {_relative(workspace, made[0].places.summary.parent)}"
+    return f"{len(made)} gap reports in {_relative(workspace, find_folder(workspace.root / workspace.settings.project.docs))}"
 
 
 def _relative(workspace: Workspace, path: Path) -> str:

@@ -84,6 +84,28 @@ def _say_next(rows: list[tuple[Effect, Patch | None]], roots: _Roots) -> Iterato
         yield _NEXT
     if roots.own and any(_find_part(effect, roots) == _OTHER for effect, _ in rows):
         yield f"`--target {roots.own[0]}` leaves out what is done to other packages."
+    yield from _say_help([effect for effect, _ in rows if _find_part(effect, roots) == _UNNAMED])
+
+
+def _say_help(effects: list[Effect]) -> Iterator[str]:
+    """What is done with effects whose target has no name, and what gives one to the most frequent kind of them."""
+    objects = [one for one in effects if one.holder is Holder.OBJECT and one.reached]
+    if not objects:
+        return
+    first, number = objects[0], len(objects)
+    one = len(effects) == 1
+    them = (
+        "The effect whose target cannot be named is"
+        if one
+        else (f"The {len(effects)} effects whose target cannot be named are")
+    )
+    some = "They change" if number == len(effects) else f"{number} of them {verb(number, 'changes')}"
+    which = "It changes" if one else some
+    yield f"{them} listed here and not compared by `patches drift`."
+    yield (
+        f"{which} an object whose class the code does not tell, e.g. `{first.reached}` at {first.location}. Annotate the "
+        "parameter that holds the object, or check its class with `isinstance` before the line: then the target has a name."
+    )
 
 
 def _say_absent(effects: list[Effect]) -> Iterator[str]:

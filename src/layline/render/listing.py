@@ -46,6 +46,9 @@ def _render_group(group: Group, width: int | None, *, color: bool) -> Iterator[s
         yield _render_line(item, color=color) + _render_tail(item.tail, width)
         for label, text in item.details:
             yield from _wrap(f"  {label:<{_LABEL}} ", _flat(text), width)
+    digits = max((len(str(number)) for number, _ in group.counts), default=0)
+    for number, text in group.counts:
+        yield from _wrap(f"  {number:>{digits}} ", _flat(text), width)
     for line in group.lines:
         yield from _wrap("", _flat(line), width)
 

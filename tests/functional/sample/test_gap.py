@@ -169,7 +169,7 @@ def test_the_figures_of_one_report_agree_with_one_another(world: Sample, facts: 
 
     stops = len([step for step in plan[:-1] if step["behind"]])
     listed = len(re.findall(r"^- \[`[0-9a-f]{8}`\].*: ", summary, re.MULTILINE))
-    others = read_number(r"The other (\d+) stops?:", summary) or 0
+    others = read_number(r"The other (\d+) stops are in", summary) or 0
     assert listed + others == stops
     assert (read_number(r"(\d+) stops? on the way", report) or 0) == stops
     assert not stops or read_number(r"Move the pin with (\d+) stop", summary) == stops

@@ -8,7 +8,7 @@ import pytest
 
 from drift_rows import drift_row
 from layline.core.condition import Condition, ConditionKind, combine
-from layline.core.drift import DriftKind
+from layline.core.drift import DriftKind, Uncompared
 from layline.core.evidence import Evidence, Location, Severity
 from layline.core.finding import Finding
 from layline.core.patch import Effect, Guard, Patch, Style, TargetKind
@@ -26,7 +26,9 @@ from layline.patches.drift.lines import (
 )
 from layline.patches.drift.places import Places, count_places
 from layline.patches.drift.report import DriftReport, encode_drift
+from layline.patches.drift.tally import group_effects
 from layline.patches.show import say_need, say_needs
+from layline.render.listing import render_listing
 
 BROKEN = [
     (Places(0, 0, 0, 0, 0), "none of our patches is known to change this upstream"),
@@ -328,12 +330,6 @@ def report_of(*rows: Drift, listed: int = 9) -> DriftReport:
     )
 
 
-def meet_of(*rows: Drift) -> tuple[list[str], list[str]]:
-    """What a listing says of the numbers, above the rows and below."""
-    listing = build_drift_listing(report_of(*rows))
-    return list(listing.meta[1:]), [line for group in listing.groups for line in group.lines]
-
-
 def effect_row(finding: Finding, kind: TargetKind = TargetKind.DEFINITION, line: int = 3) -> Drift:
     row = row_of(finding, line=line)
     effect = Effect(style=row.style, target=row.target, location=row.location, target_kind=kind, id="e-1")
@@ -343,61 +339,125 @@ def effect_row(finding: Finding, kind: TargetKind = TargetKind.DEFINITION, line:
 ABSENT = TargetKind.ABSENT
 GONE = Finding(kind=DriftKind.DEAD_AT_PIN, severity=Severity.OK, why=Why(Reason.NEVER_HAD))
 ADDED = Finding(kind=DriftKind.EXTERNAL, severity=Severity.OK, why=Why(Reason.NEVER_HAD))
-MEETS = [
-    # (rows, what is said of those that do nothing)
-    ((effect_row(FITS),), []),
+TALLIES = [
+    # rows, effects of the list, what is counted, what is said of it
+    ((effect_row(FITS),), 1, [(1, "compared: 1 fits (`--severity note` lists it)")], []),
     (
         (effect_row(GONE, ABSENT), effect_row(FITS, line=4)),
-        ["Of the effects in `patches list`, 1 is on a name that the pin does not have: 1 does nothing."],
+        2,
+        [(2, "compared: 1 does nothing, 1 fits (`--severity note` lists it)")],
+        [],
     ),
     (
         (effect_row(GONE, ABSENT), effect_row(DEAD, ABSENT), effect_row(ADDED, ABSENT, line=5)),
+        3,
         [
-            "The one place that does nothing makes 2 effects.",
-            "Of the effects in `patches list`, 3 are on names that the pin does not have: 2 do nothing and 1 fits.",
+            (
+                3,
+                "compared at 2 places (a place is one line of ours): 2 do nothing, 1 fits (`--severity note` lists it)",
+            )
         ],
+        ["3 of those compared are on names that the pin does not have: 2 do nothing and 1 fits."],
     ),
     (
-        (effect_row(GONE, ABSENT), effect_row(DEAD, line=4), effect_row(BREAKING, ABSENT, line=5)),
+        (effect_row(BREAKING, line=4), effect_row(TODAY, line=5), effect_row(FITS, line=6), effect_row(APART, line=7)),
+        4,
         [
-            "The 2 places that do nothing make 2 effects, 1 of them on a name that the pin has.",
-            "Of the effects in `patches list`, 2 are on names that the pin does not have: 1 breaks and 1 does nothing.",
+            (
+                4,
+                (
+                    "compared: 1 breaks, 1 fails at the pin already, 1 fits (`--severity note` lists it), "
+                    "1 only runs where Keel is not installed (no place)"
+                ),
+            )
         ],
+        [],
+    ),
+    (
+        (row_of(BREAKING), effect_row(FITS)),
+        1,
+        [(1, "compared: 1 fits (`--severity note` lists it)")],
+        ["Beside them, 1 config key that a patch reads has a row."],
+    ),
+    ((), 0, [], []),
+]
+
+
+@pytest.mark.parametrize(("rows", "listed", "counts", "said"), TALLIES)
+def test_every_effect_of_the_list_is_counted_once(
+    rows: tuple[Drift, ...], listed: int, counts: list[tuple[int, str]], said: list[str]
+) -> None:
+    groups = list(group_effects(report_of(*rows, listed=listed), notes=False))
+    assert [pair for group in groups for pair in group.counts] == counts
+    assert [line for group in groups for line in group.lines] == said
+    assert sum(number for number, _ in counts) == listed
+
+
+def test_what_is_not_compared_adds_up_with_what_is() -> None:
+    report = replace(
+        report_of(effect_row(FITS), effect_row(FITS), listed=9),
+        uncompared={Uncompared.OTHER_PACKAGE: 3, Uncompared.NO_TARGET: 4},
+    )
+    text = render_listing(build_drift_listing(report), width=80)
+    assert text.endswith(
+        "\nThe 9 effects of `patches list`:\n"
+        "  2 compared at 1 place (a place is one line of ours): 2 fit (`--severity note`\n"
+        "    lists them)\n"
+        "  3 not compared: the target is in a package that is not this upstream\n"
+        "  4 not compared: the target cannot be named without running the code (`patches\n"
+        "    list --uncertain` lists them and says what helps)\n"
+    )
+
+
+SHOWN = [
+    # rows that the filters leave, what the line above them says
+    ((), "The filters show none of these places."),
+    ((effect_row(BREAKING),), "The filters show 1 patched place (1 breaks)."),
+    ((effect_row(FITS),), "The filters show 1 patched place (1 fits)."),
+    (
+        (effect_row(BREAKING), effect_row(DEAD, line=4), effect_row(FITS, line=5), effect_row(FITS, line=6)),
+        "The filters show 4 patched places (1 breaks, 1 does nothing even at the pin, 2 fit).",
     ),
 ]
 
 
-@pytest.mark.parametrize(("rows", "said"), MEETS)
-def test_what_does_nothing_meets_the_numbers_of_the_list(rows: tuple[Drift, ...], said: list[str]) -> None:
-    above, _ = meet_of(*rows)
-    assert [line for line in above if "A place is" not in line and "Not counted" not in line] == said
+@pytest.mark.parametrize(("rows", "said"), SHOWN)
+def test_the_first_line_counts_all_and_the_next_what_the_filters_show(rows: tuple[Drift, ...], said: str) -> None:
+    whole = report_of(effect_row(BREAKING), effect_row(DEAD, line=4), effect_row(FITS, line=5))
+    listing = build_drift_listing(report_of(*rows), whole=whole)
+    assert listing.title.startswith("Keel: 1 of 3 patched places breaks")
+    assert listing.meta[1] == said
 
 
-FITTING = [
-    ((effect_row(FITS),), "Not shown: 1 effect fits; `--severity note` lists it."),
+SEARCHES = [
+    # rows, what names the missing commits
     (
-        (effect_row(FITS), effect_row(FITS)),
-        "Not shown: 2 effects fit (2 at the one place that fits); `--severity note` lists them.",
+        BREAKING,
+        ["`layline patches drift keel --culprits` names the upstream commit behind this finding without `since`."],
     ),
-    (
-        (
-            effect_row(FITS),
-            effect_row(FITS),
-            effect_row(FITS, line=4),
-            effect_row(BREAKING, line=4),
-            effect_row(APART, line=5),
-        ),
-        (
-            "Not shown: 4 effects fit (2 at the one place that fits, 1 at places that are told above for another effect, "
-            "1 that only runs where Keel is not installed); `--severity note` lists them."
-        ),
-    ),
+    (FITS, []),
+    (TODAY, []),
+    (DEAD, []),
 ]
 
 
-@pytest.mark.parametrize(("rows", "said"), FITTING)
-def test_effects_and_places_that_fit_are_told_together(rows: tuple[Drift, ...], said: str) -> None:
-    assert said in meet_of(*rows)[1]
+@pytest.mark.parametrize(("finding", "said"), SEARCHES)
+def test_the_command_that_names_missing_commits_is_told_once(finding: Finding, said: list[str]) -> None:
+    report = report_of(effect_row(finding))
+    asked = replace(report, culprits=True)
+    told, silent = (
+        [line for group in build_drift_listing(one).groups for line in group.lines] for one in (report, asked)
+    )
+    assert (told, silent) == (said, [])
+
+
+def test_the_command_asks_for_the_same_commits() -> None:
+    report = replace(report_of(effect_row(BREAKING), effect_row(BREAKING, line=9)), since="v1", to="v2")
+    told = [line for group in build_drift_listing(report).groups for line in group.lines]
+    assert (
+        "`layline patches drift keel --from v1 --to v2 --culprits` names the upstream commit behind 2 findings without `since`."
+        in told
+    )
 
 
 def test_the_places_of_the_first_line_are_in_the_json() -> None:

@@ -152,3 +152,34 @@ def test_how_a_patch_is_installed(moment: Moment, handler: str, expected: str) -
         effects=(effect,),
     )
     assert plain(describe_installing(patch)) == expected
+
+
+UNNAMED = [
+    # our file, the two sentences about targets without a name
+    (
+        "def go(model):\n    model.forward = go\ndef gone(model: A):\n    model.forward = go\n",
+        ["The effect whose", "It changes"],
+    ),
+    (
+        "def go(model, other):\n    model.forward = go\n    other.forward = go\n",
+        [
+            "The 2 effects whose target cannot be named are listed here and not compared by `patches drift`.",
+            "They change",
+        ],
+    ),
+    ("def go(model: A):\n    model.forward = go\n", []),
+    ("def go(model):\n    assert isinstance(model, A)\n    model.forward = go\n", []),
+    ("def go(model):\n    if not isinstance(model, A):\n        return\n    model.forward = go\n", []),
+]
+
+
+@pytest.mark.parametrize(("source", "expected"), UNNAMED)
+def test_what_is_done_with_targets_without_a_name_is_told_once(
+    tmp_path: Path, source: str, expected: list[str]
+) -> None:
+    """What is said to help does help: an annotated parameter, or `isinstance` before the line."""
+    inventory = read_files(tmp_path, {"own/boot.py": f"from up.a import A\n{source}"})
+    lines = [line for group in build_listing(inventory, "own", "up").groups for line in group.lines]
+    assert len(lines) == 1 + len(expected)
+    assert all(map(str.startswith, lines[1:], expected))
+    assert all("`model` at own/boot.py:3" in line for line in lines[2:])

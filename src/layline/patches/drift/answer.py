@@ -15,6 +15,7 @@ from layline.history.commits import read_commit, read_commits
 from layline.patches.drift.baseline import Accepted, find_stale, parse_baseline, split_accepted
 from layline.patches.drift.lines import build_drift_listing
 from layline.patches.drift.report import DriftReport, build_findings, build_report, encode_drift
+from layline.patches.wanted import ALL
 
 if TYPE_CHECKING:
     from layline.patches import answers
@@ -39,6 +40,7 @@ def build_drift_answer(asked: Asked, found: KeptDrift, options: DriftOptions, ba
     """What is left of the rows after filters and the baseline, and whether that needs a person."""
     workspace, backend = asked.workspace, asked.backend
     drift = _narrow(asked, found, options, baseline)
+    is_whole = options.wanted.is_open
     severities = {*(row.severity for row in drift.rows), *(item.severity for item in drift.elsewhere)}
     needs = bool(drift.rows) if options.dead else bool(severities & set(FAIL_ON[options.fail_on]))
     culprits = {one.culprit for one in drift.elsewhere if one.culprit}
@@ -50,10 +52,11 @@ def build_drift_answer(asked: Asked, found: KeptDrift, options: DriftOptions, ba
         findings=build_findings(drift),
         listing=build_drift_listing(
             drift,
-            whole=split_accepted(found.rows, baseline, options.today)[0],
+            whole=None if is_whole else _narrow(asked, found, replace(options, wanted=ALL), baseline),
             commits={one.hash: one for one in read_commits(asked.upstream, culprits)},
             # who asks for a target wants to read of it, also where it still fits
             notes=Severity.OK in options.wanted.severities or options.wanted.target is not None,
+            dead=options.dead,
         ),
         subject=Subject(repo=workspace.downstream.name, commit=workspace.commit, question=f"patches-drift/{backend}"),
     )

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from layline.change.signatures import ParameterChange
-from layline.core.drift import DriftKind, Uncompared
+from layline.core.drift import DriftKind
 from layline.core.evidence import Location, Severity
 from layline.core.listing import Diagnostic, Group, Listing
 from layline.core.prose import count, listed, verb
@@ -15,9 +14,9 @@ from layline.core.revision import Commit
 from layline.core.why import PROBLEMS, Reason, Why, say, say_all
 from layline.coupling.drift_model import Drift
 from layline.coupling.roots import Root, explain
-from layline.patches.drift.places import DEAD, FITS, Places, count_places, rank, stands_in
-from layline.patches.drift.report import UNCOMPARED
-from layline.patches.wanted import is_absent, say_rewriters
+from layline.patches.drift.places import Places, count_places, stands_in
+from layline.patches.drift.tally import group_effects
+from layline.patches.wanted import say_rewriters
 
 if TYPE_CHECKING:
     from layline.patches.drift.elsewhere import Elsewhere
@@ -27,15 +26,6 @@ DOES_NOT_FIT = "does-not-fit"
 _TOGETHER = 3
 """So many rows with one reason are one cause with several places."""
 _HOLDERS = 3
-_RANKS = {
-    0: ("breaks", "break"),
-    1: ("fails already", "fail already"),
-    DEAD: ("does nothing", "do nothing"),
-    3: ("needs a look", "need a look"),
-    FITS: ("fits", "fit"),
-}
-"""What is said of one row, and of several, by their rank."""
-
 _OUTSIDE = (Why(Reason.FROM_OUTSIDE),)
 _NOT_RUN = frozenset(
     {
@@ -54,16 +44,17 @@ _NO_TYPO = (Reason.NEVER_HAD_ASKED, Reason.COMES_LATER, Reason.CAME_AND_WENT, Re
 def build_drift_listing(
     drift: DriftReport,
     *,
-    whole: Iterable[Drift] | None = None,
+    whole: DriftReport | None = None,
     commits: Mapping[str, Commit] | None = None,
     notes: bool = False,
+    dead: bool = False,
 ) -> Listing:
-    """`whole`: all rows, before some were filtered out; `commits`: culprits outside patches, by their hash; `notes`:
-    also one line for each effect that still fits.
+    """`whole`: the same before some was filtered out; `commits`: culprits outside patches, by their hash; `notes`:
+    also one line for each effect that still fits; `dead`: nothing else was asked for.
     """
     known = commits or {}
     failing = [row for row in drift.rows if row.fails_already]
-    dead = [row for row in drift.rows if row.dead_today and not row.fails_already]
+    idle = [row for row in drift.rows if row.dead_today and not row.fails_already]
     broken = [row for row in drift.rows if row.severity is Severity.BREAKS and not (row.dead_today or row in failing)]
     look = [row for row in drift.rows if row.severity is Severity.LOOK and not row.dead_today]
     fits = [row for row in drift.rows if row.severity is Severity.OK and not row.dead_today]
@@ -71,17 +62,18 @@ def build_drift_listing(
         *group_causes(broken),
         *_group_elsewhere((one for one in drift.elsewhere if not one.fails_already), Severity.BREAKS, known),
         *_group_failing(failing, drift.elsewhere, known),
-        *group_causes(dead),
+        *group_causes(idle),
         *group_causes(look),
         *_group_elsewhere(drift.elsewhere, Severity.LOOK, known),
         *([Group(items=tuple(tell_row(row) for row in fits))] if notes and fits else []),
         *_group_risks(drift.rows),
-        Group(lines=tuple(_close(drift, listed=notes))),
+        Group(lines=tuple(_close(drift))),
+        *(group_effects(drift, notes=notes) if whole is None else ()),
     ]
     return Listing(
-        title=_title(drift, drift.rows if whole is None else whole),
-        meta=(_name_commits(drift), *_say_places(drift), *say_rewriters(drift.skipped)),
-        groups=tuple(group for group in groups if group.items or group.lines),
+        title=_title_dead(whole or drift) if dead else _title(whole or drift),
+        meta=(_name_commits(drift), *((_say_shown(drift),) if whole else ()), *say_rewriters(drift.skipped)),
+        groups=tuple(group for group in groups if group.items or group.counts or group.lines),
         skipped=drift.skipped,
     )
 
@@ -102,67 +94,53 @@ def _name_commits(drift: DriftReport) -> str:
     return f"{ours}; {drift.label} from {pin} to {drift.tip.hash[:12]} ({drift.tip.date}, {named})"
 
 
-def _say_places(drift: DriftReport) -> Iterator[str]:
-    """How many of them the filters show; without filters, why there are fewer than `patches list` has effects."""
-    effects, places = sum(row.effect is not None for row in drift.rows), count_places(drift.rows)
-    if Uncompared.FILTERED in drift.uncompared:
-        broken = [f"{places.broken} {verb(places.broken, 'breaks')}"] if places.broken else []
-        told = ", ".join([*broken, *say_others(places)])
-        yield f"The filters show {count(places.total, 'place')} of these{f': {told}' if told else ''}."
-        return
-    aside = {row.location for row in drift.rows if stands_in(row)}
-    if aside:
-        run = "runs" if len(aside) == 1 else "run"
-        yield f"Not counted: {count(len(aside), 'place')} of ours that only {run} where {drift.label} is not installed."
-    held = effects - sum(stands_in(row) for row in drift.rows)
-    if held > places.total > 0:
-        one = places.total == 1
-        lines = "this line makes" if one else f"these {places.total} lines make"
-        yield f"A place is a line of ours; {lines} {held} of the {count(drift.listed, 'effect')} {_say_where(drift)}."
-    yield from _say_dead(drift, places)
+def _say_shown(drift: DriftReport) -> str:
+    """What the filters leave of the places that the first line counts."""
+    places, outside = count_places(drift.rows), _tell_outside(drift)
+    broken = [f"{places.broken} {verb(places.broken, 'breaks')}"] if places.broken else []
+    fits = f"{places.fits} {'fits' if places.fits == 1 else 'fit'}"
+    others = [one for one in say_others(places, drift.since or "the pin") if one != fits]
+    patched = ", ".join([*broken, *others, *([fits] if places.fits else [])])
+    shown = [f"{count(places.total, 'patched place')} ({patched})"] if places.total else []
+    elsewhere = ", ".join(f"{number} {does}" for number, does in outside)
+    if outside:
+        shown.append(f"{count(sum(number for number, _ in outside), 'place')} elsewhere ({elsewhere})")
+    return f"The filters show {' and '.join(shown) or 'none of these places'}."
 
 
-def _say_dead(drift: DriftReport, places: Places) -> Iterator[str]:
-    """How the places that do nothing meet what `patches list` counts: effects on names that the pin does not have."""
-    dead = [row for row in drift.rows if rank(row) == DEAD]
-    absent = [row for row in drift.rows if row.effect is not None and is_absent(row.effect)]
-    known = len(dead) - sum(rank(row) == DEAD for row in absent)
-    if dead and (len(dead) != places.dead or known):
-        make = "one place that does nothing makes" if places.dead == 1 else f"{places.dead} places that do nothing make"
-        there = f", {known} of them on {'a name' if known == 1 else 'names'} that the pin has" if known else ""
-        yield f"The {make} {count(len(dead), 'effect')}{there}."
-    if absent:
-        told = Counter(rank(row) for row in absent)
-        said = listed([f"{told[one]} {_RANKS[one][told[one] != 1]}" for one in sorted(_RANKS) if told[one]])
-        name = "a name" if len(absent) == 1 else "names"
-        are = f"{len(absent)} {verb(len(absent), 'is')} on {name} that {drift.since or 'the pin'} does not have"
-        yield f"Of the effects {_say_where(drift)}, {are}: {said}."
-
-
-def _title(drift: DriftReport, rows: Iterable[Drift]) -> str:
+def _title(drift: DriftReport) -> str:
     """One number and one unit first: places of ours that break, each counted once."""
-    listed = list(rows)
-    places = count_places(listed)
+    places = count_places(drift.rows)
     more = say_others(places, drift.since or "the pin")
-    at, outside = drift.to or drift.tip.hash[:8], _say_outside(drift, listed)
+    at, outside = drift.to or drift.tip.hash[:8], _say_outside(drift)
     if not places.total:
         return f"{drift.label}: {say_broken(places)}; {outside or 'no place outside patches breaks'} at {at}."
     told = "".join(f"; {part}" for part in more)
     return f"{drift.label}: {say_broken(places)} at {at}{told}.{f' Elsewhere, {outside}.' if outside else ''}"
 
 
-def _say_outside(drift: DriftReport, rows: list[Drift]) -> str:
+def _title_dead(drift: DriftReport) -> str:
+    """Where only that was asked: the pin is compared with itself."""
+    number = count_places(drift.rows).total
+    return f"{drift.label}: {count(number, 'patched place')} {'does' if number == 1 else 'do'} nothing at the pin."
+
+
+def _say_outside(drift: DriftReport) -> str:
     """Imports, calls and overrides that break, and those that fail already; empty where none does."""
-    counted = {row.location for row in rows if row.severity is Severity.BREAKS and not row.dead_today}
+    told = _tell_outside(drift)
+    said = [f"{number if at else count(number, 'place')} {does}" for at, (number, does) in enumerate(told)]
+    return " and ".join(filter(None, (", ".join(said[:-1]), *said[-1:])))
+
+
+def _tell_outside(drift: DriftReport) -> list[tuple[int, str]]:
+    counted = {row.location for row in drift.rows if row.severity is Severity.BREAKS and not row.dead_today}
     worst = [item for item in drift.elsewhere if item.severity is Severity.BREAKS]
     broken = len({item.location for item in worst if not item.fails_already} - counted)
     failing = len({item.location for item in worst if item.fails_already})
     look = len({item.location for item in drift.elsewhere if item.severity is Severity.LOOK})
     told = [(broken, verb(broken, "breaks"))] if broken else []
     told += [(failing, f"{verb(failing, 'fails')} at {drift.since or 'the pin'} already")] if failing else []
-    told += [(look, f"{verb(look, 'needs')} a look")] if look else []
-    said = [f"{number if at else count(number, 'place')} {does}" for at, (number, does) in enumerate(told)]
-    return " and ".join(filter(None, (", ".join(said[:-1]), *said[-1:])))
+    return told + ([(look, f"{verb(look, 'needs')} a look")] if look else [])
 
 
 def say_others(places: Places, pin: str = "the pin") -> list[str]:
@@ -378,33 +356,7 @@ def say_retired(rows: Iterable[Drift]) -> Iterator[str]:
         yield "What is not needed at the tip can be deleted once you support no version that needs it."
 
 
-def _say_where(drift: DriftReport) -> str:
-    """What our code does depends on the pin: another one may have other effects."""
-    return f"in `patches list` with {drift.since} as the pin" if drift.since else "in `patches list`"
-
-
-def _say_fitting(drift: DriftReport, *, listed: bool) -> Iterator[str]:
-    """How many effects fit, with the places that the first line counts: some stand at a place where another does not."""
-    rows = [row for row in drift.rows if rank(row) == FITS]
-    places, effects = count_places(drift.rows).fits, count(len(rows), "effect")
-    worse = {row.location for row in drift.rows if rank(row) != FITS}
-    beside = sum(row.location in worse for row in rows)
-    aside = sum(stands_in(row) for row in rows)
-    fit = "one place that fits" if places == 1 else f"{places} places that fit"
-    parts = [f"{len(rows) - beside - aside} at the {fit}"] if places else []
-    parts += [f"{beside} at places that are told above for another effect"] if beside else []
-    parts += (
-        [f"{aside} that only {'runs' if aside == 1 else 'run'} where {drift.label} is not installed"] if aside else []
-    )
-    same = len(rows) == places
-    where = "" if same else f" ({', '.join(parts)})"
-    told = f"{effects} {'fits' if len(rows) == 1 else 'fit'}{where}"
-    if rows:
-        hint = f"`--severity note` lists {'it' if len(rows) == 1 else 'them'}"
-        yield f"{told}." if listed else f"Not shown: {told}; {hint}."
-
-
-def _close(drift: DriftReport, *, listed: bool) -> Iterator[str]:
+def _close(drift: DriftReport) -> Iterator[str]:
     yield from say_retired(drift.rows)
     for row, item in drift.accepted:
         what = f"{row.target or row.patch} ({row.kind.value})"
@@ -413,20 +365,22 @@ def _close(drift: DriftReport, *, listed: bool) -> Iterator[str]:
         yield f"{place.location}: accepted until {item.until}: our code {place.touch} {place.target}: {item.reason}"
     for item in drift.stale:
         yield f"{item.id}: this baseline entry no longer applies: {item.reason} (until {item.until})"
-    yield from _say_fitting(drift, listed=listed)
-    worth = [row for row in drift.rows if row.severity is not Severity.OK and not row.dead_today]
-    named = sum(row.culprit is not None for row in worth)
-    if not drift.culprits and 0 < named < len(worth):
-        yield "`since` is known for some rows without a search; `--culprits` searches for all of them."
-    if drift.read_keys:
-        what = f"{count(drift.read_keys, 'config key')} that a patch reads"
-        yield f"Beside the {count(drift.listed, 'effect')} {_say_where(drift)}, {what} {verb(drift.read_keys, 'has')} a row."
-    for reason, number in drift.uncompared.items():
-        if reason is not Uncompared.FILTERED:
-            whole = count(drift.listed, "effect")
-            part = (
-                f"{number} of the {whole} {_say_where(drift)}"
-                if drift.listed > 1
-                else f"The one effect {_say_where(drift)}"
-            )
-            yield f"{part} {verb(number, 'is')} not compared: {UNCOMPARED[reason]}."
+    yield from _say_search(drift)
+
+
+def _say_search(drift: DriftReport) -> Iterator[str]:
+    """The command that names the commits which were not looked for."""
+    known = {DriftKind.EXTERNAL, DriftKind.UNRESOLVED}
+    unnamed = [
+        row
+        for row in drift.rows
+        if row.culprit is None
+        and (row.severity is Severity.BREAKS or (row.severity is Severity.LOOK and row.kind not in known))
+        and not (row.dead_today or row.fails_already)
+    ]
+    if unnamed and not drift.culprits:
+        since = [f" --from {drift.since}"] if drift.since else []
+        to = [f" --to {drift.to}"] if drift.to else []
+        asks = "".join((f"layline patches drift {drift.backend}", *since, *to, " --culprits"))
+        of = "this finding" if len(unnamed) == 1 else f"{len(unnamed)} findings"
+        yield f"`{asks}` names the upstream commit behind {of} without `since`."
