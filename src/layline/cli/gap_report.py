@@ -53,6 +53,7 @@ def gap_report(
     """
     from layline.app import gap_report as app
     from layline.cli.progress import find_talk, show_progress
+    from layline.files import name_path
     from layline.gap.files import find_folder
     from layline.workspace.open import fetch_backend, open_workspace
 
@@ -66,7 +67,7 @@ def gap_report(
         fetch_backend(workspace, key)
     if find_talk() != "quiet":
         folder = find_folder(workspace.root / workspace.settings.project.docs)
-        click.echo(f"layline: the files go to {folder} (`docs` in layline.toml)", err=True)
+        click.echo(f"layline: the files go to {name_path(folder)} (`docs` in layline.toml)", err=True)
     with show_progress() as progress:
         if (where := executor or workspace.settings.executor.where) is not None:
             from layline.app.many import ask_gaps, spread
