@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import textwrap
 from typing import TYPE_CHECKING, assert_never
 
 from rich import box
@@ -36,23 +37,40 @@ def render_text(report: Report, *, width: int | None = None, color: bool = False
         markup=False,
         emoji=False,
     )
-    console.print(Text(safe(report.title), style="bold"))
+    _print_wrapped(console, report.title, style="bold")
     for name, value in report.meta:
-        console.print(Text(f"{safe(name)}: {safe(value)}", style="dim"))
+        _print_wrapped(console, f"{name}: {value}", style="dim")
     for alert in report.alerts:
-        console.print(Text(f"{alert.severity.word}: {safe(alert.message)}", style=COLOURS[alert.severity]))
+        _print_wrapped(console, f"{alert.severity.word}: {alert.message}", style=COLOURS[alert.severity])
     for section in report.sections:
         _print_section(console, section, 0)
     if report.skipped:
         console.print(Text("\nSkipped", style="bold"))
         for line in tell_skipped(report.skipped):
-            console.print(Text(f"  {safe(line)}", style="yellow"))
+            _print_wrapped(console, line, "  ", style="yellow")
     return "\n".join(line.rstrip() for line in out.getvalue().splitlines()) + "\n"
 
 
 def safe(text: str) -> str:
     """Text without control characters: a repository must not steer the reader's terminal."""
     return "".join(character if character.isprintable() or character == "\n" else " " for character in text)
+
+
+def _print_wrapped(console: Console, text: str, head: str = "", *, style: str = "") -> None:
+    """Broken between words only, so that names and paths can be searched; further lines stand below the first word."""
+    indent = " " * len(head)
+    for number, line in enumerate(safe(text).splitlines() or [""]):
+        start = indent if number else head
+        wrapped = textwrap.wrap(
+            line,
+            width=max(console.width, len(indent) + 20),
+            initial_indent=start,
+            subsequent_indent=indent,
+            break_long_words=False,
+            break_on_hyphens=False,
+        )
+        for part in wrapped or [start]:
+            console.print(Text(part, style=style), soft_wrap=True)
 
 
 def _print_section(console: Console, section: Section, depth: int) -> None:
@@ -67,20 +85,20 @@ def _print_section(console: Console, section: Section, depth: int) -> None:
 def _print_block(console: Console, block: Block) -> None:
     match block:
         case Paragraph(text=text):
-            console.print(Text(safe(plain(text))))
+            _print_wrapped(console, plain(text))
         case Bullets(items=items, ordered=ordered):
             for number, item in enumerate(items, 1):
-                console.print(Text(f"  {f'{number}.' if ordered else '-'} {safe(plain(item))}"))
+                _print_wrapped(console, plain(item), f"  {f'{number}.' if ordered else '-'} ")
         case Code(text=text):
             for line in safe(text).splitlines():
-                console.print(Text(f"    {line}", no_wrap=True, overflow="ignore"), crop=False)
+                console.print(Text(f"    {line}"), soft_wrap=True)
         case Table():
             _print_table(console, block)
         case Chart(kind="roofline" | "lineage"):
             pass  # two axes do not fit a line; the table beside it has the figures
         case Chart():
             for name, points in block.series:
-                console.print(Text(safe(f"  {block.title}, {name}: " + ", ".join(f"{x}={y:g}" for x, y in points))))
+                _print_wrapped(console, f"{block.title}, {name}: {', '.join(f'{x}={y:g}' for x, y in points)}", "  ")
         case _:
             assert_never(block)
 
