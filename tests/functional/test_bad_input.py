@@ -66,6 +66,13 @@ def test_configurations(tmp_path: Path, text: str, says: str, hint: str) -> None
     _expect(tmp_path, ("gap", "show", "keel"), says, hint)
 
 
+def test_a_project_without_a_commit(tmp_path: Path) -> None:
+    make_layered(tmp_path)
+    subprocess.run(["git", "init", "--quiet", "new"], cwd=tmp_path, check=True)
+    (tmp_path / "layline.toml").write_text(CONFIG.replace('"downstream"', '"new"'))
+    _expect(tmp_path, ("gap", "show", "keel"), "has no commit yet", "Commit something there first")
+
+
 def test_no_configuration(tmp_path: Path) -> None:
     _expect(tmp_path, ("gap", "show", "keel"), "There is no layline.toml here or above", "layline init")
 

@@ -17,9 +17,8 @@ def test_text(tmp_path: Path) -> None:
     assert (
         result.out
         == """\
-Keel: the gap
-downstream: harbour at 628e5d2d6094
 Keel is pinned 2 commits behind f99e41e2 and 0 ahead; 3 files differ, +1 −1 lines, 2 days apart.
+downstream: harbour at 628e5d2d6094
 what                       value
 ───────────────────────────────────────────────────────────────────
 pin                        d0930c7715d80f9b904ad3deea4e68f5c0eac404
@@ -190,7 +189,7 @@ def test_output_is_saved_whole(tmp_path: Path) -> None:
     make_layered(tmp_path)
     result = layline("gap", "show", "keel", "--format", "md", "-o", "out/gap.md", cwd=tmp_path)
     assert (result.code, result.out) == (0, "")
-    assert (tmp_path / "out/gap.md").read_text().startswith("# Keel: the gap\n")
+    assert (tmp_path / "out/gap.md").read_text().startswith("# Keel is pinned 2 commits behind ")
     assert [path.name for path in (tmp_path / "out").iterdir()] == ["gap.md"]
 
 

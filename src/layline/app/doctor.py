@@ -25,7 +25,10 @@ def doctor(workspace: Workspace, *, pins: bool = False) -> Answer:
     guessed = sum(finding.state == "guessed" for finding in findings)
     summary = summarise(len(missing), len(findings), len(workspace.settings.backends), guessed)
     meta = (
-        ("downstream", f"{name_path(workspace.downstream.git_dir)} at {workspace.commit[:12]}"),
+        (
+            "downstream",
+            f"{workspace.downstream.name} at {workspace.commit[:12]} ({name_path(workspace.downstream.git_dir)})",
+        ),
         ("configuration", name_path(workspace.root / "layline.toml")),
     )
     answer = build_answer(f"layline doctor: {workspace.settings.project.name}", meta, summary, findings)

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any, cast
 
 from layline import codec
 from layline.core.evidence import Alert, Evidence, Fact, Severity, Skipped, encode_skipped
-from layline.core.report import Answer, Cell, Paragraph, Report, Section, Table
+from layline.core.prose import plural, verb
+from layline.core.report import Answer, Cell, Report, Section, Table
 from layline.errors import ConfigError
 from layline.gap.endpoints import Endpoints
 from layline.git import DIFF_RULE, DIFF_SETTINGS
@@ -166,11 +167,15 @@ def build_report(
     # where releases are cut on other branches, the tag that the tip happens to hold says nothing of them
     silent = {"tip.tag"} if "newest_release" in values else set[str]()
     rows = tuple((_LABELS.get(fact.name, fact.name), _show_value(fact)) for fact in ordered if fact.name not in silent)
+
+    def say(name: str, noun: str) -> str:
+        return f"{values[name]} {noun if values[name] == 1 else plural(noun)}"  # 0 is a figure here
+
     parted = f" (their histories parted on {values['merge_base.date']})" if "merge_base.date" in values else ""
     sentence = (
-        f"{label} is pinned {values['behind']} commits behind {values['tip.commit'][:8]}"
-        f" and {values['ahead']} ahead; {values['files']} files differ,"
-        f" +{values['insertions']} −{values['deletions']} lines, {values['age_days']} days apart{parted}."
+        f"{label} is pinned {say('behind', 'commit')} behind {values['tip.commit'][:8]} and {values['ahead']} ahead; "
+        f"{say('files', 'file')} {verb(values['files'], 'differs')}, +{values['insertions']} −{values['deletions']} lines, "
+        f"{say('age_days', 'day')} apart{parted}."
     )
     evidence = tuple(
         (_LABELS.get(fact.name, fact.name), Cell(item.command or str(item), code=True), item.repo)
@@ -178,7 +183,7 @@ def build_report(
         for item in fact.evidence
     )
     return Report(
-        title=f"{label}: the gap",
+        title=sentence,
         meta=(
             ("downstream", f"{workspace.downstream.name} at {workspace.commit[:12]}"),
             ("looked at on", f"{today}; dates are committer dates in the committer's own time zone"),
@@ -186,7 +191,7 @@ def build_report(
         ),
         alerts=alerts,
         sections=(
-            Section(title="", blocks=(Paragraph(sentence), Table(columns=("what", "value"), rows=rows))),
+            Section(title="", blocks=(Table(columns=("what", "value"), rows=rows),)),
             Section(title="Evidence", blocks=(Table(columns=("what", "command", "in a clone of"), rows=evidence),)),
         ),
     )

@@ -190,6 +190,8 @@ class Repository:
         if _HASH.match(ref):
             raise self._explain_abbreviation(ref)
         where = name_path(self.git_dir)
+        if not run_or_none(argv(self.git_dir, ("rev-list", "--all", "--max-count=1"))):
+            raise GitError(f"{self.name} has no commit yet (looked in {where}).", hint="Commit something there first.")
         said = f"{self.name} has no ref called {ref!r}" + ("." if where == self.name else f" in its copy at {where}.")
         raise GitError(said, hint=self._near_ref(ref))
 
@@ -256,7 +258,10 @@ def open_repository(path: Path, name: str | None = None) -> Repository:
     """The repository at `path`: a work tree, a `.git` file or directory, or a bare repository."""
     git_dir = find_git_dir(path)
     if git_dir is None:
-        raise GitError(f"{path} is not a git repository.", hint="Give the path of a clone or of a bare mirror.")
+        raise GitError(
+            f"{path} is not a git repository.",
+            hint="Give the path of a clone or of a bare mirror; or run `git init` there and commit.",
+        )
     return Repository(git_dir, name or str(path))
 
 

@@ -201,13 +201,13 @@ def look_at_backend(workspace: Workspace, tree: Tree, key: str, backend: Backend
         )
     for name in ("integration", "patches", "configs"):
         for folder in getattr(backend, name):
-            count = sum(1 for _ in tree.paths(folder)) or int(tree.find(folder) is not None)
-            state = "ok" if count else "missing"
-            remedy = "" if count else f"Correct backends.{key}.{name}."
+            files = sum(1 for _ in tree.paths(folder)) or int(tree.find(folder) is not None)
+            state = "ok" if files else "missing"
+            remedy = "" if files else f"Correct backends.{key}.{name}."
             yield Finding(
                 subject=key,
                 what=f"{name} {Path(folder).as_posix()}",
                 state=state,
-                detail=f"{count} files",
+                detail=count(files, "file"),
                 remedy=remedy,
             )
