@@ -103,8 +103,9 @@ def _say_help(effects: list[Effect]) -> Iterator[str]:
     which = "It changes" if one else some
     yield f"{them} listed here and not compared by `patches drift`."
     yield (
-        f"{which} an object whose class the code does not tell, e.g. `{first.reached}` at {first.location}. Annotate the "
-        "parameter that holds the object, or check its class with `isinstance` before the line: then the target has a name."
+        f"{which} an object whose exact class the code does not tell, e.g. `{first.reached}` at {first.location}. Annotate "
+        "the parameter that holds the object with its class, or check that with `isinstance` before the line: then the "
+        "target has a name."
     )
 
 

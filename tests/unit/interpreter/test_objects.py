@@ -424,7 +424,7 @@ def test_a_class_known_by_name_alone_is_told(tmp_path: Path) -> None:
         "m.__class__.__name__ == 'Attention':\n            m.forward = types.MethodType(f, m)\n"
     )
     (item,) = read_files(tmp_path, {"own/boot.py": source}).unregistered
-    assert (item.effect.reason or "").endswith("an object that only exists at run time, of a class called Attention")
+    assert (item.effect.reason or "").endswith("an object that only exists at run time (a class called Attention)")
 
 
 def test_what_wrapts_decorator_makes_wraps_what_it_is_given(tmp_path: Path) -> None:

@@ -156,9 +156,10 @@ def _describe_object(effect: Effect, event: Write, name: str, installer: Install
     how = "deletes " if event.value is None else how
     called = find_class_name(event.owner, event.when)
     root = None if called else find_foreign_root(owner, installer.machine)
-    kind = f", of a class called {called}" if called else ""
+    kind = f" (a class called {called})" if called else ""
     if root is not None and spell_object(owner):
-        kind = f", of a {root.path}" if find_said(owner, installer.machine) else f", reached through a {root.path}"
+        is_root = bool(find_said(owner, installer.machine))
+        kind = f" (class {root.path})" if is_root else f" (reached through {root.path})"
     whose = say_whose(owner, event, installer)
     if kind and isinstance(owner, Argument) and MODULE_LIKE.search(owner.name):
         whose = f"`{owner.name}`, a parameter"  # that nobody tells its class would deny what follows
