@@ -12,6 +12,7 @@ from layline.core.prose import count, verb
 from layline.core.revision import Relation
 from layline.history.commits import count_commits, read_commit
 from layline.history.tags import find_carrier, is_version
+from layline.workspace.kept import Results, result_key
 
 if TYPE_CHECKING:
     from layline.git import Repository
@@ -57,7 +58,7 @@ def find_alerts(upstream: Repository, ends: Endpoints, relation: Relation, today
 
 def _tell_diverged(upstream: Repository, ends: Endpoints, relation: Relation) -> Alert:
     """A release that was cut on a branch is as it should be; a commit that upstream does not have is ours to carry."""
-    carrier = find_carrier(upstream, ends.pin) if relation is Relation.DIVERGED else None
+    carrier = _keep_carrier(upstream, ends.pin) if relation is Relation.DIVERGED else None
     if carrier is None:
         message = (
             f"the pin is not an ancestor of {ends.ref} ({relation.value}): both sides have commits that the other lacks"
@@ -67,3 +68,15 @@ def _tell_diverged(upstream: Repository, ends: Endpoints, relation: Relation) ->
     branch = f"a release branch ({carrier})" if is_version(carrier) else f"upstream's branch {carrier}"
     message = f"the pin is on {branch}: {count(ahead, 'commit')} {verb(ahead, 'is')} not on {ends.ref}."
     return Alert(severity=Severity.OK, message=message)
+
+
+def _keep_carrier(upstream: Repository, pin: str) -> str | None:
+    """Which refs hold a commit takes seconds in a long history, and changes only with the refs."""
+    results = Results("carrier")
+    key = result_key(upstream.name, pin, upstream.refs(*upstream.upstream_refs))
+    found = results.load(key, dict)
+    if found is None:
+        found = {"name": find_carrier(upstream, pin)}
+        results.store(key, found)
+    name: str | None = found["name"]
+    return name

@@ -5,13 +5,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from layline.core.effect_ids import name_effects
 from layline.core.patch import Inventory
 from layline.core.progress import Progress, silent
 from layline.coupling.own_code import find_running
+from layline.coupling.replacements import Replacements
 from layline.patches.excluded import Pinned, tell_excluded
 from layline.patches.inventory.patch_files import find_startup_files, find_textual
 from layline.patches.inventory.read import read_downstream, read_inventory
@@ -38,6 +39,11 @@ class OpenedInventory:
     upstreams: Upstreams
     tree: Tree
     workspace: Workspace
+    replacements: Replacements = field(init=False)
+    """Definitions of ours, each file parsed once."""
+
+    def __post_init__(self) -> None:
+        self.replacements = Replacements(self.tree)
 
     def read(self, key: str) -> Inventory:
         """The inventory of one backend, with what upstream's history says about targets that are gone."""

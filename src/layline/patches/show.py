@@ -12,7 +12,6 @@ from layline.core.effect_ids import is_effect_id
 from layline.core.evidence import Evidence
 from layline.core.patch import TargetKind
 from layline.core.report import Answer, Bullets, Cell, Code, Paragraph, Report, Section, Table
-from layline.coupling.replacements import Replacements
 from layline.errors import GitError
 from layline.history.commits import read_line_log, read_log
 from layline.interpreter.line_tests import find_chain
@@ -191,7 +190,7 @@ def _build_places(workspace: Workspace, opened: OpenedInventory, patch: Patch, k
 
 def _find_implementation(opened: OpenedInventory, patch: Patch) -> Iterator[tuple[str, int, int]]:
     """Each definition of ours that takes the place of something, with its lines; else the file that holds the logic."""
-    replacements = Replacements(opened.tree)
+    replacements = opened.replacements
     places = dict.fromkeys(effect.replacement_at for effect in patch.effects if effect.replacement_at is not None)
     for place in places:
         found = replacements.read(place)
@@ -207,7 +206,7 @@ def read_keys(workspace: Workspace, opened: OpenedInventory, inventory: Inventor
     schema = read_schema(opened.tree, workspace.settings.backend(inventory.backend).configs)
     undeclared = [key for key in list_keys(patch) if schema.default(key) is None]
     places = {key: find_upstream_flag(opened, key) for key in undeclared}
-    replacements = Replacements(opened.tree)
+    replacements = opened.replacements
     known = {key.rpartition(".")[2] for key in schema.keys}.difference(list_keys(patch))
     read = find_inner_keys(patch, replacements, known)
     inner = tuple(one for one in read if find_upstream_flag(opened, one.key) is None)
@@ -286,7 +285,7 @@ def _describe_target(opened: OpenedInventory, effect: Effect) -> Iterator[Block]
 
 
 def _read_ours(opened: OpenedInventory, effect: Effect) -> Definition | None:
-    found = Replacements(opened.tree).read(effect.replacement_at)
+    found = opened.replacements.read(effect.replacement_at)
     return found.definition if found is not None else None
 
 
@@ -343,7 +342,7 @@ def _read_file_log(workspace: Workspace, patch: Patch) -> list[Commit]:
 
 def _find_function(opened: OpenedInventory, patch: Patch) -> tuple[int, int] | None:
     """The lines of the innermost function around the line that installs, its decorators included."""
-    tree = Replacements(opened.tree).read_tree(patch.file)
+    tree = opened.replacements.read_tree(patch.file)
     around = find_chain(tree.body, patch.location.line) if tree is not None else []
     inner = next((one for one in reversed(around) if not isinstance(one, ast.ClassDef)), None)
     if inner is None or inner.end_lineno is None:

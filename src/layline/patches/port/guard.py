@@ -11,6 +11,7 @@ from layline.core.evidence import Skipped
 from layline.interpreter.modules import resolve_relative
 from layline.patches.inventory.registrations import ROLES
 from layline.patches.port.slicing import Slicer, called_name
+from layline.source.walking import walk
 
 if TYPE_CHECKING:
     from layline.core.patch import Patch
@@ -49,7 +50,7 @@ def quote_guard(patch: Patch, modules: Modules, registers: frozenset[str]) -> li
 
 
 def _find_condition(module: Module, line: int, registers: frozenset[str]) -> ast.expr | None:
-    for node in ast.walk(ast.Module(module.body, [])):
+    for node in walk(ast.Module(module.body, [])) if registers else ():
         if isinstance(node, ast.Call) and node.lineno == line and called_name(node) in registers:
             return next((item.value for item in node.keywords if item.arg in ROLES["condition"]), None)
     return None
