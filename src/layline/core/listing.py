@@ -59,7 +59,8 @@ def limit_listing(listing: Listing, most: int) -> Listing:
         if items or not group.items:
             kept.append(replace(group, items=items))
     if total > most:
-        kept.append(Group(lines=(f"… {total - most} more; raise --limit, or use --format json.",)))
+        last = max((at for at, group in enumerate(kept, 1) if group.items), default=0)
+        kept.insert(last, Group(lines=(f"… {total - most} more; raise --limit, or use --format json.",)))
     return replace(listing, groups=tuple(kept))
 
 

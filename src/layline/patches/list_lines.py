@@ -173,7 +173,8 @@ def _say_parts(effects: list[Effect], named: str, roots: _Roots) -> str:
     rest = [effect for effect in effects if effect not in aside]
     kinds = Counter(_find_part(effect, roots) for effect in rest)
     others = Counter(_find_package(find_target(one), packages) for one in rest if _find_part(one, roots) == _OTHER)
-    largest = [(name, number) for name, number in others.most_common() if name][:_MOST]
+    known = [(name, number) for name, number in others.most_common() if name]
+    largest = known if len(known) == _MOST + 1 else known[:_MOST]  # one more is as short as "others"
     left = others.total() - sum(number for _name, number in largest)
     more = [("others", left)] if largest and left else []
     most = [f"{name} {number}" for name, number in (*largest, *more)]

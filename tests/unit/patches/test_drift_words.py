@@ -11,6 +11,7 @@ from layline.core.condition import Condition, ConditionKind, combine
 from layline.core.drift import DriftKind, Uncompared
 from layline.core.evidence import Evidence, Location, Severity
 from layline.core.finding import Finding
+from layline.core.listing import limit_listing
 from layline.core.patch import Effect, Guard, Patch, Style, TargetKind
 from layline.core.revision import Commit
 from layline.core.why import Reason, Why
@@ -464,3 +465,9 @@ def test_the_places_of_the_first_line_are_in_the_json() -> None:
     rows = (effect_row(BREAKING), effect_row(GONE, ABSENT, line=4), effect_row(FITS, line=5), effect_row(FITS, line=5))
     told = encode_drift(report_of(*rows))["places"]
     assert told == {"total": 3, "breaks": 1, "fails_already": 0, "does_nothing": 1, "look": 0, "fits": 1}
+
+
+def test_what_a_limit_leaves_out_is_told_before_the_tally() -> None:
+    report = report_of(*(effect_row(BREAKING, line=line) for line in range(3, 8)), listed=5)
+    text = render_listing(limit_listing(build_drift_listing(report), 2))
+    assert text.index("… 3 more; raise --limit") < text.index("The 5 effects of `patches list`:")

@@ -566,14 +566,16 @@ def test_the_head_line_names_what_stands_beside_the_backend(tmp_path: Path) -> N
     )
 
 
-def test_packages_beyond_the_first_are_counted(tmp_path: Path) -> None:
-    source = "".join(f"import other{at}\nother{at}.run = lambda: {at}\n" for at in range(7))
+@pytest.mark.parametrize(("packages", "last"), [(5, "other4 1"), (6, "other5 1"), (7, "others 2")])
+def test_packages_beyond_the_first_are_counted(tmp_path: Path, packages: int, last: str) -> None:
+    source = "".join(f"import other{at}\nother{at}.run = lambda: {at}\n" for at in range(packages))
     read = read_files(tmp_path, {"own/boot.py": source})
     items = tuple(
         replace(one, effect=replace(one.effect, target_kind=TargetKind.EXTERNAL)) for one in read.unregistered
     )
     listing = build_listing(replace(read, unregistered=items, pin="a" * 40), "own", "Up")
-    assert "7 on other packages (other0 1, other1 1, other2 1, other3 1, other4 1, others 2)" in listing.title
+    assert f"{packages} on other packages (other0 1, other1 1, other2 1, other3 1, other4 1" in listing.title
+    assert f"{last})." in listing.title
 
 
 def test_the_head_line_says_that_no_patch_is_on_the_backend(tmp_path: Path) -> None:
