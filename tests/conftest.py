@@ -33,6 +33,8 @@ _MEMORY = Path("/dev/shm")
 _DAY_S = 86_400
 _ROOM = 4 << 30
 """Bytes: a whole run leaves about an eighth of it."""
+_FILES = 500_000
+"""So many more files must fit: runs that failed leave theirs, and several may go on at a time."""
 _PLACE, _PASSED = pytest.StashKey[str](), pytest.StashKey[bool]()
 _TOGETHER = {
     "tests/browser/": "browser",
@@ -54,7 +56,8 @@ def pytest_configure(config: pytest.Config) -> None:
     if "PYTEST_XDIST_WORKER" in os.environ or "TMPDIR" in os.environ or config.option.basetemp or not _MEMORY.is_dir():
         return
     about = os.statvfs(_MEMORY)
-    if about.f_bavail * about.f_frsize < _ROOM or about.f_flag & os.ST_NOEXEC:
+    is_full = about.f_bavail * about.f_frsize < _ROOM or about.f_favail < _FILES
+    if is_full or about.f_flag & os.ST_NOEXEC:
         return
     for left in _MEMORY.glob("layline-tests-*"):
         with suppress(OSError):
