@@ -52,7 +52,7 @@ def _cut(side: Resolver, symbol: Symbol) -> str:
 
 def _compare(then: ast.AST, now: ast.AST) -> list[Why]:
     """Names that came and went."""
-    old, new = _find_names(then), _find_names(now)
+    old, new = find_names(then), find_names(now)
     came = tuple(name for name in new if name not in old)
     went = tuple(name for name in old if name not in new)
     told = [Why(Reason.BODY_USES, names=came)] if came else []
@@ -83,7 +83,7 @@ def _find_lines(text: str) -> list[str]:
     return [" ".join(words) for _, words in sorted(lines.items())]
 
 
-def _find_names(node: ast.AST) -> dict[str, None]:
+def find_names(node: ast.AST) -> dict[str, None]:
     """What a body reads, calls and imports, in the order in which it does."""
     found: dict[str, None] = {}
     for item in walk(node):

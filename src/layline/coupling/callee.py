@@ -22,7 +22,6 @@ from layline.source.lineage import find_above
 from layline.source.names import is_within
 from layline.source.parsing import parse_tree
 from layline.source.resolve import Resolver
-from layline.source.slices import read_signature
 from layline.source.walking import walk
 
 _HARMLESS = frozenset(
@@ -136,13 +135,18 @@ def is_taken(callee: Symbol, call: CallShape, *, bound: bool) -> bool:
 
 def is_named_by_decorator(definition: Definition, call: CallShape, problems: Iterable[Problem]) -> bool:
     """Whether what a call passes beyond the written parameters is what a decorator names."""
-    words = {word for text in definition.decorators for word in _find_texts(text)}
+    words = find_named(definition)
     passes = words.intersection(call.keywords).difference(one.name for one in definition.parameters or ())
     return bool(passes) and words.issuperset(one.argument for one in problems)
 
 
+def find_named(definition: Definition) -> frozenset[str]:
+    """The texts that its decorators are given."""
+    return frozenset(word for text in definition.decorators for word in find_texts(text))
+
+
 @lru_cache(maxsize=1024)
-def _find_texts(decorator: str) -> frozenset[str]:
+def find_texts(decorator: str) -> frozenset[str]:
     """The texts that a decorator is given."""
     tree = parse_tree("", decorator.encode("utf-8", "surrogatepass"))
     nodes = () if isinstance(tree, Skipped) else walk(tree)
@@ -266,66 +270,6 @@ def _find_outgrown(
             why = Why(Reason.OUTGROWN, word, other, text=now.name)
             problems.append(Problem(was.name, why, certain=word == (was.annotation or "").strip("\"' ")))
     return tuple(problems)
-
-
-def find_refusal(comparer: Comparer, place: Place, found: Comparison) -> tuple[str, ...]:
-    """The first upstream commit since which the callee refuses our call, or passes what our override refuses; of one
-    that was gone in between, who took it away and who brought it back in another form.
-    """
-    callee = find_callee(comparer.pin, found.before) or find_written(found.before)
-    made = comparer.pin.resolve(f"{found.before.home}.__init__") if found.before.home else None
-    if callee is None or (made is not None and made.is_implicit) or found.before.module is None:
-        return ()  # nobody wrote the `__init__` of a dataclass: no line of history has its signature
-    pin, bound = callee
-    module = made.module if made is not None and made.definition is pin and made.module else found.before.module
-    tracer = comparer.tracer(module)
-    if tracer is None:
-        return ()
-
-    def refuses(text: str, name: str) -> bool:
-        now = read_signature(text, name)
-        if now is not None and is_reshaped(pin) and is_reshaped(now):
-            return False  # a decorator takes what it always took
-        return now is not None and _refuses(place, pin, now, bound=bound)
-
-    def is_lost(text: str, name: str) -> bool:
-        return read_signature(text, name) is None or refuses(text, name)
-
-    def takes_another(text: str, name: str) -> bool:
-        now = read_signature(text, name)
-        return now is None or _takes_another(place, pin, now, bound=bound)
-
-    path = comparer.pin.index.entries[module].path
-    # who took it away broke us first; what is said of it at the tip, who brought it back did
-    since = tracer.find_since(path, pin.qualname, is_lost) or tracer.find_since(path, pin.qualname, takes_another)
-    if since is None:
-        return ()
-    versions = tracer.find_versions(path, pin.qualname)
-    was_gone = any(commit == since and read_signature(text, name) is None for commit, text, name in versions)
-    back = tracer.find_since(path, pin.qualname, refuses) if was_gone else None
-    return (since,) if back is None else (since, back)
-
-
-def _takes_another(place: Place, pin: Definition, now: Definition, *, bound: bool) -> bool:
-    """Whether a parameter that our call fills names another class than at the pin."""
-    given = place.bound or bound
-    if place.call is None:
-        return False
-    pairs = pair_given(place.call, pin.parameters or (), now.parameters or (), bound=(given, given))
-    named = ([bare_annotation(one.annotation) for one in pair] for pair in pairs)
-    return any(was and new and was.rpartition(".")[2] != new.rpartition(".")[2] for was, new in named)
-
-
-def _refuses(place: Place, pin: Definition, now: Definition, *, bound: bool) -> bool:
-    parameters = now.parameters or ()
-    if place.override is not None:
-        known = {one.argument for one in check_replacement(place.override.parameters or (), pin.parameters or ())}
-        return any(one.argument not in known for one in check_replacement(place.override.parameters or (), parameters))
-    if place.call is None:
-        return False
-    given = place.bound or bound
-    shifted = find_shifted(place.call, pin.parameters or (), parameters, bound=(given, given))
-    return bool(check_call(place.call, parameters, bound=given) or shifted)
 
 
 def is_anothers(site: CallSite, place: Place) -> bool:

@@ -14,10 +14,11 @@ from layline.core.evidence import Location, Severity
 from layline.core.finding import Finding
 from layline.core.why import Reason, Why
 from layline.coupling.binding_kind import compare_returns
-from layline.coupling.callee import find_callee, is_rebound, is_taken, is_told_by_name
+from layline.coupling.callee import find_callee, find_written, is_rebound, is_taken, is_told_by_name
 from layline.coupling.fit import Refused
 from layline.coupling.forwards import find_accepting
 from layline.coupling.question import Question
+from layline.coupling.refusals import tell_renamed
 from layline.coupling.replacements import Replacement
 from layline.coupling.surroundings import Imported, find_imports
 from layline.coupling.today import tell_today
@@ -88,7 +89,9 @@ def _find_unbound(question: Question, ours: Replacement, imports: dict[str, Impo
         )
         told, last = None, found.name.rpartition(".")[2]
         if now and not then:
-            told = Why(Reason.CALLS_REFUSING, text, parts=tuple(problem.why for problem in now), places=(at,))
+            then_written = callees[0] or find_written(found.before)
+            named = tell_renamed(now, call, then_written[0], callees[1][0]) if then_written is not None else now
+            told = Why(Reason.CALLS_REFUSING, text, parts=tuple(problem.why for problem in named), places=(at,))
         elif change is not None and change.before == count_taken(user, find_tested(ours.node)):
             told = Why(Reason.TAKES_OTHER, text, counts=change, places=(at,))
         elif then and _is_plain(ours.node, node) and _says_all(question, found, callees[0]):

@@ -6,7 +6,7 @@ All rows share one pass over the history (`source.trace`); only versions of the 
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import TypeAlias
@@ -19,12 +19,12 @@ from layline.core.evidence import Location, Severity
 from layline.core.patch import Style
 from layline.core.why import FAILS_FIRST, PROBLEMS, Reason, Why
 from layline.coupling.binding_kind import find_arities
+from layline.coupling.body_culprit import find_naming, find_rewriting, find_tracer
 from layline.coupling.drift_model import LOST, Cause, Drift, Sides
 from layline.coupling.getters import RETURNED, find_keeping
 from layline.coupling.lost_attribute import find_attribute_loss
 from layline.coupling.model import Coupling, Touch
-from layline.coupling.roots import explain
-from layline.coupling.row_parts import LostRead, Passed
+from layline.coupling.row_parts import Passed
 from layline.git import Repository
 from layline.history.commits import read_commits
 from layline.source import Definition, DefinitionKind
@@ -87,23 +87,35 @@ def blame_calls(rows: Sequence[Drift], couplings: Iterable[Coupling], upstream: 
     nothing else broke it before.
     """
     since = {
-        Location(one.location.path, line): one.culprit
+        Location(one.location.path, line): one
         for one in couplings
         if one.touch is Touch.CALL and one.culprit is not None
         for line in (one.location.line, *one.lines)
     }
-    asked = (row.problems if row.severity is Severity.BREAKS else () for row in rows)
-    calls = ((place for part in parts if part.reason in _CALLS for place in part.places) for parts in asked)
-    found: list[Hashes] = [(next(filter(None, map(since.get, one)), None), (), ()) for one in calls]
+    asked = [row.problems if row.severity is Severity.BREAKS else () for row in rows]
+    calls = [[part for part in parts if part.reason in _CALLS] for parts in asked]
+    found: list[Hashes] = [_blame(parts, since) for parts in calls]
     for row, called in zip(rows, name_culprits(rows, found, upstream), strict=True):
         early = row.culprit is not None and called.culprit is not None and row.culprit.date <= called.culprit.date
         yield row if early else called
 
 
+def _blame(calls: Iterable[Why], since: Mapping[Location, Coupling]) -> Hashes:
+    """The commit of the first of these calls; where several commits did what is told of them, each."""
+    known = [(part, since[place]) for part in calls for place in part.places if place in since]
+    each = [one for part, item in known for one in item.dated or ((part, item.culprit or ""),)]
+    first = next((item.culprit for _, item in known), None)
+    return first, (), tuple(each) if len({commit for _, commit in each}) > 1 else ()
+
+
 def _find_commits(row: Drift, sides: Sides) -> Hashes:
     later = tuple(_find_later(row, sides)) if row.severity is Severity.BREAKS else ()
     culprit = _find_culprit(row, sides)
-    causes = tuple(_find_causes(row, sides)) if culprit is not None else ()
+    if culprit is not None and (named := list(find_naming(row, sides))):
+        # of a body, who brought or dropped the names that are told, not who changed it first
+        causes, culprit = tuple(named), _first((commit for _, commit in named), row, sides)
+    else:
+        causes = tuple(_find_causes(row, sides)) if culprit is not None else ()
     return culprit, later, causes if len({commit for _, commit in causes}) > 1 else ()
 
 
@@ -128,14 +140,13 @@ def _find_causes(row: Drift, sides: Sides) -> Iterator[tuple[Why, str]]:
         elif part.reason is Reason.OTHER_KIND:
             found = _find_unclassing(row, sides)
         if found is not None:
-            # words of the resolver may be of what the name stood in, which may have gone with another commit
-            yield Why(Reason.GONE) if part is told and part.reason is Reason.TEXT else part, found
+            yield part, found
 
 
 def _find_unclassing(row: Drift, sides: Sides) -> str | None:
     """Since when the class of a member is none."""
     owner = sides.pin.resolve((row.target or "").rpartition(".")[0])
-    place = _place(owner.module, sides)
+    place = find_tracer(owner.module, sides)
     if place is None or owner.definition is None or owner.definition.kind is not DefinitionKind.CLASS:
         return None
     qualname = owner.definition.qualname
@@ -147,7 +158,7 @@ def _find_later(row: Drift, sides: Sides) -> Iterator[str]:
     take away what it reads of an object.
     """
     before = row.comparison.before if row.comparison is not None else None
-    place = _place(before.module if before is not None else None, sides)
+    place = find_tracer(before.module if before is not None else None, sides)
     if place is None or before is None or before.definition is None or before.home is None:
         return
     if any(one.reason in _ARGUMENTS for one in row.problems):
@@ -232,15 +243,8 @@ def _find_dropping(row: Drift, dropped: Why, sides: Sides) -> str | None:
 
 def _find_losing(row: Drift, sides: Sides) -> str | None:
     """The first commit that took away something our replacement reads; what it asks for before is none."""
-    root = _find_root(row)
-    unasked = [root] if root is not None else [item for item in row.lost if not item.asked]
+    unasked = [item for item in row.lost if not item.asked]
     return _first([sides.reader.find_culprit(item) for item in unasked or row.lost], row, sides)
-
-
-def _find_root(row: Drift) -> LostRead | None:
-    """What explains all of a row: the import or line that fails first at the tip, whatever else was lost before it."""
-    first = row.problems[0] if explain(row) is not None else None
-    return next((item for item in row.lost if item.why == first), None)
 
 
 def _first(commits: Iterable[str | None], row: Drift, sides: Sides) -> str | None:
@@ -255,7 +259,7 @@ def _first(commits: Iterable[str | None], row: Drift, sides: Sides) -> str | Non
 def _find_returning(row: Drift, sides: Sides) -> str | None:
     """Since when it does not return as many values as at the pin."""
     before = row.comparison.before if row.comparison is not None else None
-    place = _place(before.module if before is not None else None, sides)
+    place = find_tracer(before.module if before is not None else None, sides)
     counts = next((one.why.counts for one in row.findings if one.why.reason is Reason.RETURN_COUNT), ())
     if place is None or before is None or before.definition is None or not counts:
         return None
@@ -280,7 +284,7 @@ def _find_change(row: Drift, sides: Sides) -> str | None:
         symbol = sides.pin.resolve(f"{before.home}.__init__")  # a class changes its signature where it is made
         if symbol.is_implicit or symbol.definition is None:
             symbol, wants_signature = before, False
-    place = _place(symbol.module, sides)
+    place = find_tracer(symbol.module, sides)
     if place is None or symbol.definition is None:
         return None
     tracer, path = place
@@ -290,7 +294,7 @@ def _find_change(row: Drift, sides: Sides) -> str | None:
         if not tracer.diverges or _has_body(base, qualname, pin):
             return tracer.find_first_change(path, qualname, pin)
         changed = tracer.find_first_text(path, lambda text: not _has_body(text, qualname, pin))
-        return changed or _find_rewriting(row, tracer, path, qualname)
+        return changed or find_rewriting(row, tracer, path, qualname)
 
     def find_changes(text: str) -> frozenset[object] | None:
         now = read_signature(text, qualname)
@@ -312,20 +316,6 @@ def _find_change(row: Drift, sides: Sides) -> str | None:
 def _has_body(text: str, qualname: str, pin: Definition) -> bool:
     found = read_definition(text, qualname)
     return found is not None and (found.fingerprint, found.bases) == (pin.fingerprint, pin.bases)
-
-
-def _find_rewriting(row: Drift, tracer: Tracer, path: str, qualname: str) -> str | None:
-    """Since when most of what is told of the body holds: the branch of the pin has a body of its own, so that all
-    versions on the line of the tip differ from it.
-    """
-    told = {one.why.reason: one.why.names for one in row.findings}
-    came, went = told.get(Reason.BODY_USES, ()), told.get(Reason.BODY_DROPS, ())
-
-    def is_so(text: str, name: str) -> bool:
-        words = set(re.findall(r"\w+", slice_definition(text, name) or ""))
-        return 2 * (len(words.intersection(came)) + len(set(went) - words)) > len(came) + len(went)
-
-    return tracer.find_since(path, qualname, is_so) if came or went else None
 
 
 def _find_passing(tracer: Tracer, passed: Passed) -> str | None:
@@ -378,7 +368,7 @@ def _positions(tracer: Tracer) -> dict[str, int]:
 def _find_leaving(row: Drift, sides: Sides) -> str | None:
     """Since when the old module only re-exports, or the old name only calls, what it used to define."""
     before = row.comparison.before if row.comparison is not None else None
-    place = _place(before.module if before is not None else None, sides)
+    place = find_tracer(before.module if before is not None else None, sides)
     if place is None or before is None or before.definition is None:
         return None
     (tracer, path), qualname = place, before.definition.qualname
@@ -392,7 +382,7 @@ def _find_leaving(row: Drift, sides: Sides) -> str | None:
 def _find_emptying(row: Drift, sides: Sides) -> str | None:
     """Since when no code of the module uses the name that we rebind there."""
     before = row.comparison.before if row.comparison is not None else None
-    place = _place(before.bound_in if before is not None else None, sides)
+    place = find_tracer(before.bound_in if before is not None else None, sides)
     if place is None or row.target is None:
         return None
     tracer, path = place
@@ -402,7 +392,7 @@ def _find_emptying(row: Drift, sides: Sides) -> str | None:
 
 def _find_anchor_loss(row: Drift, sides: Sides) -> str | None:
     before = row.comparison.before if row.comparison is not None else None
-    place = _place(before.module if before is not None else None, sides)
+    place = find_tracer(before.module if before is not None else None, sides)
     if place is None or row.effect is None or before is None:
         return None
     tracer, path = place
@@ -413,10 +403,3 @@ def _find_anchor_loss(row: Drift, sides: Sides) -> str | None:
         return any(anchor not in source + "\n" for anchor in row.effect.anchors) if row.effect else False
 
     return tracer.find_first_text(path, is_lost)
-
-
-def _place(module: str | None, sides: Sides) -> tuple[Tracer, str] | None:
-    if module is None or module not in sides.pin.index.entries:
-        return None
-    tracer = sides.comparer.tracer(module)
-    return None if tracer is None else (tracer, sides.pin.index.entries[module].path)

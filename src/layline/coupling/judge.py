@@ -16,6 +16,7 @@ from layline.coupling.attributes import find_attribute_evidence, find_unset, jud
 from layline.coupling.callee import (
     find_callee,
     find_misplaced,
+    find_written,
     follow_apply,
     follow_class,
     is_named_by_decorator,
@@ -30,6 +31,7 @@ from layline.coupling.model import FAILING, Consequence, Coupling, State, Touch,
 from layline.coupling.overrides import Overrides
 from layline.coupling.place import Place
 from layline.coupling.place_culprit import find_changes
+from layline.coupling.refusals import Refusal, tell_renamed
 from layline.coupling.states import (
     Verdict,
     find_after,
@@ -283,6 +285,8 @@ class Judge:
         if call is not None and before is None and after is not None:
             problems = check_call(call, after[0].parameters or (), bound=place.bound or after[1])
             sure = any(one.certain for one in problems) and is_taken(found.before, call, bound=place.bound)
+            written = find_written(found.before)
+            problems = tell_renamed(problems, call, written[0], after[0]) if written is not None else problems
             return self._refuse(place, found, problems) if sure else self._judge_present(place, found)
         if call is None or before is None or after is None:
             return self._judge_present(place, found)
@@ -305,7 +309,8 @@ class Judge:
             why = Why(Reason.MUST_AWAIT if after[0].is_async else Reason.CANNOT_AWAIT)
             consequence = Consequence.MAY_BREAK if place.guarded else Consequence.WILL_BREAK
             return Verdict(state=State.SIGNATURE, consequence=consequence, why=(why,))
-        problems = check_call(call, new, bound=bound[1]) or find_misplaced(self._comparer, found, call, bound=bound)
+        problems = tell_renamed(check_call(call, new, bound=bound[1]), call, before[0], after[0])
+        problems = problems or find_misplaced(self._comparer, found, call, bound=bound)
         if problems:
             return self._refuse(place, found, problems)
         taken = judge_taken(self._comparer, place, call, found, is_ours=is_rebound(place.target, self._patched))
@@ -354,7 +359,8 @@ class Judge:
             if place.instance
             else find_evidence(self._comparer, place.target, verdict.new_target)
         )
-        culprits = self._find_culprits(place, verdict)
+        refusal = self._find_culprits(place, verdict)
+        culprits = refusal.commits
         culprit = culprits[0] if culprits else None
         came_back = len(culprits) > 1 and Why(Reason.CAME_BACK, culprits[0][:12], culprits[1][:12], names=culprits)
         is_gone = verdict.state in _GONE and not place.instance
@@ -375,17 +381,18 @@ class Judge:
             culprit=culprit,
             later=later or culprits[1:],
             near=near,
+            dated=refusal.each if any(commit != culprit for _, commit in refusal.each) else (),
         )
 
-    def _find_culprits(self, place: Place, verdict: Verdict) -> tuple[str, ...]:
+    def _find_culprits(self, place: Place, verdict: Verdict) -> Refusal:
         """The upstream commit after which our place no longer fits, where one can be told; and who brought a name back
-        that was gone in between, and in another form.
+        that was gone in between, and in another form, or did what else is told.
         """
         if is_flag(place.target) or self._find_owner(place) is not None:
-            return ()
+            return Refusal()
         if place.instance or verdict.state in _GONE:
             lost = self._find_loss(place, verdict)
-            return (lost,) if lost is not None else ()
+            return Refusal(commits=(lost,) if lost is not None else ())
         return find_changes(self._comparer, place, verdict)
 
     def _find_loss(self, place: Place, verdict: Verdict) -> str | None:

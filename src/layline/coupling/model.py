@@ -89,6 +89,8 @@ class Coupling:
     """The upstream commit that first took the name away from where we use it."""
     later: tuple[str, ...] = ()
     """The commits that moved or removed it after that: who stops in between has to follow again."""
+    dated: tuple[tuple[Why, str], ...] = ()
+    """Where not one commit did all that is told: each part with its own."""
     near: str | None = None
     """Of a name that is gone: a new one that may take its place, told as no more than that."""
 
@@ -99,12 +101,16 @@ class Coupling:
 
     @property
     def causes(self) -> tuple[tuple[str, str], ...]:
-        """Of what went and came back: what each of the two commits did, in words, and its hash; else empty."""
+        """Of what went and came back, and of what several commits did: what each did, in words, and its hash; else
+        empty.
+        """
+        if self.dated:
+            return tuple((say(why), commit) for why, commit in self.dated)
         back = next((one for one in self.why if one.reason is Reason.CAME_BACK), None)
         if back is None:
             return ()
         now = say_all(one for one in self.why if one is not back)
-        return (say(Why(Reason.GONE)), back.names[0]), (now, back.names[1])
+        return (say(Why(Reason.WAS_REMOVED)), back.names[0]), (now, back.names[1])
 
     @property
     def detail(self) -> str:

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import ast
+from dataclasses import replace
 
 from layline.change.compare import Comparer, Comparison
 from layline.change.signatures import returns_another
 from layline.core.why import Reason
 from layline.coupling.binding_kind import find_arities
-from layline.coupling.callee import find_refusal
 from layline.coupling.lost_attribute import find_history
 from layline.coupling.model import Consequence, State
 from layline.coupling.place import Place
+from layline.coupling.refusals import Refusal, find_refusal
 from layline.coupling.states import Verdict
 from layline.coupling.unreached import find_silencing
 from layline.source import DefinitionKind
@@ -19,23 +20,26 @@ from layline.source.slices import read_definition, read_node, read_signature
 
 _OTHER = {Reason.CLASS_NO_MORE, Reason.METHOD_RETURNS, Reason.SILENT, Reason.RESULT_MISFITS}
 """What is looked for in another way than an argument that does not fit."""
+_SUMS = {Reason.CALL_MISFITS, Reason.OVERRIDE_MISFITS}
 _BREAKING = {Consequence.WILL_BREAK, Consequence.MAY_BREAK}
 
 
-def find_changes(comparer: Comparer, place: Place, verdict: Verdict) -> tuple[str, ...]:
+def find_changes(comparer: Comparer, place: Place, verdict: Verdict) -> Refusal:
     """Who changed a name that is still there so that our place no longer fits it; of one that was gone in between, who
-    took it away and who brought it back.
+    took it away and who brought it back; of several arguments, who did what to each.
     """
     reasons = {one.reason for one in verdict.why}
     if verdict.consequence not in _BREAKING or Reason.ALREADY_SO in reasons:
-        return ()
+        return Refusal()
     found = comparer.compare(place.target)
     if verdict.state in {State.NO_LONGER_BINDS, State.CANNOT_ACCEPT} and not reasons.intersection(_OTHER):
-        refused = find_refusal(comparer, place, found)
-        if refused:
-            return refused
+        misfit = next((one for one in verdict.why if one.reason in _SUMS), None)
+        refused = find_refusal(comparer, place, found, misfit.parts if misfit is not None else ())
+        if refused.commits:
+            each = tuple((replace(misfit, parts=(one,)), commit) for one, commit in refused.each if misfit is not None)
+            return replace(refused, each=each)
     change = _find_change(comparer, place, verdict, found)
-    return (change,) if change is not None else ()
+    return Refusal(commits=(change,) if change is not None else ())
 
 
 def _find_change(comparer: Comparer, place: Place, verdict: Verdict, found: Comparison) -> str | None:

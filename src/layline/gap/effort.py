@@ -49,6 +49,8 @@ def _find_refused(reasons: Iterable[Why]) -> Iterator[str]:
     for why in reasons:
         if why.reason is Reason.REFUSES_KEYWORD:
             yield why.name
+        if why.reason is Reason.NEEDS_CALLED:
+            yield why.other
         yield from _find_refused(why.parts)
 
 

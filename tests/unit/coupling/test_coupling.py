@@ -1894,9 +1894,63 @@ def test_a_call_that_no_longer_binds_names_its_commit(
     (found,) = Judge(comparer).find_couplings([place])
     assert (found.culprit, found.consequence) == (commits[to_blame], Consequence.WILL_BREAK)
     # who took it away broke the call; what is said of it now, who brought it back did
-    went = [("it is gone", commits[0]), ("at the tip run needs group, which is not passed", commits[1])]
+    went = [("upstream removed it", commits[0]), ("at the tip run needs group, which is not passed", commits[1])]
     assert list(found.causes) == ([] if to_blame else went)
     assert found.detail.startswith("upstream removed it in ") is not to_blame
+
+
+OLD_NAMES = (
+    "from keel.old import renames\n\n\n@renames('old', new='x')\ndef run(x, wide=None, *, far=None):\n    return x\n"
+)
+EACH = [
+    # (what it shows, upstream's file at the pin, after one commit, after the other, our call, what is told of which)
+    (
+        "a decorator stays while a parameter goes",
+        OLD_NAMES,
+        OLD_NAMES.replace(", wide=None", ""),
+        OLD_NAMES.replace(", wide=None", "").replace("@renames('old', new='x')\n", ""),
+        CallShape(positional=0, keywords=("old", "wide")),
+        [("at the tip run does not take the keyword wide", 0), ("at the tip run needs x, which our call names old", 1)],
+    ),
+    (
+        "two new parameters",
+        "def run(x):\n    return x\n",
+        "def run(x, deep):\n    return x\n",
+        "def run(x, deep, far):\n    return x\n",
+        CallShape(positional=1),
+        [
+            ("at the tip run needs deep, which is not passed", 0),
+            ("at the tip run needs far, which is not passed", 1),
+        ],
+    ),
+    (
+        "one commit did it all",
+        "def run(x):\n    return x\n",
+        "def run(x, deep, far):\n    return x\n",
+        "def run(x, deep, far):\n    return [x]\n",
+        CallShape(positional=1),
+        [],
+    ),
+]
+
+
+@pytest.mark.parametrize(("shows", "before", "one", "other", "call", "told"), EACH, ids=[row[0] for row in EACH])
+def test_each_argument_names_the_commit_that_changed_it(
+    tmp_path: Path, shows: str, before: str, one: str, other: str, call: CallShape, told: list[tuple[str, int]]
+) -> None:
+    upstream = History.start(tmp_path / "up")
+    pin = upstream.commit("pin", {"keel/__init__.py": "", "keel/run.py": before})
+    commits = [upstream.commit(str(number), {"keel/run.py": text}) for number, text in enumerate((one, other))]
+    tip = upstream.commit("later", {"keel/run.py": f"{other}\n\nLATER = 1\n"})
+    repository = open_repository(upstream.path)
+    resolvers = [Resolver(build_index([Part(tree=Tree(repository, at), packages=PACKAGES)])) for at in (pin, tip)]
+    comparer = Comparer(resolvers[0], resolvers[1], [Tracer(repository, pin, tip)])
+    name = "keel.run.run"
+    place = Place(touch=Touch.CALL, target=name, location=Location("a.py", 1), call=call, imported=name)
+    (found,) = Judge(comparer).find_couplings([place])
+    # the first of them broke the call
+    assert found.culprit == commits[0]
+    assert list(found.causes) == [(words, commits[number]) for words, number in told]
 
 
 FIELDS = "from dataclasses import dataclass\n@dataclass\nclass Run:\n    x: int\n    {}: int = 0\n"

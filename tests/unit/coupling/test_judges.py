@@ -537,8 +537,59 @@ def test_what_took_the_target_comes_after_what_took_what_we_read(tmp_path: Path)
     assert row.culprit is not None
     assert (row.kind, row.severity, row.culprit.subject) == ("removed", "breaks", "between")
     told = {one.commit.subject: say(one.why) for one in row.causes}
-    assert told["tip"] == "it is gone"
+    assert told["tip"] == "keel.run has no name Run"
     assert "keel.base.Base" in told["between"]
+
+
+BODY_NAMES = [
+    # (what it shows, the body at the pin, in between, at the tip, the first commit, each reason with its commit)
+    (
+        "what is told came later than the first change, though a text had the word before",
+        "    'dive'\n    return [x, 1]\n",
+        "    'dive'\n    return [x, 2]\n",
+        "    'dive'\n    return [dive(x), 2]\n",
+        "tip",
+        [],
+    ),
+    (
+        "two commits brought one name each",
+        "    return [x, 1]\n",
+        "    return [dive(x), 1]\n",
+        "    return [dive(sail(x)), 1]\n",
+        "between",
+        [("its body uses dive now", "between"), ("its body uses sail now", "tip")],
+    ),
+    (
+        "one name came, another went later",
+        "    return [x, 1, len(x)]\n",
+        "    return [dive(x), 1, len(x)]\n",
+        "    return [dive(x), 1]\n",
+        "between",
+        [("its body uses dive now", "between"), ("its body no longer uses len", "tip")],
+    ),
+    ("no name came or went", "    return [x, 1]\n", "    return [x, 2]\n", "    return [x, 3]\n", "between", []),
+]
+
+
+@pytest.mark.parametrize(
+    ("before", "between", "after", "first", "told"), [row[1:] for row in BODY_NAMES], ids=[row[0] for row in BODY_NAMES]
+)
+def test_names_of_a_body_have_the_commits_that_brought_them(
+    tmp_path: Path, before: str, between: str, after: str, first: str, told: list[tuple[str, str]]
+) -> None:
+    texts = [f"def run(x):\n{body}" for body in (before, between, after)]
+    ours = "def fast(x):\n    return [x, 4]\n"
+    row = judge(
+        tmp_path,
+        {"keel/run.py": texts[0]},
+        {"keel/run.py": texts[2]},
+        ours=ours,
+        between={"keel/run.py": texts[1]},
+    )
+    assert (row.kind, row.severity) == ("body-changed", "look")
+    assert row.culprit is not None
+    assert row.culprit.subject == first
+    assert [(say(one.why), one.commit.subject) for one in row.causes] == told
 
 
 INNER = "def ours(x):\n    import keel.run\n    keel.run.go = ours\n    return x\n"
@@ -711,7 +762,9 @@ def test_of_imports_that_fail_before_an_object_is_written_to_the_one_that_explai
     assert row.comparison is not None
     assert row.comparison.before.module is None
     root = explain(row)
-    assert (root.name if root else None, row.culprit.subject if row.culprit else None) == ("keel.a", "tip"), row.detail
+    # what explains the row is told first; the commit is the first that broke it, and each import has its own
+    assert (root.name if root else None, row.culprit.subject if row.culprit else None) == ("keel.a", "between")
+    assert [one.commit.subject for one in row.causes] == ["tip", "between"], row.detail
 
 
 ASKS = [
@@ -1565,10 +1618,11 @@ def test_of_several_imports_that_fail_all_are_told_and_the_first_of_them_is_to_b
     )
     told = [(found.target, str(found.location)) for found in find_failing_imports([row])]
     assert told == [("keel.old", "harbour/base.py:1"), ("keel.mast.tall", "harbour/mast.py:2")]
-    # one cause: the commit is that of the import which explains the row, though the other name went before
+    # what explains the row is told first; the commit is the first that broke it, and each import has its own
     root = explain(row)
     assert root is not None
-    assert (root.name, row.culprit.subject if row.culprit is not None else None) == ("keel.old", "tip")
+    assert (root.name, row.culprit.subject if row.culprit is not None else None) == ("keel.old", "between")
+    assert [one.commit.subject for one in row.causes] == ["tip", "between"]
     assert [(one.why.name, one.commit.subject) for one in row.causes] == [
         ("keel.old", "tip"),
         ("keel.mast.tall", "between"),
