@@ -69,6 +69,16 @@ def find_since(name: str, location: Location, couplings: Iterable[Coupling]) -> 
     return found.pop() if len(found) == 1 else None
 
 
+def find_culprit(couplings: Iterable[Coupling], row: Drift) -> str | None:
+    """The first commit that broke a patch, for all who order what is to be done: its own; of one that stands behind a
+    failing import alone and has none, that of the import.
+    """
+    if row.culprit is not None:
+        return row.culprit.hash
+    root = explain(row)
+    return find_since(root.name, root.location, couplings) if root is not None else None
+
+
 def _read(part: Why, row: Drift) -> Root:
     at = part.places[0] if part.reason is Reason.NEEDS_GONE else Location(row.location.path, part.counts[0])
     return Root(part.name, at, part.other or None, part.reason is not Reason.LINE_FAILS)

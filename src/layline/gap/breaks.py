@@ -14,7 +14,7 @@ from layline.core.evidence import Severity
 from layline.core.why import PROBLEMS, Reason, Why, say
 from layline.coupling.drift_model import find_breaking
 from layline.coupling.model import FAILING, Consequence, State
-from layline.gap.causes import find_culprit
+from layline.coupling.roots import find_culprit
 from layline.gap.overview import find_broken_places
 from layline.gap.successors import say_instead
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from layline.coupling.drift_model import find_breaking
 from layline.coupling.model import Consequence
-from layline.coupling.roots import explain, find_since
+from layline.coupling.roots import find_culprit
 from layline.gap.model import NOTHING, Cause
 
 if TYPE_CHECKING:
@@ -71,13 +71,3 @@ def _find_broken(couplings: Iterable[Coupling], patches: Iterable[Drift]) -> Ite
     for row in find_breaking(patches):
         culprit = find_culprit(couplings, row)
         yield str(row.location), row.target or row.patch, (culprit, *row.commits) if culprit else ()
-
-
-def find_culprit(couplings: Iterable[Coupling], row: Drift) -> str | None:
-    """What broke a patch: of one that stands behind a failing import alone, what broke the import."""
-    root = explain(row)
-    if root is not None:
-        since = find_since(root.name, root.location, couplings)
-        if since is not None:
-            return since
-    return row.culprit.hash if row.culprit is not None else None

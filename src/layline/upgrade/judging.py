@@ -5,8 +5,10 @@ Everything that `upgrade`, `patches matrix`, `gap trend`, `watch` and `impact` k
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from layline.core.evidence import Evidence, Severity
@@ -18,6 +20,7 @@ from layline.coupling.drift_model import Drift
 from layline.coupling.model import Consequence, Coupling, Touch
 from layline.coupling.own_code import read_indexes, read_ours
 from layline.coupling.reading import Finder
+from layline.coupling.roots import find_culprit
 from layline.coupling.states import find_place
 from layline.git.overlay import Overlay
 from layline.patches.drift.elsewhere import TOUCHES, Elsewhere
@@ -136,7 +139,7 @@ def find_drift_lines(rows: Iterable[Drift], couplings: Iterable[Coupling]) -> fr
     return broken | ours | find_lines(find_failing_imports(listed))
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class Between:
     """What becomes of our places from the pin to another commit."""
 
@@ -153,31 +156,44 @@ class Between:
     def find_breaks(self, misfits: Iterable[Judged] = ()) -> Iterator[Break]:
         """Each place once: those that surely do not fit there, then those that only a comparison shows."""
         rows = {(row.location, row.target): row for row in self.rows}
-        ours = {(one.location.path, one.target, one.touch.value): one for one in self.couplings}
         seen: set[tuple[str, int]] = set()
         for one in misfits:
             seen.add((one.location.path, one.location.line))
             row = rows.get((one.location, one.target))
-            coupling = ours.get(one.key)
-            yield find_break(self.opened, one, row, coupling)
+            yield find_break(self.opened, one, row, self._blame(one, row))
         for row in self.rows:
             place = (row.location.path, row.location.line)
             if is_broken(row) and row.target is not None and place not in seen:
                 seen.add(place)
-                yield _break_of_row(row)
+                yield _break_of_row(row, find_culprit(self.couplings, row))
         for item in self.couplings:
             place = (item.location.path, item.location.line)
             later = any(why.reason is Reason.ONCE_MENDED for why in item.why)  # judging the edited files shows it
             if item.consequence is Consequence.WILL_BREAK and not (item.touch is Touch.PATCH or later or place in seen):
                 yield _break_of_coupling(item)
 
+    def _blame(self, one: Judged, row: Drift | None) -> str | None:
+        """Who broke a place: what its row says, else what is said of this line, or of this name in the file."""
+        culprit = find_culprit(self.couplings, row) if row is not None else None
+        if culprit is not None:
+            return culprit
+        same = self._by_name.get(one.key, ())
+        here = [item for item in same if one.location.line in (item.location.line, *item.lines)]
+        return next((item.culprit for item in here or same if item.culprit is not None), None)
 
-def find_break(opened: OpenedDrift, one: Judged, row: Drift | None = None, coupling: Coupling | None = None) -> Break:
+    @cached_property
+    def _by_name(self) -> dict[tuple[str, str, str], list[Coupling]]:
+        """What is said of a name in a file, the worst first: two lines of it may use it in two ways."""
+        found: dict[tuple[str, str, str], list[Coupling]] = defaultdict(list)
+        for item in self.couplings:
+            found[item.location.path, item.target, item.touch.value].append(item)
+        return found
+
+
+def find_break(opened: OpenedDrift, one: Judged, row: Drift | None = None, culprit: str | None = None) -> Break:
     """A place that does not fit, with where its target went and who did it."""
     comparer = opened.sides.comparer
     found = comparer.compare(one.target)
-    culprit = row.culprit.hash if row is not None and row.culprit is not None else None
-    culprit = culprit or (coupling.culprit if coupling is not None else None)
     if culprit is None and not found.after.exists:
         culprit = comparer.find_loss(found)
     return Break(
@@ -193,7 +209,7 @@ def find_break(opened: OpenedDrift, one: Judged, row: Drift | None = None, coupl
     )
 
 
-def _break_of_row(row: Drift) -> Break:
+def _break_of_row(row: Drift, culprit: str | None) -> Break:
     home = row.comparison.new_home if row.comparison is not None else None
     return Break(
         location=row.location,
@@ -201,7 +217,7 @@ def _break_of_row(row: Drift) -> Break:
         way=Touch.PATCH.value,
         why=row.detail,
         new_target=home,
-        culprit=row.culprit.hash if row.culprit is not None else None,
+        culprit=culprit,
         evidence=row.tip_evidence,
     )
 

@@ -628,3 +628,18 @@ def test_a_change_that_edits_nothing_mends_nothing(tmp_path: Path) -> None:
     )
     found = find_plan(made.open(), "keel", "main")
     assert [(mend.mechanical, mend.diff) for mend in mends(found, "own/reef.py")] == [(False, "")]
+
+
+def test_a_place_has_the_step_of_its_own_line(tmp_path: Path) -> None:
+    """Another line of the file calls the same name, and fits."""
+    steps: list[tuple[str, Files]] = [
+        ("begin", {"keel/reef.py": "def reef(sail, old=1):\n    return sail\n"}),
+        ("Drop old", {"keel/reef.py": "def reef(sail):\n    return sail\n"}),
+        ("Say more", {"README.md": "keel\n"}),
+    ]
+    ours = "from keel.reef import reef\n\n\ndef fits():\n    return reef(1)\n\n\ndef fails():\n    return reef(1, old=2)\n"
+    made = make_project(tmp_path, steps, {"own/reef.py": ours})
+    found = find_plan(made.open(), "keel", "main")
+    (place,) = patches_drift(made.open(), "keel", DriftOptions()).data["elsewhere"]
+    told = [(one.culprit.hash, mend.lines[0]) for one in found.steps for mend in one.mends if one.culprit is not None]
+    assert told == [(place["culprit"], 9)] == [(made.upstream.commits[1], 9)]
