@@ -178,7 +178,7 @@ class Fast(Base):
 GATHER = "class Mixer:\n    def gather(self, x, *, scale):\n        return x\n\n    def run(self, x):\n        return self.gather(x, scale=1)\n"
 
 
-@pytest.mark.parametrize(("operator", "severity", "today"), [("<", "ok", "dead"), (">=", "look", "does-not-fit")])
+@pytest.mark.parametrize(("operator", "severity", "today"), [("<", "ok", "not-run"), (">=", "look", "does-not-fit")])
 def test_a_method_that_only_other_versions_call_fails_nowhere(
     tmp_path: Path, operator: str, severity: str, today: str
 ) -> None:
@@ -277,9 +277,9 @@ PLACED = "import keel.experts\n\nkeel.experts.ours = print\n"
 IMPORTED = [
     # (what it shows, where what is imported beside comes from, what else our file does, today)
     ("a name that the pin has", "keel.experts import helper", "", "fits"),
-    ("a name that its one file does not have", "keel.experts import missing", "", "dead"),
+    ("a name that its one file does not have", "keel.experts import missing", "", "not-run"),
     ("a name that our own code puts there", "keel.experts import ours", PLACED, "fits"),
-    ("a name that the package gave away", "keel import past", "", "dead"),
+    ("a name that the package gave away", "keel import past", "", "not-run"),
     ("one that may be compiled", "keel import kernels", "", "fits"),
 ]
 
@@ -292,7 +292,7 @@ def test_an_import_that_fails_at_the_pin_keeps_the_write_behind_it_from_running(
     project = make_project(tmp_path, before, {}, CAUGHT_IMPORT.format(source) + more)
     row = next(one for one in find_rows(project) if one["target"] == "keel.experts.Mixer.forward")
     assert (row["severity"], row["today"]) == ("ok", today), row["detail"]
-    assert (row["retire"] is not None) is (today == "dead")
+    assert (row["retire"] is not None) is (today == "not-run")
 
 
 HELD = """\

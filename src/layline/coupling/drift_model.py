@@ -90,10 +90,10 @@ class Drift:
         return self.kind is DriftKind.DEAD_AT_PIN
 
     @property
-    def today(self) -> Literal["fits", "dead", "does-not-fit"]:
-        """What it does at the pin: `fits`, `dead`, or `does-not-fit`."""
+    def today(self) -> Literal["fits", "dead", "not-run", "does-not-fit"]:
+        """What it does at the pin; `dead`: the pin has no such name, `not-run`: our code does not run it there."""
         if self.has(*_NOT_RUN):
-            return "dead"
+            return "dead" if self.dead_today else "not-run"
         if self.has(Reason.RAISES_TODAY):
             return "does-not-fit"
         if self.dead_today:

@@ -141,7 +141,7 @@ class DriftRow(TypedDict):
     kind: str
     severity: Literal["breaks", "look", "ok"]
     dead_today: bool
-    today: Literal["fits", "dead", "does-not-fit"]
+    today: Literal["fits", "dead", "not-run", "does-not-fit"]
     location: str
     replacement_at: str | None
     pin_evidence: Place | None

@@ -226,9 +226,9 @@ CAN_GO = [
     # target stays as it is)
     ("runs at both", guard(">=", "0.5"), None, False, "fits"),
     ("stops running", guard("<", "2.0"), None, True, "fits"),
-    ("runs at neither", guard("<", "0.9"), None, True, "dead"),
-    ("runs at the tip alone", guard(">=", "2"), None, False, "dead"),
-    ("the same, by the condition of the effect", OURS, need_version("keel.__version__", ">=", "2"), False, "dead"),
+    ("runs at neither", guard("<", "0.9"), None, True, "not-run"),
+    ("runs at the tip alone", guard(">=", "2"), None, False, "not-run"),
+    ("the same, by the condition of the effect", OURS, need_version("keel.__version__", ">=", "2"), False, "not-run"),
 ]
 
 
@@ -1061,7 +1061,7 @@ def test_who_does_not_know_the_class_sets_nothing_on_its_objects(tmp_path: Path)
 
 NEVER = [
     # (what it shows, condition; pin 1.0, tip 2.0; severity, today)
-    ("written for older versions", need_version("keel.__version__", "<", "0.5"), "ok", "dead"),
+    ("written for older versions", need_version("keel.__version__", "<", "0.5"), "ok", "not-run"),
     ("asks for a name that neither has", HAS_RUN, "look", "dead"),
 ]
 

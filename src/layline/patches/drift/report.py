@@ -340,7 +340,7 @@ def encode_row(row: Drift, accepted: Accepted | None = None) -> answers.DriftRow
         "style": row.style.value,
         "kind": row.kind.value,
         "severity": row.severity.value,
-        "dead_today": row.dead_today or row.today == "dead",
+        "dead_today": row.dead_today,
         "today": row.today,
         "location": str(row.location),
         "replacement_at": str(row.effect.replacement_at)
