@@ -407,3 +407,44 @@ def test_list_and_drift_count_the_same_effects_on_an_upstream(tmp_path: Path) ->
     assert sum(": replaces keel." in line or ": sets keel." in line for line in listed.splitlines()) == 3
     assert len(told["rows"]) == 3
     assert [(one["reason"], one["effects"]) for one in told["not_compared"]] == [("other-package", 1)]
+
+
+WITHIN = """\
+import keel.run
+from keel.masks import fill
+
+
+def fast(x):
+    return fill(x)
+
+
+keel.run.walk = fast
+"""
+
+
+@pytest.mark.parametrize(
+    ("more", "outside"),
+    [("", []), ("\n\ndef go(x):\n    return fill(x)\n", [("calls", "harbour/patch.py:13")])],
+    ids=["inside the replacement", "outside as well"],
+)
+def test_what_a_row_tells_of_its_replacement_is_no_place_outside_patches(
+    tmp_path: Path, more: str, outside: list[tuple[str, str]]
+) -> None:
+    upstream = History.start(tmp_path / "upstream")
+    files = {"keel/__init__.py": "", "keel/run.py": "def walk(x):\n    return x\n"}
+    pin = upstream.commit("pin", {**files, "keel/masks.py": "def fill(x):\n    return x\n"})
+    upstream.commit("Need more (#7)", {"keel/masks.py": "def fill(x, mask):\n    return x\n"})
+    downstream = History.start(tmp_path / "downstream")
+    downstream.gitlink("third_party/keel", pin)
+    downstream.commit("ours", {"harbour/__init__.py": "import harbour.patch\n", "harbour/patch.py": WITHIN + more})
+    (tmp_path / "layline.toml").write_text(CONFIG)
+    answer = drift(tmp_path, "--format", "json").json
+    broken = [("harbour/patch.py:9", "breaks")]
+    assert [(row["location"], row["severity"]) for row in answer["rows"]] == broken
+    assert [(one["touch"], one["location"]) for one in answer["elsewhere"]] == outside
+    # the plan and the report count the same places
+    places = len(broken) + len(outside)
+    plan = layline("upgrade", "plan", "keel", "--format", "json", cwd=tmp_path).json
+    assert (plan["breaks"]["places"], plan["breaks"]["in_drift"]) == (places, places)
+    told = layline("gap", "show", "keel", "--format", "json", cwd=tmp_path).json
+    assert told is not None

@@ -15,6 +15,7 @@ from layline.core.why import PROBLEMS, Reason, Why, say
 from layline.coupling.drift_model import find_breaking
 from layline.coupling.model import FAILING, Consequence, State
 from layline.coupling.roots import find_culprit
+from layline.coupling.told import tells_elsewhere
 from layline.gap.overview import find_broken_places
 from layline.gap.successors import say_instead
 
@@ -52,6 +53,9 @@ class Standing(StrEnum):
     DEAD = "do nothing even at the pin"
     """Patches of names that the pin does not have, and the like: `patches drift` counts them by the same words."""
     LOOK = "need a look"
+    """As in `patches drift`."""
+    CHANGED = "use code that changed"
+    """They fit; what they stand on does something else, or is reached in another way."""
     ABSENT = "use names that the pin does not have"
     """Where it may not matter: behind a `try`, or a test."""
     UNDECIDED = "are undecided"
@@ -70,6 +74,7 @@ _OF_ONE = {
     Standing.FAILS: "fails at the pin already",
     Standing.DEAD: "does nothing even at the pin",
     Standing.LOOK: "needs a look",
+    Standing.CHANGED: "uses code that changed",
     Standing.ABSENT: "uses a name that the pin does not have",
     Standing.UNDECIDED: "is undecided",
     Standing.FITS: "fits",
@@ -80,7 +85,8 @@ def find_standings(gap: Gap) -> dict[str, Standing]:
     """Every place where our code uses the upstream, in order. What a patch does to another package is none."""
     unsure = {Consequence.MAY_BREAK, Consequence.LOOK}
     patches = [row for row in gap.patches or () if _is_theirs(row)]
-    look = {str(one.location) for one in gap.couplings if one.consequence in unsure}
+    changed = {str(one.location) for one in gap.couplings if one.consequence in unsure}
+    look = {str(one.location) for one in gap.couplings if one.consequence in unsure and tells_elsewhere(one)}
     look |= {str(row.location) for row in patches if row.severity is Severity.LOOK}
     fails = {str(one.location) for one in gap.couplings if one.state in FAILING and one.consequence in unsure}
     fails |= {str(row.location) for row in patches if row.fails_already}
@@ -96,6 +102,7 @@ def find_standings(gap: Gap) -> dict[str, Standing]:
         (Standing.FAILS, fails),
         (Standing.DEAD, dead),
         (Standing.LOOK, look),
+        (Standing.CHANGED, changed),
         (Standing.UNDECIDED, unread),
         (Standing.ABSENT, absent),
         (Standing.FITS, places),
@@ -126,7 +133,7 @@ def find_rewritten(gap: Gap) -> frozenset[str]:
 
 def find_doubtful(gap: Gap) -> frozenset[str]:
     """Places that fail already, do nothing, may break or need a look."""
-    unsure = {Standing.FAILS, Standing.DEAD, Standing.LOOK}
+    unsure = {Standing.FAILS, Standing.DEAD, Standing.LOOK, Standing.CHANGED}
     return frozenset(place for place, standing in find_standings(gap).items() if standing in unsure)
 
 

@@ -19,6 +19,7 @@ from layline.core.evidence import Location, Skipped, locate_skipped
 from layline.core.ours import is_test
 from layline.core.progress import within
 from layline.coupling.agree import agree_on_patches, find_owned
+from layline.coupling.fold import fold_told
 from layline.coupling.model import Consequence, Coupling, is_flag
 from layline.coupling.own_code import read_ours
 from layline.gap.follow import Follow, find_follows
@@ -91,7 +92,7 @@ def read_impact(pair: Pair, patches: Collection[Drift]) -> Impact:
         known = measure_impact(pair)
         pair.save()
         results.store(key, codec.encode(known))
-    return replace(known, couplings=agree_on_patches(known.couplings, patches))
+    return replace(known, couplings=agree_on_patches(fold_told(known.couplings, patches), patches))
 
 
 def measure_impact(pair: Pair) -> Impact:

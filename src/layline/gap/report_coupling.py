@@ -223,11 +223,12 @@ def _doubtful(gap: Gap, most: int = MOST_COUPLINGS) -> Section:
     found = find_doubtful_rows(gap)
     standings = Counter(find_standings(gap).values())
     kinds = [kind for kind in (Standing.FAILS, Standing.DEAD) if standings[kind]]
+    changed = [kind for kind in (Standing.CHANGED,) if standings[kind]]
     told = [
         f"{count(standings[kind], 'place')} {kind.of_one if standings[kind] == 1 else kind.value}"
-        for kind in (*kinds, Standing.LOOK)
+        for kind in (*kinds, Standing.LOOK, *changed)
     ]
-    places = sum(standings[kind] for kind in (*kinds, Standing.LOOK))
+    places = sum(standings[kind] for kind in (*kinds, Standing.LOOK, *changed))
     title = f"Warnings: {', '.join(told)}"
     if not found:
         return Section(title=title, blocks=(Paragraph("None."),))
@@ -313,7 +314,9 @@ def _files(gap: Gap) -> Section:
     )
     errors = {path for path in hurt if counted[path][Standing.BREAKS]}
     warned = {
-        path for path in hurt if counted[path].keys() & {Standing.STOPS, Standing.FAILS, Standing.DEAD, Standing.LOOK}
+        path
+        for path in hurt
+        if counted[path].keys() & {Standing.STOPS, Standing.FAILS, Standing.DEAD, Standing.LOOK, Standing.CHANGED}
     }
     title = f"Files of ours: {len(errors)} with errors, {len(warned - errors)} with warnings only"
     return Section(title=title, blocks=(table,) if rows else ())

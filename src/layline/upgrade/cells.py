@@ -11,8 +11,9 @@ from layline.core.revision import Commit
 from layline.coupling.around import mark_unreached
 from layline.coupling.culprit import find_culprits
 from layline.coupling.drift_model import Drift
+from layline.coupling.fold import fold_told
 from layline.coupling.model import FAILING
-from layline.patches.drift.elsewhere import tells_elsewhere
+from layline.coupling.told import tells_elsewhere
 from layline.patches.drift.read import OpenedDrift, find_rows, open_drift
 from layline.upgrade.judging import find_drift_lines, find_lines, is_broken, pin_of
 from layline.upgrade.matrix import Cell, Fit
@@ -49,7 +50,7 @@ def judge_cells(workspace: Workspace, key: str, commit: str, progress: Progress 
         broken = [row for row in rows if is_broken(row)]
         found = find_culprits(broken, opened.sides, opened.upstream)
         culprits = {id(old): new.culprit for old, new in zip(broken, found, strict=True)}
-        lines = find_drift_lines(rows, opening.pair.places.couplings)
+        lines = find_drift_lines(rows, fold_told(pair.settled, rows))
         kept = Cells(
             cells=tuple(_cell(row, opened, culprits.get(id(row))) for row in rows if row.target is not None),
             breaks=len(lines),

@@ -130,9 +130,7 @@ def _say(label: str, standing: Standing, where: str, promise: Promise | None, to
     return f"{said} The plan promised {promise.left} left at step {promise.step} of {promise.steps}."
 
 
-_COUNTED = (
-    "Counted: lines of ours that can be decided at this commit, without examples and what follows a failing import."
-)
+_COUNTED = "Each place is judged at this commit alone; `patches drift` and `upgrade plan` compare it with the pin."
 
 
 def _say_counts(standing: Standing) -> tuple[str, ...]:

@@ -15,8 +15,10 @@ from layline.core.evidence import Evidence, Severity
 from layline.core.ours import is_own
 from layline.core.progress import Progress, silent
 from layline.core.why import Reason
+from layline.coupling.around import mark_unreached
 from layline.coupling.culprit import blame_calls, find_hashes, find_unheard, name_culprits
 from layline.coupling.drift_model import Drift
+from layline.coupling.fold import find_row, find_told, fold_told
 from layline.coupling.model import Consequence, Coupling, Touch
 from layline.coupling.own_code import read_indexes, read_ours
 from layline.coupling.reading import Finder
@@ -151,16 +153,20 @@ class Between:
     @property
     def drift_lines(self) -> frozenset[tuple[str, int]]:
         """The places that `patches drift` counts as broken."""
-        return find_drift_lines(self.rows, self.couplings)
+        return find_drift_lines(self.rows, fold_told(self.couplings, self.rows))
 
     def find_breaks(self, misfits: Iterable[Judged] = ()) -> Iterator[Break]:
         """Each place once: those that surely do not fit there, then those that only a comparison shows."""
-        rows = {(row.location, row.target): row for row in self.rows}
+        rows, told = {(row.location, row.target): row for row in self.rows}, find_told(self.rows)
         seen: set[tuple[str, int]] = set()
         for one in misfits:
             seen.add((one.location.path, one.location.line))
             row = rows.get((one.location, one.target))
-            yield find_break(self.opened, one, row, self._blame(one, row))
+            around = find_row(told, one.location, one.target)
+            if row is None and around is None and self._is_fine(one):
+                continue  # what both commits were read for knows more than the end alone
+            found = find_break(self.opened, one, row, self._blame(one, row))
+            yield replace(found, place=around.location) if around is not None else found
         for row in self.rows:
             place = (row.location.path, row.location.line)
             if is_broken(row) and row.target is not None and place not in seen:
@@ -170,7 +176,16 @@ class Between:
             place = (item.location.path, item.location.line)
             later = any(why.reason is Reason.ONCE_MENDED for why in item.why)  # judging the edited files shows it
             if item.consequence is Consequence.WILL_BREAK and not (item.touch is Touch.PATCH or later or place in seen):
-                yield _break_of_coupling(item)
+                around = find_row(told, item.location, item.target)
+                found = _break_of_coupling(item)
+                yield replace(found, place=around.location) if around is not None else found
+
+    def _is_fine(self, one: Judged) -> bool:
+        """Whether the comparison of both commits has looked at this line and found that it does not break."""
+        same = [
+            item for item in self._by_name.get(one.key, ()) if one.location.line in (item.location.line, *item.lines)
+        ]
+        return bool(same) and all(item.consequence is not Consequence.WILL_BREAK for item in same)
 
     def _blame(self, one: Judged, row: Drift | None) -> str | None:
         """Who broke a place: what its row says, else what is said of this line, or of this name in the file."""
@@ -258,9 +273,10 @@ def judge_as_drift(
 
 
 def _close(opening: Opening, rows: list[Drift]) -> Between:
-    couplings = opening.pair.places.couplings
-    blamed = blame_calls(rows, couplings, opening.pair.upstream)
-    found = Between(opening.opened, tuple(sorted(blamed, key=lambda row: row.order)), couplings)
+    pair = opening.pair
+    rows = list(mark_unreached(rows, pair.settled, pair.modules))
+    blamed = sorted(blame_calls(rows, pair.places.couplings, pair.upstream), key=lambda row: row.order)
+    found = Between(opening.opened, tuple(blamed), pair.settled)
     opening.save()
     return found
 

@@ -103,6 +103,22 @@ def _within(name: str, holder: str) -> bool:
     return f"{name}.".startswith(f"{holder}.")
 
 
+def count_as_drift(breaks: Iterable[Break], told: frozenset[tuple[str, int]]) -> tuple[Break, ...]:
+    """The same breaks; lines of a file that use one name count with the one that `patches drift` tells."""
+    listed = list(breaks)
+    first = {
+        (one.location.path, one.target): one.location
+        for one in reversed(listed)
+        if (one.location.path, one.location.line) in told
+    }
+    return tuple(
+        one
+        if one.place is not None or (one.location.path, one.location.line) in told
+        else replace(one, place=first.get((one.location.path, one.target)))
+        for one in listed
+    )
+
+
 def find_compared(breaks: Iterable[Break], before: Iterable[Judged]) -> list[Break]:
     """Breaks that only a comparison with the pin shows: judging one commit cannot prove what mends them."""
     then = {(one.location.path, one.target) for one in before if not one.fits}
@@ -182,6 +198,7 @@ def find_healed(
                 why=f"mended by the other edits {where}",
                 target=one.target,
                 evidence=one.evidence,
+                place=one.place,
             )
     return found
 
@@ -204,6 +221,7 @@ def mend_of(job: Job, diff: str) -> Mend:
         why=job.move.why if job.changes else f"{job.move.old} → {job.move.new} ({job.move.why})",
         target=job.move.old,
         evidence=broken.evidence,
+        place=broken.place,
     )
 
 

@@ -57,7 +57,7 @@ def _say_last_good(plan: Plan) -> str:
 
 
 def say_counts(plan: Plan) -> Iterator[str]:
-    """Why other commands count otherwise, where they do, and what is counted beside the places."""
+    """Which pin is safe, and what is counted beside the places."""
     places, _ = count_places(plan)
     if plan.after_safe is not None:
         yield f"{plan.to[:8]} is the newest safe pin: {plan.after_safe[:8]}, the next commit, breaks places of ours."
@@ -85,34 +85,6 @@ def say_counts(plan: Plan) -> Iterator[str]:
             f"{count(revealed, 'more place')} of ours {'does' if revealed == 1 else 'do'} not fit what they reach then"
         )
         yield f"After the mechanical edits {told}; the last step lists {'it' if revealed == 1 else 'them'}."
-    yield from _compare_counts(plan, places)
-
-
-def _compare_counts(plan: Plan, places: int) -> Iterator[str]:
-    """Why `patches drift` and `upgrade check` say other numbers, one sentence each."""
-    rest = places - plan.in_drift - plan.repeated
-    if plan.in_drift != places:
-        once = "it counts a name once for each file" if plan.repeated else ""
-        alone = f"it does not judge {plan.to[:8]} by itself, as this plan does" if rest > 0 else ""
-        why = " and ".join(filter(None, (once, alone)))
-        yield f"`patches drift` counts {count(plan.in_drift, 'place')} that {verb(plan.in_drift, 'breaks')}, not {places}: {why}."
-    if plan.compared or plan.either:
-        includes = _say_either(plan)
-        leaves = f"{plan.compared} of this plan, which only a comparison of both commits shows" if plan.compared else ""
-        parts = [includes] if includes else []
-        parts += [f"{'and ' if includes else 'it '}leaves out {leaves}"] if leaves else []
-        yield f"`upgrade check --pin {plan.to[:8]}` counts {count(plan.before, 'place')}: {', '.join(parts)}."
-
-
-def _say_either(plan: Plan) -> str:
-    """Of what does not fit the end, what does not fit the pin."""
-    if not plan.either:
-        return ""
-    one = plan.either == 1
-    fits = "does" if one else "do"
-    if plan.either == plan.before and not plan.compared:
-        return f"{'it does' if one else 'they do'} not fit today's pin either, so the move does not break {'it' if one else 'them'}"
-    return f"it includes {plan.either} that {fits} not fit today's pin either"
 
 
 def count_places(plan: Plan) -> tuple[int, int]:
@@ -130,8 +102,12 @@ def count_revealed(plan: Plan) -> int:
 
 def count_lines(mends: Iterable[Mend]) -> tuple[int, int]:
     listed = list(mends)
-    left = {(mend.file, mend.lines[0]) for mend in listed if not mend.mechanical}
-    return len({(mend.file, mend.lines[0]) for mend in listed}), len(left)
+    left = {_find_place(mend) for mend in listed if not mend.mechanical}
+    return len(set(map(_find_place, listed))), len(left)
+
+
+def _find_place(mend: Mend) -> Location:
+    return mend.place or Location(mend.file, mend.lines[0])
 
 
 def say_culprit(commit: Commit | None) -> str:
@@ -208,7 +184,11 @@ def encode_plan(plan: Plan, refusal: str | None = None) -> answers.Plan:
         "after_safe": plan.after_safe,
         "apply_refuses": refusal,
         "does_not_fit": {"today": plan.today, "before": plan.before, "after": plan.after},
-        "breaks": {"places": count_places(plan)[0], "in_drift": plan.in_drift, "only_compared": plan.compared},
+        "breaks": {
+            "places": count_places(plan)[0] - plan.idle,
+            "in_drift": plan.in_drift,
+            "only_compared": plan.compared,
+        },
         "steps": [_encode_step(step) for step in plan.steps],
         "left": [_encode_break(one) for one in plan.left],
     }

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 from layline.core.progress import Progress, silent, within
 from layline.coupling.drift_model import Drift
 from layline.history.commits import compare_commits, read_commits
-from layline.upgrade.check import find_today
 from layline.upgrade.circles import find_new_circles
 from layline.upgrade.edits import render_patch
 from layline.upgrade.gates import retire_gates
@@ -127,8 +126,6 @@ def _assemble(workshop: Workshop, question: Question, course: _Course) -> Plan:
     first = next((name for name, _ in course.groups), None)
     good = _find_before(question, first) if not any(name is None for name, _ in course.groups) else None
     lines, told = find_lines(question.breaks), question.between.drift_lines
-    counted = {(one.location.path, one.target) for one in question.breaks if find_lines([one]) <= told}
-    again = (one for one in question.breaks if (one.location.path, one.target) in counted)
     return Plan(
         backend=question.key,
         commit=question.workspace.commit,
@@ -137,13 +134,11 @@ def _assemble(workshop: Workshop, question: Question, course: _Course) -> Plan:
         steps=steps,
         last_good=next(iter(read_commits(question.upstream, [good])), None) if good is not None else None,
         left=(*(one for one in question.breaks if one not in mended and one not in healed), *revealed),
-        idle=len({(one.location.path, one.location.line) for one in question.breaks if one.idle}),
+        idle=len({one.counted for one in question.breaks if one.idle}),
         before=len(question.then.bad_lines),
         after=len(after.bad_lines),
         today=len(question.now.bad_lines),
-        either=len(find_lines(find_today(question.then, question.now))),
         in_drift=len(lines & told),
-        repeated=len(find_lines(again) - told),
         compared=len(lines - question.then.bad_lines),
         lacks=compare_commits(question.upstream, question.now.commit, question.to).ahead,
     )

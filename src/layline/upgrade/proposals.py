@@ -52,6 +52,7 @@ def propose(broken: Break, row: Drift | None, sides: Sides, upstream: Repository
         why=broken.why,
         target=broken.target,
         evidence=broken.evidence,
+        place=broken.place,
         example=find_example(upstream, broken.culprit, broken.target),
         ours=row.effect.replacement_at if view is not None and row is not None and row.effect is not None else None,
     )

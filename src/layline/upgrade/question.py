@@ -20,6 +20,7 @@ from layline.upgrade.find_changes import find_changes
 from layline.upgrade.importers import follow_importers
 from layline.upgrade.judging import Between, judge_as_drift, judge_at, judge_between, pin_of
 from layline.upgrade.moves import NameMove, find_move, follow_siblings
+from layline.upgrade.plan import count_as_drift
 from layline.upgrade.safe import SafePin, Verdict, find_safe_pin
 from layline.upgrade.values import Break
 from layline.workspace.kept import find_inputs, find_kept
@@ -119,7 +120,8 @@ def ask(workspace: Workspace, key: str, to: str, progress: Progress = silent) ->
     tell_result(progress, f"{say_fit(then, commit[:8])}{_name_first(then.misfits)}")
     progress = within(progress, f"part 3 of {PARTS}")
     today = {one.key for one in now.misfits}
-    breaks = tuple(between.find_breaks(one for one in then.misfits if one.key not in today))
+    found_breaks = between.find_breaks(one for one in then.misfits if one.key not in today)
+    breaks = count_as_drift(found_breaks, between.drift_lines)
     comparer = between.opened.sides.comparer
     lost = sorted({one.target for one in breaks})
     asked = count(lost, "looking for where names went", len(lost), progress, lambda name: name)

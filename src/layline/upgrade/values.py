@@ -64,10 +64,18 @@ class Break:
     idle: bool = False
     """It raises nothing: what we put there is not used any more."""
     evidence: Evidence | None = None
+    place: Location | None = None
+    """The line that `patches drift` counts for it, where that is another: of the patch whose replacement it stands in, or
+    the first of its file that uses the name."""
 
     @property
     def key(self) -> tuple[str, str, str]:
         return self.location.path, self.target, self.way
+
+    @property
+    def counted(self) -> Location:
+        """The line that is counted."""
+        return self.place or self.location
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -87,6 +95,8 @@ class Mend:
     """How upstream changed its own callers."""
     ours: Location | None = None
     """Where the body of ours begins that a proposed mend is about; `lines` has its length."""
+    place: Location | None = None
+    """The line of ours that is counted for it, where that is not the first of `lines`."""
     revealed: bool = False
     """It stands behind a name that could not be reached before the mechanical mends, so it is no place that broke."""
 
@@ -144,16 +154,12 @@ class Plan:
     """Places that break nothing and do nothing there any more."""
     today: int = 0
     """Places that do not fit at the pin."""
-    either: int = 0
-    """Places that fit neither the pin nor the end."""
     before: int = 0
     """Places that would not fit at the end without any mend."""
     after: int = 0
     """Places that do not fit at the end with the mechanical mends."""
     in_drift: int = 0
     """Of the places that break, those that `patches drift` counts."""
-    repeated: int = 0
-    """Of the others, those whose name another line of their file has that drift counts."""
     compared: int = 0
     """Of the places that break, those that only a comparison with the pin shows."""
     lacks: int = 0

@@ -121,10 +121,17 @@ def read_number(pattern: str, text: str) -> int | None:
 @pytest.mark.parametrize("backend", list(truth.GAPS))
 def test_the_report_counts_what_does_nothing_as_drift_does(world: Sample, facts: Facts, backend: str) -> None:
     """Before, it counted them with what needs a look, or with what fits."""
-    drift = layline("patches", "drift", backend, "--format", "json", cwd=world.harbor).json["places"]
-    places = facts[backend]["places"]
+    answer = layline("patches", "drift", backend, "--format", "json", cwd=world.harbor).json
+    drift, places = answer["places"], facts[backend]["places"]
     assert places["do nothing even at the pin"] == drift["does_nothing"]
     assert places["fail at the pin already"] >= drift["fails_already"]
+    # in patches and outside: one set of places, by the same names
+    inside = {row["location"] for row in answer["rows"] if row["severity"] == "breaks" and row["today"] == "fits"}
+    outside = {(one["severity"], one["location"]) for one in answer["elsewhere"] if one["today"] == "fits"}
+    broken = {place for severity, place in outside if severity == "breaks"} - inside
+    assert places["break"] == drift["breaks"] + len(broken)
+    look = {one["location"] for one in answer["elsewhere"] if one["severity"] == "look"}
+    assert places["need a look"] + places["stop applying"] == drift["look"] + len(look - inside)
 
 
 @pytest.mark.parametrize("backend", list(truth.GAPS))

@@ -10,7 +10,8 @@ import pytest
 from coupled import RUN, couple
 from layline.coupling.fallbacks import find_fallback
 from layline.coupling.model import Consequence, Coupling, Touch
-from layline.patches.drift.elsewhere import merge_imports, tells_elsewhere
+from layline.coupling.told import tells_elsewhere
+from layline.patches.drift.elsewhere import merge_imports
 
 TRY = "try:\n    from keel.run import run\n"
 FLAGGED = f"{TRY}    HAVE = True\nexcept ImportError:\n    HAVE = False\n"

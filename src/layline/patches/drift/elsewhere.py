@@ -10,7 +10,8 @@ from layline.core.evidence import Evidence, Location, Severity
 from layline.core.report import Annotation
 from layline.core.why import Reason, Why
 from layline.coupling.drift_model import finding_id
-from layline.coupling.model import FAILING, Consequence, Coupling, State, Touch
+from layline.coupling.model import Coupling, Touch
+from layline.coupling.told import find_try
 from layline.patches.drift.rules import RULES
 
 if TYPE_CHECKING:
@@ -60,19 +61,6 @@ class Elsewhere:
         return finding_id(*words, *([str(self.repeat)] if self.repeat else []))
 
 
-def tells_elsewhere(item: Coupling) -> bool:
-    """Whether a place outside patches is told: what surely breaks or fails already; of overrides, calls and
-    caught imports also what may.
-    """
-    if item.consequence is Consequence.WILL_BREAK:
-        return item.touch in TOUCHES
-    if item.consequence is Consequence.MAY_BREAK and _find_try(item) is not None:
-        return True
-    if item.state in {*FAILING, State.TOO_NEW} or item.is_so_already:
-        return item.consequence is Consequence.LOOK
-    return item.consequence is Consequence.MAY_BREAK and item.touch in {Touch.OVERRIDE, Touch.CALL}
-
-
 def merge_imports(items: Iterable[Coupling]) -> Iterator[Coupling]:
     """One place for each `try` of ours whose import fails, and for all imports of a file that only the tip has: the first line
     of it; the others are named there.
@@ -90,7 +78,7 @@ def merge_imports(items: Iterable[Coupling]) -> Iterator[Coupling]:
 
 
 def _name_others(first: Coupling, others: list[Coupling]) -> Why:
-    if _find_try(first) is not None:
+    if find_try(first) is not None:
         return Why(Reason.GONE_TOO, names=tuple(sorted(one.target.rpartition(".")[2] for one in others)))
     names = (f"{one.target.rpartition('.')[2]} (line {one.location.line})" for one in others)
     return Why(Reason.TOO_NEW_TOO, names=tuple(names))
@@ -99,12 +87,8 @@ def _name_others(first: Coupling, others: list[Coupling]) -> Why:
 def _find_group(item: Coupling) -> tuple[str, int] | None:
     if any(why.reason is Reason.IMPORT_TOO_NEW for why in item.why):
         return item.location.path, 0
-    line = _find_try(item)
+    line = find_try(item)
     return None if line is None else (item.location.path, line)
-
-
-def _find_try(item: Coupling) -> int | None:
-    return next((why.counts[0] for why in item.why if why.reason is Reason.CAUGHT), None)
 
 
 def annotate_elsewhere(item: Elsewhere, accepted: str | None) -> Annotation:

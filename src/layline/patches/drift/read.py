@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import gc
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import cache, cached_property, lru_cache, partial
 from typing import TYPE_CHECKING
@@ -27,18 +27,20 @@ from layline.coupling.culprit import Hashes, blame_calls, find_hashes, find_unhe
 from layline.coupling.decide import RefKnowledge
 from layline.coupling.drift import judge_subjects
 from layline.coupling.drift_model import Drift, Sides
+from layline.coupling.fold import fold_told
 from layline.coupling.last_seen import find_last_seen
 from layline.coupling.limits import limit_by_callers
-from layline.coupling.model import FAILING, Consequence, State
+from layline.coupling.model import FAILING, Consequence, Coupling, State
 from layline.coupling.pair import Pair
 from layline.coupling.reads import Reader
 from layline.coupling.replacements import Replacements
 from layline.coupling.roots import find_since
 from layline.coupling.subjects import Judged, Subject, count_uncompared, find_subjects
+from layline.coupling.told import tells_elsewhere
 from layline.coupling.upstream_keys import find_keys
 from layline.patches.declared_keys import Schema, read_schema
 from layline.patches.drift.ask import Asked, DriftOptions
-from layline.patches.drift.elsewhere import TOUCHES, Elsewhere, merge_imports, tells_elsewhere
+from layline.patches.drift.elsewhere import TOUCHES, Elsewhere, merge_imports
 from layline.patches.drift.imports import choose_rows, find_failing_imports, is_same_line
 from layline.patches.drift.kept import KEPT, KeptDrift
 from layline.patches.drift.mentions import Mentions, find_mentions
@@ -376,7 +378,7 @@ def _find_places(rows: list[Drift], pair: Pair) -> Iterator[Elsewhere]:
         replace(one, culprit=find_since(one.target, one.location, pair.places.couplings) or one.culprit)
         for one in find_failing_imports(rows)
     ]
-    others = list(_find_elsewhere(pair))
+    others = list(_find_elsewhere(fold_told(pair.settled, rows)))
     for cause in causes:
         yield from choose_rows(cause, [one for one in others if is_same_line(one, cause)])
     for one in others:
@@ -384,9 +386,9 @@ def _find_places(rows: list[Drift], pair: Pair) -> Iterator[Elsewhere]:
             yield one
 
 
-def _find_elsewhere(pair: Pair) -> Iterator[Elsewhere]:
+def _find_elsewhere(couplings: Iterable[Coupling]) -> Iterator[Elsewhere]:
     """Every other place of ours that breaks or fails already; overrides and calls also where they only may."""
-    for item in merge_imports([item for item in pair.settled if tells_elsewhere(item)]):
+    for item in merge_imports([item for item in couplings if tells_elsewhere(item)]):
         already = item.state in FAILING
         yield Elsewhere(
             touch=TOUCHES[item.touch],
