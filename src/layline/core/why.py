@@ -147,6 +147,7 @@ class Reason(Enum):
         "the method around this line, at {places}, would fail, but nothing in the project hands its class over"
     )
     NEVER_MADE = "today already no object of the class around this line can be made: the import at {places} fails"
+    TEST_FAILS = "the test at {places}, which this line stands behind, raises at the tip: {name} is no class there"
     MISREADS_TODAY = "today already our replacement {parts:3+}"
     MISRETURNS = "our replacement {parts}"
     TAKES_ALL = "our replacement {text} still takes what upstream passes"

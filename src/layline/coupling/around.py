@@ -1,5 +1,5 @@
 """Writes of ours that are never reached, today already: in a method that fails whenever upstream calls it, or that nobody
-hands over, and in a class of which no object can be made.
+hands over, in a class of which no object can be made; or, at the tip, behind a test that raises.
 """
 
 from __future__ import annotations
@@ -12,13 +12,14 @@ from typing import TYPE_CHECKING
 from layline.core.evidence import Location, Severity
 from layline.core.finding import Finding
 from layline.core.why import Reason, Why
-from layline.coupling.model import Coupling, State, Touch
+from layline.coupling.model import Consequence, Coupling, State, Touch
+from layline.coupling.raising import find_raising_test
 from layline.interpreter.line_tests import find_chain
 from layline.source.names import absolute_name
 from layline.source.walking import walk
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from layline.coupling.drift_model import Drift
     from layline.interpreter.modules import Module, Modules
@@ -37,6 +38,7 @@ def mark_unreached(rows: Iterable[Drift], couplings: Iterable[Coupling], modules
         failing=_find_lines(one for one in listed if one.touch is Touch.OVERRIDE and one.state is State.NEVER_FITTED),
         unhanded=_find_lines(one for one in listed if any(why.reason in _UNHANDED for why in one.why)),
         missing=_find_lines(one for one in listed if one.touch is Touch.IMPORT and one.state is State.MISSING),
+        raising={line: one.target for one in listed if _is_no_class(one) for line in _find_lines([one])},
     )
     for row in rows:
         found = around.judge(row)
@@ -45,6 +47,12 @@ def mark_unreached(rows: Iterable[Drift], couplings: Iterable[Coupling], modules
 
 def _find_lines(couplings: Iterable[Coupling]) -> frozenset[Location]:
     return frozenset(Location(one.location.path, line) for one in couplings for line in (one.location.line, *one.lines))
+
+
+def _is_no_class(coupling: Coupling) -> bool:
+    return coupling.consequence is Consequence.WILL_BREAK and any(
+        why.reason is Reason.CLASS_NO_MORE for why in coupling.why
+    )
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,6 +64,8 @@ class _Around:
     """Methods of classes that nobody hands over."""
     missing: frozenset[Location]
     """Imports of what neither ref has."""
+    raising: Mapping[Location, str]
+    """Lines that ask of what is no class at the tip, by its name."""
 
     def judge(self, row: Drift) -> Finding | None:
         module = self._find_module(row.location.path)
@@ -67,10 +77,16 @@ class _Around:
             if place in self.unhanded:
                 return Finding(severity=Severity.OK, why=Why(Reason.AROUND_UNHANDED, places=(place,)))
         failed = self._find_unmade(module, chain) if module is not None and self._makers else None
-        if failed is None:
+        if failed is not None:
+            # a row that fits is told so; one that breaks does not break by the upgrade
+            return Finding(severity=row.severity, why=Why(Reason.NEVER_MADE, places=(failed,)))
+        return self._find_raising(row, module) if module is not None and not row.dead_today else None
+
+    def _find_raising(self, row: Drift, module: Module) -> Finding | None:
+        test = find_raising_test(row.location, self.raising, module)
+        if test is None:
             return None
-        # a row that fits is told so; one that breaks does not break by the upgrade
-        return Finding(severity=row.severity, why=Why(Reason.NEVER_MADE, places=(failed,)))
+        return Finding(severity=Severity.BREAKS, why=Why(Reason.TEST_FAILS, self.raising[test], places=(test,)))
 
     def _find_unmade(self, module: Module, chain: Sequence[ast.AST]) -> Location | None:
         """The import that fails whenever an object of the class around a method is made."""
@@ -132,7 +148,7 @@ class _Around:
     @cached_property
     def _paths(self) -> frozenset[str]:
         """The files in which a line may be told: a class that fails may be inherited anywhere."""
-        told = {one.path for one in (*self.failing, *self.unhanded)}
+        told = {one.path for one in (*self.failing, *self.unhanded, *self.raising)}
         return frozenset(self.modules.names_by_path) if self._makers else frozenset(told)
 
 

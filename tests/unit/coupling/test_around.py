@@ -168,3 +168,32 @@ def _miss(line: int) -> Coupling:
         state=State.MISSING,
         consequence=Consequence.LOOK,
     )
+
+
+TESTED = [
+    # (what it shows, the test of the branch, whether its body cannot be reached)
+    ("asked alone", "not isinstance(x, Wrapped)", True),
+    ("asked after another", "fast and not isinstance(x, Wrapped)", True),
+    ("another may decide before", "fast or isinstance(x, Wrapped)", False),
+    ("nothing is asked", "fast", False),
+]
+
+
+@pytest.mark.parametrize(("test", "raises"), [row[1:] for row in TESTED], ids=[row[0] for row in TESTED])
+def test_a_write_behind_a_test_that_raises_breaks(tmp_path: Path, test: str, raises: bool) -> None:
+    """What was a class is a function: `isinstance` raises before the write, whatever else is mended."""
+    ours = f"def go(x, fast):\n    if {test}:\n        x.parts.core = Core\n    else:\n        x.parts.core = None\n"
+    downstream = History.start(tmp_path / "down")
+    commit = downstream.commit("ours", {"harbour/keel.py": ours})
+    read = Coupling(
+        touch=Touch.ATTRIBUTE,
+        target="keel.layer.Wrapped",
+        location=Location("harbour/keel.py", 2),
+        state=State.SIGNATURE,
+        consequence=Consequence.WILL_BREAK,
+        why=(Why(Reason.CLASS_NO_MORE),),
+    )
+    rows = [drift_row("ok", "unchanged", f"harbour/keel.py:{line}", "keel.layer.Parts.core") for line in (3, 5)]
+    modules = Modules(Tree(open_repository(downstream.path), commit))
+    found = mark_unreached(rows, [read], modules)
+    assert [one.own.severity.value for one in found] == ["breaks" if raises else "ok", "ok"]
