@@ -239,6 +239,7 @@ class Reason(Enum):
     ONCE_MENDED = "once it is taken from {name}"
     OVERRIDE_MISFITS = "our override {parts:;}"
     PASSED_AT = "upstream passes it at {places:3}"
+    CALLED_AT = "upstream calls it so at {places:3}"
     ALREADY_SO = "already so at the pin{text:?: %}"
     MAYBE_PASSED = "upstream may pass it at {places:3}: what is called there cannot be decided without running the code"
     NOT_PASSED_ANYWHERE = "no upstream call passes that"

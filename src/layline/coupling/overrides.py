@@ -104,7 +104,7 @@ class Overrides:
                 sites = self._find_passing(place, ours, found, still, 1) or passed
             reason = Reason.PASSED_SLOT if then else Reason.PASSED_AT
             still = _keep_passed(still or today, ours, sites[: _SHOWN[reason]])
-            where = Why(reason, places=_locate(sites))
+            where = _tell_sites(reason, still, sites)
             why = (sum_up(Reason.OVERRIDE_MISFITS, still), where, _tell_already(still, today))
             # our code lives with it: whatever it breaks, the upgrade does not
             return Verdict(state=State.CANNOT_ACCEPT, consequence=Consequence.LOOK, why=why)
@@ -176,7 +176,7 @@ class Overrides:
             maybe = self._find_maybe(place, ours, found, all_, 1)
         sites = passed or built or maybe
         all_ = _keep_passed(all_, ours, sites[: _SHOWN[reason]]) if sites else all_
-        why = [sum_up(Reason.OVERRIDE_MISFITS, all_), *([Why(reason, places=_locate(sites))] if sites else ())]
+        why = [sum_up(Reason.OVERRIDE_MISFITS, all_), *([_tell_sites(reason, all_, sites)] if sites else ())]
         consequence = Consequence.WILL_BREAK if certain or passed or built else Consequence.MAY_BREAK
         if not (certain or passed or built or maybe):
             nobody = Reason.BUILT_BY_US if self._is_ours_alone(place, ours) else Reason.NOT_PASSED_ANYWHERE
@@ -308,6 +308,12 @@ class Overrides:
     def _read_slots(self, side: int) -> list[CallSite]:
         resolver, asked = (self._comparer.pin, self._comparer.tip)[side], self._refused
         return self._comparer.seen.remember(self._slots, (side, asked), lambda: find_slot_calls(resolver, asked))
+
+
+def _tell_sites(reason: Reason, problems: list[Problem], sites: Iterable[CallSite]) -> Why:
+    """Where upstream passes what ours refuses; of what ours needs and it leaves out, where it calls."""
+    leaves_out = reason is Reason.PASSED_AT and all(one.why.reason is Reason.NEEDS_EXTRA for one in problems)
+    return Why(Reason.CALLED_AT if leaves_out else reason, places=_locate(sites))
 
 
 def _locate(sites: Iterable[CallSite]) -> tuple[Location, ...]:

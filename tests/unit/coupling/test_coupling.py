@@ -1735,6 +1735,16 @@ def test_an_override_breaks_where_upstream_reaches_it(
     assert ("already so at the pin" in row.detail) == (consequence == "look at")
 
 
+def test_what_an_override_needs_is_not_said_to_be_passed(tmp_path: Path) -> None:
+    """Upstream dropped the parameter: it calls without it."""
+    ours = "from keel.trainer import Trainer\n\n\nclass Mine(Trainer):\n    def load(self, data):\n        return 2\n"
+    before, after = TRAINER.format(", data", "1"), TRAINER.format("", "")
+    found = couple(tmp_path, ours, {"keel/trainer.py": before}, {"keel/trainer.py": after})
+    (row,) = [one for one in found if one.touch is Touch.OVERRIDE]
+    told = "our override needs data, which upstream does not pass; upstream calls it so at keel/trainer.py:5"
+    assert (row.consequence, row.detail) == (Consequence.WILL_BREAK, told)
+
+
 def test_an_override_that_only_our_own_code_calls_is_as_it_was(tmp_path: Path) -> None:
     before, after = {"keel/trainer.py": TRAINER.format("", "")}, {"keel/trainer.py": IDLE, "x.py": ""}
     found = couple(tmp_path, MINE, before, dict(after), steps={"stop calling it": {"keel/trainer.py": IDLE}})
