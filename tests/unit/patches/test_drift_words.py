@@ -15,7 +15,7 @@ from layline.core.listing import limit_listing
 from layline.core.patch import Effect, Guard, Patch, Style, TargetKind
 from layline.core.revision import Commit
 from layline.core.why import Reason, Why
-from layline.coupling.drift_model import Drift, find_breaking
+from layline.coupling.drift_model import Cause, Drift, find_breaking
 from layline.patches.drift.lines import (
     build_drift_listing,
     group_causes,
@@ -471,3 +471,19 @@ def test_what_a_limit_leaves_out_is_told_before_the_tally() -> None:
     report = report_of(*(effect_row(BREAKING, line=line) for line in range(3, 8)), listed=5)
     text = render_listing(limit_listing(build_drift_listing(report), 2))
     assert text.index("… 3 more; raise --limit") < text.index("The 5 effects of `patches list`:")
+
+
+@pytest.mark.parametrize(("number", "lines", "last"), [(4, 4, "name 3 now"), (6, 5, "2 more commits: `--format json`")])
+def test_a_row_names_few_of_many_commits(number: int, lines: int, last: str) -> None:
+    when = "2026-01-01T00:00:00+00:00"
+    causes = tuple(
+        Cause(
+            why=Why(Reason.BODY_USES, names=(f"name {at}",)),
+            commit=Commit(hash=f"{at:040}", committed=when, authored=when, author="a", subject="s"),
+        )
+        for at in range(number)
+    )
+    row = replace(drift_row("look", "body-changed", "own/a.py:4", "keel.run"), culprit=causes[0].commit, causes=causes)
+    told = [words for name, words in tell_row(row).details if name == "since"]
+    assert len(told) == lines
+    assert last in told[-1]

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from layline.patches.drift.report import DriftReport
 
 DOES_NOT_FIT = "does-not-fit"
+_CAUSES = 4
+"""So many commits are named of a row."""
 _TOGETHER = 3
 """So many rows with one reason are one cause with several places."""
 _HOLDERS = 3
@@ -272,8 +274,10 @@ def _details(row: Drift, *, together: bool) -> Iterator[tuple[str, str]]:
         yield "ours", f"an edited copy of upstream's body ({row.copied:.0%} alike)"
     if row.culprit is not None and not row.causes:
         yield "since", say_commit(row.culprit)
-    for cause in row.causes:
+    for cause in row.causes[:_CAUSES]:
         yield "since", f"{say_commit(cause.commit)}: {say(cause.why)}"
+    if len(row.causes) > _CAUSES:
+        yield "since", f"{count(len(row.causes) - _CAUSES, 'more commit')}: `--format json` names them"
     if row.suggestion is not None and row.kind not in {DriftKind.DEAD_AT_PIN, DriftKind.MOVED, DriftKind.RENAMED}:
         yield "fix", f"{row.suggestion.target} may take its place ({row.suggestion.reason})"
 
