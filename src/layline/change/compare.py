@@ -188,15 +188,21 @@ class Comparer:
         rest = found.name[len(holder) + 1 :]
         if any(one.reason is Reason.CLASS_GONE for one in found.why):
             rest = rest.rpartition(".")[0]  # a member that went before its class may have been inherited until then
-        elif any(one.reason is Reason.TEXT for one in found.why):
-            rest = self._find_outermost(holder, rest)
         return tracer.find_first_text(self.pin.index.entries[holder].path, lambda text: not binds(text, rest))
 
-    def _find_outermost(self, holder: str, name: str) -> str:
-        """The part of a name, from the left, that the tip does not have: what is said to be missing."""
+    def find_outer_loss(self, name: str) -> str | None:
+        """The first commit since which upstream does not have the outermost part of a name that the tip lacks: the module
+        or class that is told to be missing, whatever became of its members before.
+        """
         words = name.split(".")
         parts = (".".join(words[:number]) for number in range(1, len(words) + 1))
-        return next((one for one in parts if not self.tip.resolve(f"{holder}.{one}").exists), name)
+        missing = next((one for one in parts if not self.tip.resolve(one).exists), name)
+        holder = next((one for one in (missing, *parents(missing)) if one in self.pin.index.entries), None)
+        tracer = self.tracer(holder) if holder is not None else None
+        if tracer is None or holder is None:
+            return None
+        rest = missing[len(holder) + 1 :]
+        return tracer.find_first_text(self.pin.index.entries[holder].path, lambda text: not binds(text, rest))
 
     def _trail(self, module: str, definition: Definition) -> Trail | None:
         tracer = self.tracer(module)

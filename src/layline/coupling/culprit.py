@@ -139,8 +139,22 @@ def _find_causes(row: Drift, sides: Sides) -> Iterator[tuple[Why, str]]:
             found = find_keeping(row.comparison, part.name, sides.comparer)
         elif part.reason is Reason.OTHER_KIND:
             found = _find_unclassing(row, sides)
-        if found is not None:
+        if found is not None and part is told and part.reason is Reason.TEXT:
+            yield from _split_loss(part, found, row, sides)
+        elif found is not None:
             yield part, found
+
+
+def _split_loss(said: Why, removed: str, row: Drift, sides: Sides) -> Iterator[tuple[Why, str]]:
+    """Of a name whose module or class is told to be missing: who took the name away, and who did that to what it stood
+    in, where that came later.
+    """
+    outer = sides.comparer.find_outer_loss(row.comparison.name) if row.comparison is not None else None
+    if outer is None or outer == removed:
+        yield said, removed
+    else:
+        yield Why(Reason.WAS_REMOVED), removed
+        yield said, outer
 
 
 def _find_unclassing(row: Drift, sides: Sides) -> str | None:

@@ -541,6 +541,20 @@ def test_what_took_the_target_comes_after_what_took_what_we_read(tmp_path: Path)
     assert "keel.base.Base" in told["between"]
 
 
+def test_a_missing_module_has_the_commit_that_removed_it_not_that_of_the_name(tmp_path: Path) -> None:
+    row = judge(
+        tmp_path,
+        {"keel/deep/__init__.py": "", "keel/deep/run.py": f"{RUN}\n\nREST = 1\n"},
+        {"keel/deep/run.py": None},
+        target="keel.deep.run.run",
+        between={"keel/deep/run.py": "REST = 1\n"},
+    )
+    assert row.culprit is not None
+    assert (row.detail, row.culprit.subject) == ("keel.deep has no name run", "between")
+    told = [(say(one.why), one.commit.subject) for one in row.causes]
+    assert told == [("upstream removed it", "between"), ("keel.deep has no name run", "tip")]
+
+
 BODY_NAMES = [
     # (what it shows, the body at the pin, in between, at the tip, the first commit, each reason with its commit)
     (
