@@ -22,6 +22,7 @@ from layline.campaign.operators.find import find_operator
 from layline.campaign.rounds import find_thawed
 from layline.campaign.session.open import read_campaign
 from layline.errors import BenchError, ConfigError
+from layline.render.text import render_text
 
 CHOSEN = {"kernels": ("kernel.c",), "shapes": (), "target": None, "branch": "auto", "max_iterations": None}
 KERNELBENCH = """import torch
@@ -119,6 +120,20 @@ def test_nothing_is_begun_or_judged_by_a_file_that_its_check_refuses(
             assert told in caught.value.message
             assert "campaign check-operator own.py" in (caught.value.hint or "")
     assert not (project.path / "agent").exists()
+
+
+@pytest.mark.parametrize(("factor", "is_wrong"), [("1.001f", True), ("1.0f", False)])
+def test_a_kernel_is_not_blamed_alone_where_the_other_is_as_wrong(tmp_path: Path, factor: str, is_wrong: bool) -> None:
+    """A stranger's own kernel, held against its own copy, was called wrong without a word about the copy."""
+    head = "#include <stdint.h>\nint forward(const float *x, const float *w, float *y, int64_t R, int64_t C) {\n"
+    body = "for (int64_t i = 0; i < R * C; i++) y[i] = x[i] * w[i % C] * {};\nreturn 0;\n}}\n"
+    for name, text in (("own.py", OWN), ("a.c", head + body.format("1.001f")), ("b.c", head + body.format(factor))):
+        (tmp_path / name).write_text(text)
+    with inside(tmp_path):
+        answer = campaign_judge(Path("a.c"), "b.c", "own.py")
+    assert answer.data["verdict"]["outcome"] == "ROLLBACK"
+    assert bool(answer.data["against_fault"]) is is_wrong
+    assert ("b.c is wrong, too: " in render_text(answer.report)) is is_wrong
 
 
 def test_a_harness_that_is_edited_while_a_round_runs_gives_no_verdict(

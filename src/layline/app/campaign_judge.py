@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from layline.campaign.check_operator import check_operator, refuse_unfit
+from layline.campaign.check_start import find_fault
 from layline.campaign.measure.controls import wrap
 from layline.campaign.measure.request import Request
 from layline.campaign.measure.run import measure_pair
@@ -26,6 +27,9 @@ from layline.core.report import Answer
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+ANSWERS = frozenset({"correct", "finite", "hard-inputs", "held-out-shape", "snr", "writes-every-output"})
+"""Properties of what a kernel answers: the one it is compared with may be as wrong."""
 
 
 def campaign_check_operator(name: str, *, progress: Callable[[str], None] = quiet) -> Answer:
@@ -50,15 +54,18 @@ def campaign_judge(
     found = named.operator
     progress("checking the operator")
     refuse_unfit(operator, found, named.file)
+    base = read_base(found, against)
     measurement = measure_pair(
         Request(
             operator=found,
             shapes=choose_shapes(found, shapes),
-            best=wrap(found, read_base(found, against)),
+            best=wrap(found, base),
             candidate=wrap(found, read_kernel(candidate)),
             plan=choose_plan(found, ALPHA, 0.01),
         ),
         progress=progress,
     )
     asked = Asked(candidate=candidate, against=against, operator=operator, shapes=shapes)
-    return build_judged(asked, measurement, judge(measurement))
+    is_wrong = any(one.property in ANSWERS for one in measurement.failed_gates)
+    fault = find_fault(found, base) if is_wrong else None
+    return build_judged(asked, measurement, judge(measurement), str(fault) if fault else "")

@@ -259,6 +259,7 @@ class Judged(TypedDict):
     against: str
     verdict: Verdict
     status: str
+    against_fault: str | None
     failed: list[GateResult]
     left_out: list[str]
     environment: Environment

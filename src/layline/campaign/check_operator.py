@@ -47,8 +47,8 @@ HINTS = {
 }
 NO_POISON = -1
 """Nothing was poisoned: no pattern of bits means that an element was left out."""
-ROOM = 8.0
-"""How many times the noise floor a proposed tolerance is."""
+FEW = 30
+"""Times what rounding costs: a tolerance below that refuses kernels for the order in which they add."""
 
 
 def check_operator(
@@ -281,13 +281,11 @@ def _check_tolerance(stage: Stage) -> Iterator[Finding]:
                 )
                 return
             worst = max(worst, rounded.weigh().worst)
-    told = (
-        f"zeros, the inputs and the mean are refused; rounding the right answer costs up to {worst:.1e} of a row's size"
-    )
-    proposed = (
-        f", so atol = {ROOM * max(worst, 1e-7):.0e} is a tight tolerance; it is {stage.operator.tolerance.atol:.0e}"
-    )
-    yield Finding(what="tolerance", passed=True, told=told + proposed)
+    atol = stage.operator.tolerance.atol
+    told = f"rounding the right answer alone costs {worst:.1e} of a row's size"
+    told += f"; atol = {atol:.0e} is {atol / worst:.0f} times that" if worst else ""
+    few = f", and a kernel that adds in another order may need {FEW} times" if atol < FEW * worst else ""
+    yield Finding(what="tolerance", passed=True, told=f"zeros, the inputs and the mean are refused; {told}{few}")
 
 
 def _hold(stage: Stage, name: str, got: Any, want: Any) -> Close | Wrong:

@@ -8,17 +8,19 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from layline.campaign.devices.faults import Fault
-from layline.campaign.measure.build import NotBuilt, build_kernel
+from layline.campaign.measure.build import NotBuilt, build_kernel, workshop
+from layline.campaign.measure.choose import set_stage
 from layline.campaign.measure.controls import wrap
 from layline.campaign.measure.crew import open_arm
 from layline.campaign.measure.inputs import draw, nudge
 from layline.campaign.measure.probes.inputs import show_far, show_held_out, show_inputs, show_walk
 from layline.campaign.measure.probes.probe import Trial
-from layline.campaign.values.measurement import Arm
+from layline.campaign.values.measurement import Arm, Plan
 
 if TYPE_CHECKING:
     from layline.campaign.measure.arm import LiveArm
     from layline.campaign.measure.stage import Stage
+    from layline.campaign.values.operator import Operator
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,12 +38,13 @@ def check_start(stage: Stage) -> Iterator[Finding]:
     """The start is right everywhere; kernels made wrong from it are refused."""
     operator = stage.operator
     if not operator.starts:
-        yield Finding(what="start", passed=True, told="no start is given: bring your own kernel, which baseline checks")
+        yield Finding(
+            what="start",
+            passed=True,
+            told="no start is given, so no kernel was tried: put your naive one into `starts`",
+        )
         return
-    with _open(stage, operator.starts[0][1], Arm.BEST) as arm:
-        on = _describe_trial(stage, arm)
-        for show in (show_inputs, show_held_out, show_far, show_walk):
-            dict(show(on))
+    _try_everywhere(stage, operator.starts[0][1])
     refused = [_find_refusal(stage, text) for text in operator.mutants]
     passed = sum(one is None for one in refused)
     if passed:
@@ -56,6 +59,23 @@ def check_start(stage: Stage) -> Iterator[Finding]:
         passed=True,
         told=f"{operator.starts[0][0]} passes; {len(refused)} kernels made wrong from it are refused ({listed})",
     )
+
+
+def find_fault(operator: Operator, text: str) -> Fault | None:
+    """What is wrong with a kernel by itself, whatever it is compared with."""
+    with workshop() as shop:
+        try:
+            _try_everywhere(set_stage(operator, operator.shapes, Plan(), shop, secrets.token_bytes(32)), text)
+        except Fault as fault:
+            return fault
+    return None
+
+
+def _try_everywhere(stage: Stage, text: str) -> None:
+    with _open(stage, text, Arm.BEST) as arm:
+        on = _describe_trial(stage, arm)
+        for show in (show_inputs, show_held_out, show_far, show_walk):
+            dict(show(on))
 
 
 def _open(stage: Stage, text: str, arm: Arm) -> Any:

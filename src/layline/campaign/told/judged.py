@@ -79,11 +79,16 @@ def read_kernel(path: Path) -> str:
         raise ConfigError(f"{path} cannot be read: {error.strerror}.") from None
 
 
-def build_judged(asked: Asked, measurement: Measurement, verdict: Verdict) -> Answer:
+def build_judged(asked: Asked, measurement: Measurement, verdict: Verdict, base_fault: str = "") -> Answer:
+    """`base_fault`: what is wrong with the kernel that it was compared with."""
     candidate, against = asked.candidate, asked.against
     if measurement.status is Status.CONTROLS_FAILED:
         raise BenchError(verdict.reason, hint="Measure again when the machine is less busy.")
     lines = [f"{verdict.outcome}: {verdict.reason}", *verdict.notes]
+    if base_fault:
+        lines.append(
+            f"{against} is wrong, too: {base_fault} The tolerance may be too tight, or the reference may ask for something else."
+        )
     if measurement.failed_gates:
         shown = " ".join(f"--shape {label}" for label in asked.shapes)
         command = f"layline campaign judge {candidate} --against {against} --operator {asked.operator} {shown}".rstrip()
@@ -106,6 +111,7 @@ def build_judged(asked: Asked, measurement: Measurement, verdict: Verdict) -> An
         "against": against,
         "verdict": codec.encode(verdict),
         "status": measurement.status.value,
+        "against_fault": base_fault or None,
         "failed": [codec.encode(gate) for gate in measurement.failed_gates],
         "left_out": list(measurement.left_out),
         "environment": codec.encode(measurement.environment),
