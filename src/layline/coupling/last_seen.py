@@ -16,7 +16,7 @@ from layline.coupling.drift_model import Drift, Sides
 from layline.git import Repository
 from layline.history.commits import read_commits
 from layline.history.timeline import Timeline, read_timeline
-from layline.source.names import find_files, parents
+from layline.source.names import absolute_name, find_files, parents
 from layline.source.parsing import find_bound_names
 from layline.source.slices import slice_definition
 from layline.source.symbols import SymbolKind
@@ -114,12 +114,33 @@ def _guess_places(target: str, sides: Sides) -> Iterator[tuple[str, str]]:
         rest = outermost[len(module) + 1 :]
         if entry is not None:
             yield from ((path, rest) for path in find_files(entry.path))
+            yield from _follow_owner(module, rest, sides)
             return
         for root in roots:
             folder = "" if root in {"", "."} else f"{root.strip('/')}/"
             base = f"{folder}{module.replace('.', '/')}"
             yield f"{base}.py", rest
             yield f"{base}/__init__.py", rest
+
+
+def _follow_owner(module: str, rest: str, sides: Sides) -> Iterator[tuple[str, str]]:
+    """Of a member whose class the pin has: the files that hand the class on, and the one that defines it."""
+    owner, _, member = rest.rpartition(".")
+    index, seen = sides.pin.index, {module}
+    while owner and "." not in owner and (holder := index.module(module)) is not None:
+        item = next((one for one in holder.bound_imports.get(owner, ()) if one.name), None)
+        if item is None:
+            break
+        is_package = index.entries[module].path.endswith("/__init__.py")
+        module = absolute_name(module, package=is_package, level=item.level, name=item.module) or ""
+        owner = item.name or ""
+        if module in seen or module not in index.entries:
+            break
+        seen.add(module)
+        yield index.entries[module].path, f"{owner}.{member}"
+    home = sides.pin.resolve(f"{module}.{owner}") if owner else None
+    if home is not None and home.definition is not None and home.module in index.entries:
+        yield index.entries[home.module].path, f"{home.definition.qualname}.{member}"
 
 
 def _find_removals(upstream: Repository, base: str | None, tip: str, asked: list[Places]) -> dict[Places, str]:
@@ -138,8 +159,8 @@ def _find_removal(timeline: Timeline, places: Places, upstream: Repository) -> s
     for path, qualname in places:
         for number, change in reversed(timeline.by_path.get(path, ())):
             text = upstream.read_blob(change.before).decode("utf-8", "replace") if change.before else ""
-            # a class that became an import is still there, with its members
-            if slice_definition(text, qualname) is not None or _binds_import(text, qualname.partition(".")[0]):
+            # a class that became an import is still there; whether with this member, its own file tells
+            if slice_definition(text, qualname) is not None or ("." not in qualname and _binds_import(text, qualname)):
                 found.append(number)
                 break
     return timeline.steps[max(found)].commit if found else None

@@ -161,8 +161,12 @@ class Resolver:
     def _value_member(self, module: str, definition: Definition, name: str) -> Binding:
         """A member of an assigned value: known where the value is plainly made by calling a class."""
         maker = (definition.value or "").partition("(")[0]
-        if maker and all(part.isidentifier() for part in maker.split(".")) and "(" in (definition.value or ""):
+        key = (module, definition.qualname, "()")
+        is_call = maker and all(part.isidentifier() for part in maker.split(".")) and "(" in (definition.value or "")
+        if is_call and key not in self._steps:  # `x = x.made()` is made of itself
+            self._steps[key] = None
             made = self._expression(module, maker)
+            del self._steps[key]
             if made.thing.definition is not None and made.thing.definition.kind is DefinitionKind.CLASS:
                 return self._member(made, name)
         return bind_unknown(

@@ -14,7 +14,7 @@ from layline.source import open_cache
 if TYPE_CHECKING:
     from layline.git import Repository
 
-_ANALYSER = "past-1"
+_ANALYSER = "past-2"
 """Part of every key: raise the number whenever a question is answered in another way."""
 Answer: TypeAlias = "list[str] | None"
 

@@ -808,20 +808,51 @@ def test_a_write_for_older_versions_that_asks_first_can_go(
 
 NORM = "class Norm:\n    def forward(self, x):\n        return x\n"
 BOUND_BEFORE = [
-    # (what it shows, what the file was before the name went, step by step, the step that took it away)
-    ("a class that became an import", [NORM, "from keel.norm import Norm\n", "x = 1\n"], 2),
-    ("a class alone", [NORM, "x = 1\n", "x = 2\n"], 1),
-    ("a member alone", [NORM, "class Norm:\n    pass\n", "x = 2\n"], 1),
+    # (what it shows, the name, what the file was before it went, step by step, the step that took it away)
+    ("a class that became an import", "Norm", [NORM, "from keel.norm import Norm\n", "x = 1\n"], 2),
+    ("a class alone", "Norm.forward", [NORM, "x = 1\n", "x = 2\n"], 1),
+    ("a member alone", "Norm.forward", [NORM, "class Norm:\n    pass\n", "x = 2\n"], 1),
+    ("an import says nothing of members", "Norm.go", ["from keel.norm import Norm\n", "x = 1\n", "x = 2\n"], None),
 ]
 
 
-@pytest.mark.parametrize(("texts", "step"), [row[1:] for row in BOUND_BEFORE], ids=[row[0] for row in BOUND_BEFORE])
-def test_a_name_is_there_as_long_as_something_binds_it(tmp_path: Path, texts: list[str], step: int) -> None:
+@pytest.mark.parametrize(
+    ("name", "texts", "step"), [row[1:] for row in BOUND_BEFORE], ids=[row[0] for row in BOUND_BEFORE]
+)
+def test_a_name_is_there_as_long_as_something_binds_it(
+    tmp_path: Path, name: str, texts: list[str], step: int | None
+) -> None:
     upstream = History.start(tmp_path / "up")
     commits = [upstream.commit(str(number), {"keel/run.py": text}) for number, text in enumerate(texts)]
     repository = open_repository(upstream.path)
     timeline = read_timeline(repository, None, commits[-1], ("keel/run.py",))
-    assert _find_removal(timeline, (("keel/run.py", "Norm.forward"),), repository) == commits[step]
+    found = _find_removal(timeline, (("keel/run.py", name),), repository)
+    assert found == (None if step is None else commits[step])
+
+
+HANDED_ON = [
+    # (what it shows, members of the class in its first file, and in the file it moved to at the pin, the step that is told)
+    ("upstream never had it", "pass", "pass", None),
+    ("it went where the class moved", "def go(self): pass", "pass", "1"),
+    ("it went later, in the new file", "def go(self): pass", "def go(self): pass", "2"),
+]
+
+
+@pytest.mark.parametrize(("first", "moved", "step"), [row[1:] for row in HANDED_ON], ids=[row[0] for row in HANDED_ON])
+def test_a_member_of_a_class_that_is_handed_on_is_sought_where_the_class_was(
+    tmp_path: Path, first: str, moved: str, step: str | None
+) -> None:
+    """Six added methods were said to have been removed by the last commit that touched a file which imports their class."""
+    alias = "from keel.pull import Pull\nNorm = Pull\n"
+    past = (
+        {"keel/hand.py": "from keel.norm import Norm\n", "keel/norm.py": f"class Norm:\n    {first}\n"},
+        {"keel/norm.py": alias, "keel/pull.py": f"class Pull:\n    {moved}\n"},
+        {"keel/hand.py": "from keel.norm import Norm\nx = 1\n", "keel/pull.py": "class Pull:\n    pass\n"},
+        {"keel/hand.py": "from keel.norm import Norm\nx = 2\n"},
+    )
+    row = judge(tmp_path, {"keel/run.py": RUN}, {}, target="keel.hand.Norm.go", past=past)
+    told = [one.why.text for one in row.findings if one.why.reason is Reason.HAD_UNTIL]
+    assert told == ([step] if step else []), row.detail
 
 
 INHERITS = "class Norm(Base):\n    pass\n"

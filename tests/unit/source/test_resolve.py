@@ -263,3 +263,12 @@ def test_an_import_of_what_another_repository_has_at_other_versions(
     found = Resolver(build_index([Part(tree=tree, packages=packages) for tree, packages in trees]))
     symbol = found.resolve("pkg.uses.Thing")
     assert (str(symbol.kind), symbol.home) == (kind, home)
+
+
+@pytest.mark.parametrize("text", ["x = x.flatten()\n", "x = y.made()\ny = x.made()\n"])
+def test_a_value_that_is_made_of_itself_ends(tmp_path: Path, text: str) -> None:
+    """A benchmark of upstream's ended `patches matrix` with a RecursionError."""
+    history = History.start(tmp_path / "up")
+    commit = history.commit("all", {"pkg/__init__.py": "", "pkg/a.py": text})
+    resolver = Resolver(build_index([Part(tree=Tree(open_repository(history.path), commit), packages=("pkg",))]))
+    assert resolver.resolve("pkg.a.x.shape").kind is SymbolKind.UNKNOWN

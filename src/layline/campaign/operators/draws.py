@@ -8,6 +8,8 @@ import numpy as np
 
 Array = np.ndarray[Any, np.dtype[np.float32]]
 LIKE_CALLERS = ("coarse", "padded", "level", "rectified", "chosen")
+PADDED = 0.3
+"""Share of what a padded input leaves empty."""
 UNEVEN = 16
 """Rows differ by up to 2^32: none of them is small enough to be left out."""
 
@@ -48,8 +50,10 @@ def draw_f32(extent: tuple[int, ...], rng: np.random.Generator, distribution: st
 def _draw_like_callers(normal: Array, rng: np.random.Generator, distribution: str) -> Array:
     """The regularities of real calls, which no draw by chance has."""
     match distribution:
-        case "padded":  # rows of zeros, as padding leaves them, between others
-            return np.where(rng.random((*normal.shape[:-1], 1)) < 0.3, np.float32(0), normal)
+        case "padded":  # rows, channels or whole samples of zeros, as padding leaves them, between others
+            depth = int(rng.integers(1, normal.ndim)) if normal.ndim > 1 else 0
+            extent = (*normal.shape[:depth], *(1,) * (normal.ndim - depth))
+            return np.where(rng.random(extent) < PADDED, np.float32(0), normal)
         case "level":  # one value throughout, as the gradient of a mean is
             return np.full(normal.shape, normal.flat[0], np.float32) if normal.size else normal
         case "rectified":  # what an activation leaves: nothing negative, half of it zero

@@ -9,9 +9,8 @@ if TYPE_CHECKING:
     import numpy as np
 
 DISTRIBUTIONS = ("normal", "scaled", "uneven", "offset", "sparse", "outliers", "spike")
-
-
 SPIKE = 100.0
+PADDED = 0.3
 
 
 def find_device() -> str:
@@ -39,6 +38,8 @@ def draw_floats(extent: tuple[int, ...], generator: Any, distribution: str) -> A
 
     x = draw_normal(extent, generator)
     match distribution:
+        case "normal":
+            return x
         case "scaled":
             return x * 2.0 ** int(torch.randint(-6, 7, (1,), generator=generator, device=find_device()))
         case "uneven":  # rows of very different size
@@ -55,7 +56,21 @@ def draw_floats(extent: tuple[int, ...], generator: Any, distribution: str) -> A
             return x.bfloat16().float()
         case "spike":  # a single large number, at a place nobody can sample, in every second row or so
             return _add_spikes(x, generator)
-    return x
+        case "padded":
+            return _pad(x, generator)
+        case "rectified":  # what an activation leaves
+            return x.clamp_(min=0)
+    raise ValueError(distribution)
+
+
+def _pad(x: Any, generator: Any) -> Any:
+    """Rows, channels or whole samples of zeros, as padding leaves them, between others."""
+    import torch
+
+    device = find_device()
+    depth = int(torch.randint(1, x.ndim, (1,), generator=generator, device=device)) if x.ndim > 1 else 0
+    extent = (*x.shape[:depth], *(1,) * (x.ndim - depth))
+    return x * (torch.rand(extent, generator=generator, device=device) >= PADDED)
 
 
 def _add_spikes(x: Any, generator: Any) -> Any:

@@ -55,7 +55,7 @@ _INPUTS = {
     "vast": "near the largest and the smallest numbers of f32",
     "masked": "three in ten are -1e4, -1e9, -3.4e38 or -infinity, as attention masks have it",
     "coarse": "normal, rounded to bf16 as mixed precision has it; positions and other indices in order",
-    "padded": "three rows in ten are zeros, as padding leaves them",
+    "padded": "three rows, channels or samples in ten are zeros, as padding leaves them",
     "level": "the gradient that comes in has one value throughout, as that of a mean has",
     "rectified": "activations are normal with everything negative set to zero, as ReLU leaves them",
     "chosen": "every row of the first input has a single 1, as labels, routing and permutations have it",

@@ -21,7 +21,7 @@ from layline.errors import ConfigError
 if TYPE_CHECKING:
     import numpy as np
 
-KINDS = ("normal", "scaled", "uneven", "offset", "sparse", "outliers", "spike", "coarse")
+KINDS = ("normal", "scaled", "uneven", "offset", "sparse", "outliers", "spike", "coarse", "padded")
 LEVEL = "level"
 """What arrives at a later pass alone, the gradient, has one value throughout."""
 INTEGERS = "integers"
