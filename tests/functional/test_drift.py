@@ -433,7 +433,9 @@ def test_what_a_row_tells_of_its_replacement_is_no_place_outside_patches(
     upstream = History.start(tmp_path / "upstream")
     files = {"keel/__init__.py": "", "keel/run.py": "def walk(x):\n    return x\n"}
     pin = upstream.commit("pin", {**files, "keel/masks.py": "def fill(x):\n    return x\n"})
+    safe = upstream.commit("Other work (#6)", {"keel/other.py": ""})
     upstream.commit("Need more (#7)", {"keel/masks.py": "def fill(x, mask):\n    return x\n"})
+    upstream.commit("Other work (#8)", {"keel/other.py": "x = 1\n"})
     downstream = History.start(tmp_path / "downstream")
     downstream.gitlink("third_party/keel", pin)
     downstream.commit("ours", {"harbour/__init__.py": "import harbour.patch\n", "harbour/patch.py": WITHIN + more})
@@ -448,3 +450,8 @@ def test_what_a_row_tells_of_its_replacement_is_no_place_outside_patches(
     assert (plan["breaks"]["places"], plan["breaks"]["in_drift"]) == (places, places)
     told = layline("gap", "show", "keel", "--format", "json", cwd=tmp_path).json
     assert told is not None
+    # and the summary stops before the commit that broke the call
+    assert layline("gap", "report", "keel", cwd=tmp_path).code == 0
+    summary = next(tmp_path.glob("docs/backend-gap/reports/keel/*/summary.md")).read_text()
+    assert f"The pin can move to {safe[:12]}" in summary
+    assert "was not found" not in summary

@@ -49,7 +49,7 @@ def measure_effect(workspace: Workspace, target: Target, pin: str, tip: str) -> 
         return None
     pair = Pair(workspace, target.key, pin, tip)
     patches, _ = read_patches(pair)
-    impact = read_impact(pair, patches or ())
+    impact, _rows = read_impact(pair, patches or ())
     breaking, fixes = (len(find(impact.couplings, patches or ())) for find in (find_broken_places, find_fixes))
     return Effect(will_break=breaking, to_fix=fixes, used_files=frozenset(impact.used_files))
 

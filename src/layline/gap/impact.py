@@ -19,6 +19,7 @@ from layline.core.evidence import Location, Skipped, locate_skipped
 from layline.core.ours import is_test
 from layline.core.progress import within
 from layline.coupling.agree import agree_on_patches, find_owned
+from layline.coupling.culprit import blame_calls
 from layline.coupling.fold import fold_told
 from layline.coupling.model import Consequence, Coupling, is_flag
 from layline.coupling.own_code import read_ours
@@ -69,9 +70,9 @@ class Impact:
     skipped: tuple[Skipped, ...] = ()
 
 
-def read_impact(pair: Pair, patches: Collection[Drift]) -> Impact:
+def read_impact(pair: Pair, patches: Collection[Drift]) -> tuple[Impact, tuple[Drift, ...]]:
     """What was measured for these files, commits and settings before, else what is measured now; what the rows of our
-    patches decide they say.
+    patches decide they say. And these rows, with the commits of the calls that their replacements make.
     """
     workspace, backend, entries = pair.workspace, pair.settings, pair.workspace.tree.entries
     pair.owned = find_owned(patches)
@@ -92,7 +93,8 @@ def read_impact(pair: Pair, patches: Collection[Drift]) -> Impact:
         known = measure_impact(pair)
         pair.save()
         results.store(key, codec.encode(known))
-    return replace(known, couplings=agree_on_patches(fold_told(known.couplings, patches), patches))
+    rows = tuple(blame_calls(tuple(patches), known.couplings, pair.upstream))
+    return replace(known, couplings=agree_on_patches(fold_told(known.couplings, rows), rows)), rows
 
 
 def measure_impact(pair: Pair) -> Impact:

@@ -242,7 +242,8 @@ def _judge_ours(pair: Pair, read_patches: ReadPatches | None) -> Ours:
     """The rows of our patches first: what they decide nobody else judges."""
     pair.begin()
     patches, unread = read_patches(pair) if read_patches is not None else (None, ())
-    return patches, unread, read_impact(pair, patches or ())
+    impact, rows = read_impact(pair, patches or ())
+    return None if patches is None else rows, unread, impact
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
