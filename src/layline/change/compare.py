@@ -182,13 +182,10 @@ class Comparer:
         # a member of a class that a module imports is bound where the class stands, and lost where it is imported
         holders = (near,) if is_within(found.name, near) else parents(found.name)
         holder = next((name for name in holders if name in self.pin.index.entries), None)
-        tracer = self.tracer(holder) if holder is not None else None
-        if tracer is None or holder is None:
-            return None
-        rest = found.name[len(holder) + 1 :]
+        name = found.name
         if any(one.reason is Reason.CLASS_GONE for one in found.why):
-            rest = rest.rpartition(".")[0]  # a member that went before its class may have been inherited until then
-        return tracer.find_first_text(self.pin.index.entries[holder].path, lambda text: not binds(text, rest))
+            name = name.rpartition(".")[0]  # a member that went before its class may have been inherited until then
+        return self._find_unbound(name, holder)
 
     def find_outer_loss(self, name: str) -> str | None:
         """The first commit since which upstream does not have the outermost part of a name that the tip lacks: the module
@@ -198,10 +195,14 @@ class Comparer:
         parts = (".".join(words[:number]) for number in range(1, len(words) + 1))
         missing = next((one for one in parts if not self.tip.resolve(one).exists), name)
         holder = next((one for one in (missing, *parents(missing)) if one in self.pin.index.entries), None)
+        return self._find_unbound(missing, holder)
+
+    def _find_unbound(self, name: str, holder: str | None) -> str | None:
+        """The first commit since which a module of the pin does not have a name."""
         tracer = self.tracer(holder) if holder is not None else None
         if tracer is None or holder is None:
             return None
-        rest = missing[len(holder) + 1 :]
+        rest = name[len(holder) + 1 :]
         return tracer.find_first_text(self.pin.index.entries[holder].path, lambda text: not binds(text, rest))
 
     def _trail(self, module: str, definition: Definition) -> Trail | None:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from layline.core.evidence import Location, Severity
 from layline.core.finding import Finding
 from layline.core.why import Reason, Why
+from layline.coupling.forwards import UNBOUND
 from layline.coupling.model import Consequence, Coupling, State, Touch
 from layline.coupling.raising import find_raising_test
 from layline.interpreter.line_tests import find_chain
@@ -27,7 +28,6 @@ if TYPE_CHECKING:
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 _MOST_BASES = 12
 _UNHANDED = frozenset({Reason.NOT_HANDED, Reason.NOT_NAMED})
-_WITHOUT_OBJECT = frozenset({"staticmethod", "classmethod"})
 
 
 def mark_unreached(rows: Iterable[Drift], couplings: Iterable[Coupling], modules: Modules) -> Iterator[Drift]:
@@ -93,7 +93,7 @@ class _Around:
         match chain:
             case [ast.ClassDef() as owner, ast.FunctionDef() | ast.AsyncFunctionDef() as method, *_]:
                 given = {one.id for one in method.decorator_list if isinstance(one, ast.Name)}
-                if not given & _WITHOUT_OBJECT:
+                if not given & UNBOUND:
                     return self._find_failing_init(module, owner, _MOST_BASES)
         return None
 

@@ -21,6 +21,7 @@ from layline.core.why import FAILS_FIRST, PROBLEMS, Reason, Why
 from layline.coupling.binding_kind import find_arities
 from layline.coupling.body_culprit import find_naming, find_rewriting, find_tracer
 from layline.coupling.drift_model import LOST, Cause, Drift, Sides
+from layline.coupling.fold import CALLS
 from layline.coupling.getters import RETURNED, find_keeping
 from layline.coupling.lost_attribute import find_attribute_loss
 from layline.coupling.model import Coupling, Touch
@@ -40,7 +41,6 @@ _TODAY = frozenset({Reason.MISFITS_TODAY, Reason.MISREADS_TODAY})
 """What fails at the pin already: no commit after it made it so."""
 _LOSSES = frozenset({Reason.MISREADS, Reason.NOT_INSTALLED})
 _DROPPED = frozenset({Reason.SETS_DROPPED})
-_CALLS = frozenset({Reason.CALLS_REFUSING, Reason.TAKES_OTHER})
 
 
 def find_unheard(rows: Iterable[Drift]) -> frozenset[str]:
@@ -93,7 +93,7 @@ def blame_calls(rows: Sequence[Drift], couplings: Iterable[Coupling], upstream: 
         for line in (one.location.line, *one.lines)
     }
     asked = [row.problems if row.severity is Severity.BREAKS else () for row in rows]
-    calls = [[part for part in parts if part.reason in _CALLS] for parts in asked]
+    calls = [[part for part in parts if part.reason in CALLS] for parts in asked]
     found: list[Hashes] = [_blame(parts, since) for parts in calls]
     for row, called in zip(rows, name_culprits(rows, found, upstream), strict=True):
         early = row.culprit is not None and called.culprit is not None and row.culprit.date <= called.culprit.date

@@ -10,7 +10,8 @@ from layline.core.why import Reason
 from layline.coupling.drift_model import Drift
 from layline.coupling.model import Coupling, Touch
 
-_CALLS = frozenset({Reason.CALLS_REFUSING, Reason.TAKES_OTHER})
+CALLS = frozenset({Reason.CALLS_REFUSING, Reason.TAKES_OTHER})
+"""What is told of the calls that a replacement makes."""
 _TOUCHES = frozenset({Touch.CALL, Touch.ATTRIBUTE})
 
 
@@ -35,7 +36,7 @@ def find_told(rows: Iterable[Drift]) -> dict[tuple[Location, str], Drift]:
     for row in rows:
         if row.severity is not Severity.BREAKS or not row.active or row.dead_today or row.fails_already:
             continue
-        calls = (part for part in row.problems if part.reason in _CALLS)
+        calls = (part for part in row.problems if part.reason in CALLS)
         places = {(place, _last(part.name)) for part in calls for place in part.places}
         ours = row.effect.replacement_at if row.effect is not None else None
         reads = (item for item in row.lost if item.certain and item.why.reason is Reason.USES_GONE)

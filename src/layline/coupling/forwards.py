@@ -20,7 +20,7 @@ from layline.source.walking import walk
 _DEEPEST = 4
 _BY_POSITION = frozenset({ParameterKind.POSITIONAL_ONLY, ParameterKind.POSITIONAL})
 _STARS = frozenset({ParameterKind.VARIADIC, ParameterKind.KEYWORDS})
-_UNBOUND = frozenset({"staticmethod", "classmethod"})
+UNBOUND = frozenset({"staticmethod", "classmethod"})
 _SET = "..."
 """The default of a parameter that the function in between may fill."""
 
@@ -60,7 +60,7 @@ def widen(resolver: Resolver, method: Symbol, owner: str) -> Symbol:
     match forward.call.func:
         case ast.Attribute(value=ast.Name(id="self"), attr=name) if name != definition.name:
             taken = resolver.resolve(f"{owner}.{name}").definition
-            if taken is None or taken.parameters is None or _UNBOUND.intersection(taken.decorators):
+            if taken is None or taken.parameters is None or UNBOUND.intersection(taken.decorators):
                 return method
             merged = tuple(_merge(ours, taken.parameters[1:], forward))
             return replace(method, definition=replace(definition, parameters=merged))

@@ -10,6 +10,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, TypeAlias
 
 from layline.core.condition import Condition, ConditionKind, asks_about, combine, negate
+from layline.coupling.forwards import UNBOUND
 from layline.coupling.releases import ReleaseReader
 from layline.interpreter.line_tests import LineTest, find_body, find_chain, find_line_tests
 from layline.interpreter.modules import find_own_files, read_texts
@@ -22,7 +23,6 @@ if TYPE_CHECKING:
 
 Function: TypeAlias = "ast.FunctionDef | ast.AsyncFunctionDef"
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
-_STATIC = frozenset({"staticmethod", "classmethod"})
 
 
 @dataclass(eq=False)
@@ -89,7 +89,7 @@ class InstalledFunctions:
         """Where our files call a method that needs no object, so that it is nobody's hook; None where its name means
         anything else somewhere.
         """
-        if not any(isinstance(one, ast.Name) and one.id in _STATIC for one in function.decorator_list):
+        if not any(isinstance(one, ast.Name) and one.id in UNBOUND for one in function.decorator_list):
             return None
         uses: list[tuple[Module, ast.expr]] = []
         for path in self.find_files(function.name):

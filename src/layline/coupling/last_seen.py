@@ -131,8 +131,8 @@ def _follow_owner(module: str, rest: str, sides: Sides) -> Iterator[tuple[str, s
         item = next((one for one in holder.bound_imports.get(owner, ()) if one.name), None)
         if item is None:
             break
-        is_package = index.entries[module].path.endswith("/__init__.py")
-        module = absolute_name(module, package=is_package, level=item.level, name=item.module) or ""
+        package = index.entries[module].is_package
+        module = absolute_name(module, package=package, level=item.level, name=item.module) or ""
         owner = item.name or ""
         if module in seen or module not in index.entries:
             break

@@ -222,13 +222,12 @@ def _silent_row(gap: Gap, row: Drift, base: str) -> tuple[Inline, ...]:
 def _doubtful(gap: Gap, most: int = MOST_COUPLINGS) -> Section:
     found = find_doubtful_rows(gap)
     standings = Counter(find_standings(gap).values())
-    kinds = [kind for kind in (Standing.FAILS, Standing.DEAD) if standings[kind]]
-    changed = [kind for kind in (Standing.CHANGED,) if standings[kind]]
+    asked = (Standing.FAILS, Standing.DEAD, Standing.LOOK, Standing.CHANGED)
+    kinds = [kind for kind in asked if standings[kind] or kind is Standing.LOOK]
     told = [
-        f"{count(standings[kind], 'place')} {kind.of_one if standings[kind] == 1 else kind.value}"
-        for kind in (*kinds, Standing.LOOK, *changed)
+        f"{count(standings[kind], 'place')} {kind.of_one if standings[kind] == 1 else kind.value}" for kind in kinds
     ]
-    places = sum(standings[kind] for kind in (*kinds, Standing.LOOK, *changed))
+    places = sum(standings[kind] for kind in kinds)
     title = f"Warnings: {', '.join(told)}"
     if not found:
         return Section(title=title, blocks=(Paragraph("None."),))

@@ -65,9 +65,7 @@ def find_guards(lines: set[Location], searches: SearchMemos) -> dict[Location, C
                 guards = VersionGuards(searches.modules)
                 known = [guards.find(line) for line in paths[path]]
             fresh = {"found": [None if one is None else codec.encode(one) for one in known]}
-            if memos.compare is not None and plain is not None:
-                memos.compare(f"versions around lines of {path}", plain, fresh)
-            searches.keep(key, fresh, noted)
+            searches.keep(key, fresh, noted, plain, f"versions around lines of {path}")
         found |= zip(paths[path], known, strict=True)
     return found
 

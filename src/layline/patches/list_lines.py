@@ -93,15 +93,10 @@ def _say_help(effects: list[Effect]) -> Iterator[str]:
     if not objects:
         return
     first, number = objects[0], len(objects)
-    one = len(effects) == 1
-    them = (
-        "The effect whose target cannot be named is"
-        if one
-        else (f"The {len(effects)} effects whose target cannot be named are")
-    )
     some = "They change" if number == len(effects) else f"{number} of them {verb(number, 'changes')}"
-    which = "It changes" if one else some
-    yield f"{them} listed here and not compared by `patches drift`."
+    which = "It changes" if len(effects) == 1 else some
+    them = "The effect" if len(effects) == 1 else f"The {len(effects)} effects"
+    yield f"{them} whose target cannot be named {verb(len(effects), 'is')} listed here and not compared by `patches drift`."
     yield (
         f"{which} an object whose exact class the code does not tell, e.g. `{first.reached}` at {first.location}. Annotate "
         "the parameter that holds the object with its class, or check that with `isinstance` before the line: then the "

@@ -182,19 +182,21 @@ class Between:
 
     def _is_fine(self, one: Judged) -> bool:
         """Whether the comparison of both commits has looked at this line and found that it does not break."""
-        same = [
-            item for item in self._by_name.get(one.key, ()) if one.location.line in (item.location.line, *item.lines)
-        ]
-        return bool(same) and all(item.consequence is not Consequence.WILL_BREAK for item in same)
+        here = self._find_here(one)
+        return bool(here) and all(item.consequence is not Consequence.WILL_BREAK for item in here)
 
     def _blame(self, one: Judged, row: Drift | None) -> str | None:
         """Who broke a place: what its row says, else what is said of this line, or of this name in the file."""
         culprit = find_culprit(self.couplings, row) if row is not None else None
         if culprit is not None:
             return culprit
+        known = self._find_here(one) or self._by_name.get(one.key, [])
+        return next((item.culprit for item in known if item.culprit is not None), None)
+
+    def _find_here(self, one: Judged) -> list[Coupling]:
+        """What is said of this line."""
         same = self._by_name.get(one.key, ())
-        here = [item for item in same if one.location.line in (item.location.line, *item.lines)]
-        return next((item.culprit for item in here or same if item.culprit is not None), None)
+        return [item for item in same if one.location.line in (item.location.line, *item.lines)]
 
     @cached_property
     def _by_name(self) -> dict[tuple[str, str, str], list[Coupling]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from layline.change.signatures import ParameterChange
@@ -100,9 +101,9 @@ def _say_shown(drift: DriftReport) -> str:
     """What the filters leave of the places that the first line counts."""
     places, outside = count_places(drift.rows), _tell_outside(drift)
     broken = [f"{places.broken} {verb(places.broken, 'breaks')}"] if places.broken else []
-    fits = f"{places.fits} {'fits' if places.fits == 1 else 'fit'}"
-    others = [one for one in say_others(places, drift.since or "the pin") if one != fits]
-    patched = ", ".join([*broken, *others, *([fits] if places.fits else [])])
+    fits = [f"{places.fits} {'fits' if places.fits == 1 else 'fit'}"] if places.fits else []
+    others = say_others(replace(places, total=places.total - places.fits), drift.since or "the pin")
+    patched = ", ".join([*broken, *others, *fits])
     shown = [f"{count(places.total, 'patched place')} ({patched})"] if places.total else []
     elsewhere = ", ".join(f"{number} {does}" for number, does in outside)
     if outside:

@@ -98,9 +98,7 @@ class Reaching:
             with self._searches.note() as noted:
                 is_left = not is_start and self._reading.open_search([name]).is_offered_method(name)
                 fresh = {"around": None if is_left else sorted(set(find_around(self.find_callers(name))))}
-            if self._memos.compare is not None and kept is not None:
-                self._memos.compare(f"callers of {name}", kept, fresh)
-            self._searches.keep(key, fresh, noted)
+            self._searches.keep(key, fresh, noted, kept, f"callers of {name}")
             kept = fresh
         around: list[str] | None = kept["around"]
         return around
@@ -133,9 +131,7 @@ class Reaching:
             add = open_callers(known, self._reading.machine.modules)
             found = [_settle(add(item)) for item in group]
         fresh = {"known": dict(sorted(known.asked.items())), "found": [codec.encode(one) for one in found]}
-        if self._memos.compare is not None and kept is not None:
-            self._memos.compare(f"callers of {group[0].within}", kept, fresh)
-        self._searches.keep(key, fresh, noted)
+        self._searches.keep(key, fresh, noted, kept, f"callers of {group[0].within}")
         return found
 
 

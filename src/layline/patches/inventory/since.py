@@ -83,8 +83,10 @@ class SearchMemos:
                     break
         return found
 
-    def keep(self, key: str, value: Plain, noted: Noted) -> None:
-        """Hold a value found now for `save`."""
+    def keep(self, key: str, value: Plain, noted: Noted, before: Plain | None, told: str) -> None:
+        """Hold a value found now for `save`; and, where that is asked for, against what was kept `before`."""
+        if self.memos.compare is not None and before is not None:
+            self.memos.compare(told, before, value)
         states = {self.modules.state_of(name) for name in noted.names}
         unreadable = sorted({one.path for one in self.modules.skipped if one.path is not None and one.path in states})
         fresh = {
