@@ -186,7 +186,7 @@ def test_a_method_that_only_other_versions_call_fails_nowhere(
     project = make_project(tmp_path, {"keel/experts.py": GATHER}, {"keel/experts.py": f"{GATHER}# more\n"}, ours)
     (row,) = find_rows(project)
     assert (row["severity"], row["today"]) == (severity, today), row["detail"]
-    assert ("today already" in row["detail"]) is (today == "does-not-fit")
+    assert ("at the pin already" in row["detail"]) is (today == "does-not-fit")
 
 
 SIGNATURE = """\

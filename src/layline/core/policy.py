@@ -110,5 +110,5 @@ def _count_fixes(inputs: Inputs) -> tuple[int | None, str]:
     if inputs.to_fix is None or inputs.to_fix >= (inputs.will_break or 0):
         return inputs.will_break, "place breaks|places break"
     some = f"of the {inputs.will_break} places that break"
-    rest = "a fix, the others only wait behind"
-    return inputs.to_fix, f"{some} needs {rest} it|{some} need {rest} them"
+    rest = "the others work again after that"
+    return inputs.to_fix, f"{some} needs an edit and {rest}|{some} need an edit and {rest}"

@@ -91,7 +91,7 @@ class Reason(Enum):
     REFUSES_KEYWORD = "does not take the keyword {name}"
     REFUSES_KEYWORDS = "does not take the keywords {name}"
     REFUSES_NAME = "does not take {text} by name (ours is called {name})"
-    TOO_MANY = "takes at most {counts[0]} by position, {counts[1]} are passed"
+    TOO_MANY = "takes at most {counts[0]:#positional argument} and gets {counts[1]}"
     TWICE = "gets {name} twice, by position and by keyword"
     NOT_PASSED = "needs {name}, which is not passed"
     ARE_NOT_PASSED = "needs {name}, which are not passed"
@@ -136,19 +136,17 @@ class Reason(Enum):
     MISFITS_PASSED = "our replacement {parts:20}; upstream passes it at {places:4}"
     MISFITS_LEFT_OUT = "our replacement {parts:20}; upstream leaves it out at {places:4}"
     MISFITS_MAYBE = "our replacement {parts:20}; it may be passed at {places:4}"
-    MISFITS_SLOT = (
-        "our replacement {parts:20}; upstream passes it to the class that is set in a field, as at {places:2}"
-    )
-    MISFITS_TODAY = "today already our replacement {parts:20}; upstream passes it at {places:4}"
+    MISFITS_SLOT = "our replacement {parts:20}; upstream calls whichever class a field holds so, at {places:2}"
+    MISFITS_TODAY = "at the pin already our replacement {parts:20}; upstream calls it so at {places:4}"
     MISREADS = "our replacement {parts:3+}"
     NOT_INSTALLED = "our code {parts:3+}"
-    AROUND_FAILS = "today already the method around this line, at {places}, fails whenever upstream calls it"
+    AROUND_FAILS = "at the pin already the method around this line, at {places}, fails whenever upstream calls it"
     AROUND_UNHANDED = (
         "the method around this line, at {places}, would fail, but nothing in the project hands its class over"
     )
-    NEVER_MADE = "today already no object of the class around this line can be made: the import at {places} fails"
+    NEVER_MADE = "at the pin already no object of the class around this line can be made: the import at {places} fails"
     TEST_FAILS = "the test at {places}, which this line stands behind, raises at the tip: {name} is no class there"
-    MISREADS_TODAY = "today already our replacement {parts:3+}"
+    MISREADS_TODAY = "at the pin already our replacement {parts:3+}"
     MISRETURNS = "our replacement {parts}"
     TAKES_ALL = "our replacement {text} still takes what upstream passes"
     TAKES_NO_MORE = "upstream's function takes any keyword now; our replacement {text} takes only its own"
@@ -224,7 +222,9 @@ class Reason(Enum):
     TYPES_ONLY = "imported for type checking only"
     CALL_NEVER = "at the pin {name} {parts:;}; at the tip our call does not fit either"
     CALL_TOO_NEW = "at the pin {name} {parts:;}; at the tip it takes our call"
-    NEVER_BOUND = "the call does not fit the signature at the pin either"
+    NEVER_BOUND = (
+        "as we read it, our call does not fit the signature at the pin either: it is not run there, or read wrongly"
+    )
     MUST_AWAIT = "at the tip it is async: its caller must await it"
     CANNOT_AWAIT = "at the tip it is no longer async: it cannot be awaited"
     RESULT_MISFITS = "our code takes {counts[0]:#value} of it, and it returns {counts[1]} now"
@@ -247,7 +247,7 @@ class Reason(Enum):
     NOT_NAMED = "nothing in the project names its class, so that upstream is never given it"
     NOT_HANDED = "nothing in the project hands it over: only {names:3&} names it, which nobody uses"
     RUN_BY_US = "upstream's call at {places:1} would fail at the pin already, so only our own code calls it"
-    PASSED_SLOT = "upstream passes it to the class that is set in a field, as at {places:2}"
+    PASSED_SLOT = "upstream calls whichever class a field holds so, at {places:2}"
     METHOD_RETURNS = "upstream's method returned {name} and returns {other} now"
     CLASS_NO_MORE = "the class is a function at the tip: isinstance and subclassing fail"
     OLD_ADDRESS = "the old name still leads to it"

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from layline.core.evidence import Severity
 from layline.core.policy import Inputs
+from layline.core.why import Reason
 from layline.coupling.drift_model import find_breaking
 from layline.coupling.model import Consequence, Touch
 from layline.coupling.roots import find_roots
@@ -100,8 +101,13 @@ def find_fixes(couplings: Iterable[Coupling], patches: Iterable[Drift]) -> froze
 
 
 def _find_edits(row: Drift) -> Iterator[Location]:
-    waits = row.own.severity is not Severity.BREAKS
-    yield from (root.location for root in find_roots([row])) if waits else (row.location,)
+    """The failing import; of a replacement that fails by its calls alone, these calls; else the place itself."""
+    if row.own.severity is not Severity.BREAKS:
+        yield from (root.location for root in find_roots([row]))
+        return
+    problems = row.own.problems if row.own.fails_by_itself else ()
+    by_calls = bool(problems) and all(one.reason is Reason.CALLS_REFUSING and one.places for one in problems)
+    yield from (one.places[0] for one in problems) if by_calls else (row.location,)
 
 
 def slug_of(ref: str) -> str:

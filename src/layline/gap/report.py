@@ -11,6 +11,7 @@ from layline.gap.beside import tell_asked, tell_follows, tell_unmade
 from layline.gap.breaks import BrokenName, count_touched, find_places, find_silent, group_broken
 from layline.gap.cells import change_cell, commit_cell, join_text, listed_text, own_place
 from layline.gap.novelty import build_novelties, find_told, tell_gone
+from layline.gap.overview import find_fixes
 from layline.gap.plan import find_stops, weigh
 from layline.gap.report_coupling import (
     build_folded_integration,
@@ -112,7 +113,7 @@ def _name_tip(gap: Gap) -> str:
 
 def _high_level(gap: Gap, before: Before | None) -> Section:
     broken = find_places(gap)
-    files = len({place.rpartition(":")[0] for place in broken})
+    files = len({place.rpartition(":")[0] for place in find_fixes(gap.couplings, gap.patches or ())})
     keys = count(len(gap.stale_keys), "YAML key")
     rows: tuple[tuple[Inline, ...], ...] = (
         (

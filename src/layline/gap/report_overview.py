@@ -9,6 +9,7 @@ from layline.core.report import Bullets, Cell, Paragraph, Section, Table
 from layline.gap import statements
 from layline.gap.breaks import count_touched, find_places
 from layline.gap.cells import change_cell, commit_cell, evidence_cell
+from layline.gap.overview import find_fixes
 from layline.gap.plan import find_stops, say_asks, say_breaks, weigh
 from layline.gap.short import say_after
 from layline.git import DIFF_RULE
@@ -94,7 +95,7 @@ def _version_impact(gap: Gap) -> str:
 def _work(gap: Gap) -> str:
     if gap.surface is None:
         return "not measured"
-    files = {place.rpartition(":")[0] for place in find_places(gap)}
+    files = {place.rpartition(":")[0] for place in find_fixes(gap.couplings, gap.patches or ())}
     lines = f", {count(gap.effort.lines, 'line')}" if gap.effort else ""
     return f"{count(len(files), 'file')}{lines} of ours" if files else "nothing to change"
 

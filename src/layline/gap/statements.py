@@ -151,7 +151,7 @@ def release_phrase(gap: Gap, *, whole: bool = True) -> str:
         return f"no release is tagged{making}"
     if one.lacks:
         where = "" if one.is_merged else f", cut on another branch than {gap.ref}"
-        lacks = f"{where}; the pin lacks {count(one.lacks, 'commit')} of it" if whole else ""
+        lacks = f"{where}, with {count(one.lacks, 'commit')} that the pin does not have" if whole else ""
         return f"the newest release is {one.name} of {one.date}{lacks}{making}"
     if one.past:
         return f"the pin is {count(one.past, 'commit')} past the newest release, {one.name}{making}"

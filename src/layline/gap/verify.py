@@ -168,11 +168,14 @@ def build_answer(verified: list[Verified]) -> Answer:
                 more=max(0, len(one.findings) - MOST_ROWS),
                 more_where="--format json",
             )
-            text = f"{one.facts} facts recomputed, {len(one.findings)} differ."
+            text = f"{one.facts} facts computed again from the same commits: {len(one.findings)} differ."
             sections.append(Section(title=one.path, blocks=(Paragraph(text), table)))
         else:
             sections.append(
-                Section(title=one.path, blocks=(Paragraph(f"{one.facts} facts recomputed, all unchanged."),))
+                Section(
+                    title=one.path,
+                    blocks=(Paragraph(f"{one.facts} facts computed again from the same commits: all are as written."),),
+                )
             )
     data: answers.Verified = {
         "schema": "layline.verify/1",

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 
 from packaging.version import Version
 
+from layline.history.commits import find_merge_base
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
@@ -170,11 +172,17 @@ def find_release_branch(
         if version == read_version(tip) or any(tag.endswith(version) for tag in tags):
             continue
         lacks, off = (int(repository.git("rev-list", "--count", f"{base}..{commit}")) for base in (pin, tip))
-        if lacks and off:
+        if lacks and off and not _left_before(repository, commit, (pin, tip)):
             day = repository.git("log", "-1", "--format=%cs", commit).decode("ascii").strip()
             short = name.removeprefix("refs/heads/").removeprefix("refs/remotes/").removeprefix("origin/")
             return ReleaseBranch(name=short, commit=commit, date=day, version=version, lacks=lacks)
     return None
+
+
+def _left_before(repository: Repository, commit: str, ends: tuple[str, str]) -> bool:
+    """Whether a branch left the tip's history before the pin did: going there would be a step back."""
+    base = find_merge_base(repository, *ends)
+    return base is not None and repository.git("rev-list", "--count", f"{commit}..{base}").strip() != b"0"
 
 
 def find_other_tags(repository: Repository, base: str, tip: str) -> tuple[str, ...]:

@@ -112,14 +112,12 @@ def _say_absent(effects: list[Effect]) -> Iterator[str]:
     if not rest:
         return
     name = "a name" if len(absent) == 1 else "names"
-    first = f"{dead} {verb(dead, 'is')} dead, " if dead else ""
-    it = "the other" if rest == 1 else "the others"
-    which = f"{it} may be" if dead else "it may be" if rest == 1 else "they may be"
-    what = "an addition of ours or code" if rest == 1 else "additions of ours or code"
-    tells = "whether it does nothing" if rest == 1 else "which do nothing"
+    first = f"{dead} {verb(dead, 'is')} dead; " if dead else ""
+    which = ("the other one" if rest == 1 else f"the other {rest}") if dead else "it" if rest == 1 else "they"
+    adds = "adds a name of ours or is" if rest == 1 else "add names of ours or are"
     yield (
-        f"{len(absent)} of these {verb(len(absent), 'is')} on {name} that the pin does not have: {first}{which} {what} for "
-        f"other versions (`patches drift` tells {tells})."
+        f"{len(absent)} of these {verb(len(absent), 'is')} on {name} that the pin does not have: {first}`patches drift` "
+        f"decides whether {which} {adds} dead{', too' if dead else ''}."
     )
 
 

@@ -161,6 +161,8 @@ class SafeRef(Ref):
 class MatrixRef(Ref):
     other_places: int
     """Places outside patches that break there."""
+    elsewhere: list[str]
+    """The same places, `path:line`."""
 
 
 class MatrixRow(TypedDict):

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from layline import codec
+from layline.core.evidence import Location
 from layline.core.progress import Progress, silent
 from layline.core.revision import Commit
 from layline.coupling.around import mark_unreached
@@ -31,7 +32,7 @@ class Cells:
     cells: tuple[Cell, ...]
     breaks: int
     """Places of ours that break there, in patches and outside, as `patches drift` counts them."""
-    others: int
+    elsewhere: tuple[Location, ...]
     """Those outside patches that break there: imports, calls, overrides."""
     failing: int = 0
     """Places that fail there as they do at the pin."""
@@ -54,7 +55,7 @@ def judge_cells(workspace: Workspace, key: str, commit: str, progress: Progress 
         kept = Cells(
             cells=tuple(_cell(row, opened, culprits.get(id(row))) for row in rows if row.target is not None),
             breaks=len(lines),
-            others=len(lines - find_lines(broken)),
+            elsewhere=tuple(Location(*one) for one in sorted(lines - find_lines(broken))),
             failing=len(
                 find_lines(one for one in opening.pair.settled if one.state in FAILING and tells_elsewhere(one))
                 | find_lines(row for row in rows if row.fails_already)

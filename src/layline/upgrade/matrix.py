@@ -58,7 +58,7 @@ class Row:
 class Matrix:
     refs: tuple[Ref, ...]
     rows: tuple[Row, ...]
-    others: tuple[int, ...]
+    elsewhere: tuple[tuple[Location, ...], ...]
     """Of each ref: places outside patches that break there."""
     failing: int = 0
     """Places outside patches that fail at the pin as at one of the refs."""
@@ -72,12 +72,15 @@ class Matrix:
         return tuple(
             ref
             for number, ref in enumerate(self.refs)
-            if not self.others[number] and not any(row.cells[number] in bad for row in self.rows)
+            if not self.elsewhere[number] and not any(row.cells[number] in bad for row in self.rows)
         )
 
 
 def build_matrix(
-    refs: Sequence[Ref], answers: Sequence[Sequence[Cell]], others: Sequence[int], behind: Sequence[bool]
+    refs: Sequence[Ref],
+    answers: Sequence[Sequence[Cell]],
+    elsewhere: Sequence[tuple[Location, ...]],
+    behind: Sequence[bool],
 ) -> Matrix:
     """Rows in the order of the first answer; an effect that an answer does not have is fine there.
 
@@ -88,7 +91,7 @@ def build_matrix(
         for cell in cells:
             found.setdefault(cell.effect, [None] * len(refs))[number] = cell
     rows = tuple(_build_row(refs, cells, behind) for cells in found.values())
-    return Matrix(refs=tuple(refs), rows=rows, others=tuple(others))
+    return Matrix(refs=tuple(refs), rows=rows, elsewhere=tuple(elsewhere))
 
 
 def _build_row(refs: Sequence[Ref], cells: Sequence[Cell | None], behind: Sequence[bool]) -> Row:

@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from layline.core.evidence import Severity
+from layline.core.evidence import Location, Severity
 from layline.core.listing import Diagnostic, Group, Listing
 from layline.core.progress import Progress, silent
 from layline.core.prose import count, listed, verb
@@ -38,6 +38,7 @@ if TYPE_CHECKING:
 SCHEMA: Literal["layline.matrix/1"] = "layline.matrix/1"
 _HEAT = {Fit.OK: 0.0, Fit.LOOK: 1.0, Fit.ABSENT: 2.0, Fit.BREAKS: 3.0}
 _SHOWN = 6
+_ASK = "`layline patches drift --to REF`"
 
 
 def ask_matrix(
@@ -54,7 +55,7 @@ def ask_matrix(
         judged.append(judge_cells(workspace, key, ref.commit))
     ends = _find_ends(workspace, key)
     behind = [find_position(upstream, ends, ref.commit) is not None for ref in chosen]
-    found = build_matrix(chosen, [one.cells for one in judged], [one.others for one in judged], behind)
+    found = build_matrix(chosen, [one.cells for one in judged], [one.elsewhere for one in judged], behind)
     return replace(found, asked=len(meant), failing=max((one.failing for one in judged), default=0))
 
 
@@ -170,24 +171,30 @@ def _say_safe(safe: answers.SafeRef | None, after: str | None) -> str:
 
 
 def _say(matrix: Matrix, label: str) -> str:
-    usable = [ref.name for ref in matrix.usable]
+    """With which commits our code works, then what the last one breaks."""
+    usable, last = [ref.name for ref in matrix.usable], matrix.refs[-1].name
+    found = "; ".join(_say_last(matrix))
+    if len(matrix.refs) == 1:
+        works = "works" if usable else "does not work"
+        return f"{label}: our code {works} unchanged with {last}: {found}."
     where = f" ({listed(usable, most=_SHOWN)})" if usable else ""
-    last = matrix.refs[-1].name
+    some = f"{len(usable) or 'none'} of {count(len(matrix.refs), 'upstream commit')}"
+    return f"{label}: our code works unchanged with {some}{where}. At {last}: {found}."
+
+
+def _say_last(matrix: Matrix) -> Iterator[str]:
+    """What the last of the commits does to us: places outside patches, then patches."""
+    others = len(matrix.elsewhere[-1])
+    if others:
+        yield f"{count(others, 'place')} outside patches {verb(others, 'breaks')}"
+    if not matrix.rows:
+        yield "our patches change nothing in it"
+        return
     broken = sum(row.cells[-1] is Fit.BREAKS for row in matrix.rows)
+    yield f"{broken or 'none'} of {count(len(matrix.rows), 'effect')} {'breaks' if broken < 2 else 'break'}"
     absent = sum(row.cells[-1] is Fit.ABSENT for row in matrix.rows)
-    gone = f" and {absent} {'has' if absent == 1 else 'have'} no module" if absent else ""
-    others = matrix.others[-1]
-    there = "there" if matrix.rows else f"at {last}"
-    beside = f"; {count(others, 'place')} outside patches {verb(others, 'breaks')} {there}" if others else ""
-    patched = (
-        f"; {broken or 'none'} of {count(len(matrix.rows), 'effect')} {'breaks' if broken == 1 else 'break'}{gone} at {last}"
-        if matrix.rows
-        else "; our patches change nothing in it"
-    )
-    return (
-        f"{label}: our code works unchanged with {len(usable) or 'none'} of "
-        f"{count(len(matrix.refs), 'upstream commit')}{where}{patched}{beside}."
-    )
+    if absent:
+        yield f"the module of {count(absent, 'effect')} is absent"
 
 
 def _say_legend(matrix: Matrix) -> str:
@@ -198,8 +205,8 @@ def _say_legend(matrix: Matrix) -> str:
 
 def _say_others(matrix: Matrix) -> Iterator[str]:
     """A commit may be unusable for what no row shows."""
-    if any(matrix.others):
-        found = (f"{ref.name} {others}" for ref, others in zip(matrix.refs, matrix.others, strict=True))
+    if any(matrix.elsewhere) and len(matrix.refs) > 1:
+        found = (f"{ref.name} {len(places)}" for ref, places in zip(matrix.refs, matrix.elsewhere, strict=True))
         yield f"Places outside patches that break: {', '.join(found)}."
     if matrix.failing:
         told = "fails at the pin already and is" if matrix.failing == 1 else "fail at the pin already and are"
@@ -214,7 +221,22 @@ def _group(matrix: Matrix) -> tuple[Group, ...]:
     worst = sorted(
         matrix.rows, key=lambda row: (row.first_break is None, -_weigh(row), row.location.path, row.location.line)
     )
-    return (Group(items=tuple(_diagnose(row) for row in worst)),)
+    return (*_group_elsewhere(matrix), Group(items=tuple(_diagnose(row) for row in worst)))
+
+
+def _group_elsewhere(matrix: Matrix) -> Iterator[Group]:
+    """The places outside patches that break, each with where: no row of a patch shows them."""
+    places = sorted({one for found in matrix.elsewhere for one in found}, key=lambda one: (one.path, one.line))
+    if places:
+        title = f"Outside patches ({_ASK} says why one breaks there):"
+        yield Group(title=title, items=tuple(_diagnose_place(place, matrix) for place in places))
+
+
+def _diagnose_place(place: Location, matrix: Matrix) -> Diagnostic:
+    broken = [ref for ref, found in zip(matrix.refs, matrix.elsewhere, strict=True) if place in found]
+    picture = "".join((Fit.BREAKS if ref in broken else Fit.OK).letter for ref in matrix.refs)
+    message = f"{picture} breaks at {listed([ref.name for ref in broken], most=_SHOWN)}"
+    return Diagnostic(location=place, severity=Severity.BREAKS, code="matrix", message=message)
 
 
 def _weigh(row: Row) -> float:
@@ -266,8 +288,14 @@ def _encode(matrix: Matrix, key: str, safe: answers.SafeRef | None) -> answers.M
         "schema": SCHEMA,
         "backend": key,
         "refs": [
-            {"ref": ref.name, "commit": ref.commit, "date": ref.date, "other_places": others}
-            for ref, others in zip(matrix.refs, matrix.others, strict=True)
+            {
+                "ref": ref.name,
+                "commit": ref.commit,
+                "date": ref.date,
+                "other_places": len(places),
+                "elsewhere": [str(place) for place in places],
+            }
+            for ref, places in zip(matrix.refs, matrix.elsewhere, strict=True)
         ],
         "rows": [
             {

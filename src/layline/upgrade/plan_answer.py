@@ -29,7 +29,7 @@ def build_answer(plan: Plan, label: str, refusal: str | None = None) -> Answer:
         listing=Listing(
             title=title,
             meta=(*refused, *say_counts(plan)),
-            groups=tuple(_group(plan, number, step) for number, step in enumerate(plan.steps, 1)),
+            groups=tuple(_group(plan, number) for number in range(len(plan.steps))),
         ),
     )
 
@@ -92,7 +92,7 @@ def count_places(plan: Plan) -> tuple[int, int]:
     once.
     """
     mends = (mend for step in plan.steps for mend in step.mends)
-    return count_lines(mend for mend in mends if mend.kind not in BESIDE and not mend.revealed)
+    return count_lines(mend for mend in mends if _is_place(mend))
 
 
 def count_revealed(plan: Plan) -> int:
@@ -119,25 +119,46 @@ def say_culprit(commit: Commit | None) -> str:
     return f"{commit.subject}{number}"
 
 
-def _group(plan: Plan, number: int, step: Step) -> Group:
+def _group(plan: Plan, number: int) -> Group:
+    step, counted = plan.steps[number], _find_counted(plan.steps[:number])
     before = f"; the commit before it is {step.before[:8]}" if step.before is not None else ""
     title = (
-        f"Step {number} of {len(plan.steps)}: to {step.to[:8]} ({step.date}), {say_culprit(step.culprit)}: "
-        f"{'; '.join(_say_step(step)) or 'nothing to do'}{before}"
+        f"Step {number + 1} of {len(plan.steps)}: to {step.to[:8]} ({step.date}), {say_culprit(step.culprit)}: "
+        f"{'; '.join(_say_step(step, counted)) or 'nothing to do'}{before}"
     )
     return Group(title=title, items=tuple(_diagnose(mend, plan.to) for mend in step.mends))
 
 
-def _say_step(step: Step) -> Iterator[str]:
-    """Places as the first line of the plan counts them, then what is counted beside them."""
-    for noun, mends in (
-        ("place", [mend for mend in step.mends if mend.kind not in BESIDE]),
-        ("setting", [mend for mend in step.mends if mend.kind in SETTINGS]),
-        ("version test", [mend for mend in step.mends if mend.kind is MendKind.GATE_RETIRED]),
-    ):
-        lines, rest = count_lines(mends)
-        if lines:
-            yield f"{count(lines, noun)} ({lines - rest} mechanical, {rest} left for a person)"
+def _find_counted(steps: Iterable[Step]) -> frozenset[Location]:
+    """The places that these steps count."""
+    return frozenset(_find_place(mend) for step in steps for mend in step.mends if _is_place(mend))
+
+
+def _is_place(mend: Mend) -> bool:
+    """Whether the first line of the plan counts it."""
+    return mend.kind not in BESIDE and not mend.revealed
+
+
+def _say_step(step: Step, counted: frozenset[Location]) -> Iterator[str]:
+    """Places as the first line of the plan counts them, each in its first step, then what is counted beside them."""
+    broken = [mend for mend in step.mends if _is_place(mend)]
+    again = {(mend.file, mend.lines[0]) for mend in broken if _find_place(mend) in counted}
+    yield from _say_mends("place", [mend for mend in broken if _find_place(mend) not in counted])
+    if again:
+        yield f"{count(len(again), 'more line')} of places that an earlier step counts"
+    revealed, _ = count_lines(mend for mend in step.mends if mend.revealed)
+    if revealed:
+        yield f"{count(revealed, 'more place')} after the edits"
+    yield from _say_mends("setting", [mend for mend in step.mends if mend.kind in SETTINGS])
+    yield from _say_mends("version test", [mend for mend in step.mends if mend.kind is MendKind.GATE_RETIRED])
+
+
+def _say_mends(noun: str, mends: list[Mend]) -> Iterator[str]:
+    places, left = count_lines(mends)
+    lines = len({(mend.file, mend.lines[0]) for mend in mends})
+    several = f" in {count(lines, 'line')}" if lines > places else ""
+    if places:
+        yield f"{count(places, noun)}{several} ({places - left} mechanical, {left} left for a person)"
 
 
 def _diagnose(mend: Mend, to: str) -> Diagnostic:
@@ -146,6 +167,8 @@ def _diagnose(mend: Mend, to: str) -> Diagnostic:
         details = (*details, ("ours", f"{mend.ours} ({count(mend.lines[1] - mend.lines[0] + 1, 'line')})"))
     if mend.diff and not mend.mechanical:
         details = (*details, ("diff", f"`layline patches diff {mend.file}:{mend.lines[0]} --to {to[:12]}`"))
+    if mend.place is not None and mend.place != Location(mend.file, mend.lines[0]):
+        details = (*details, ("counts", f"as one place with {mend.place}"))
     if mend.example:
         details = (*details, ("example", mend.example.replace("\n", " ⏎ ")))
     return Diagnostic(

@@ -13,9 +13,8 @@ from layline.core.prose import verb
 from layline.core.revision import Relation
 from layline.errors import ConfigError
 from layline.history.commits import compare_commits
-from layline.upgrade.absolute import Judged, Standing
+from layline.upgrade.absolute import Standing
 from layline.upgrade.changes import Change
-from layline.upgrade.check import say_fit
 from layline.upgrade.find_changes import find_changes
 from layline.upgrade.importers import follow_importers
 from layline.upgrade.judging import Between, judge_as_drift, judge_at, judge_between, pin_of
@@ -115,9 +114,7 @@ def ask(workspace: Workspace, key: str, to: str, progress: Progress = silent) ->
     )
     tell_result(progress, _name_broken(between, commit))
     now = judge_at(workspace, key, pin, within(progress, f"part 2 of {PARTS}, our places at the pin"))
-    tell_result(progress, f"{say_fit(now, 'the pin')}{_name_first(now.misfits)}")
     then = judge_at(workspace, key, commit, within(progress, f"part 3 of {PARTS}, our places at {commit[:8]}"))
-    tell_result(progress, f"{say_fit(then, commit[:8])}{_name_first(then.misfits)}")
     progress = within(progress, f"part 3 of {PARTS}")
     today = {one.key for one in now.misfits}
     found_breaks = between.find_breaks(one for one in then.misfits if one.key not in today)
@@ -141,7 +138,7 @@ def _name_broken(between: Between, commit: str) -> str:
     return f"{count_of(broken, 'place')} of ours {verb(broken, 'breaks')} at {commit[:8]}{_name_first(between.find_breaks())}"
 
 
-def _name_first(rows: Iterable[Judged | Break]) -> str:
+def _name_first(rows: Iterable[Break]) -> str:
     """The first places, for who waits for the rest."""
     named = dict.fromkeys(f"{one.location} ({one.target})" for one in rows)
     return f": {', '.join(list(named)[:_FIRST])}{', …' if len(named) > _FIRST else ''}" if named else ""

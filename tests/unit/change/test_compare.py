@@ -312,23 +312,24 @@ def test_what_became_of_it(
 
 
 @pytest.mark.parametrize(
-    ("before", "after", "expected"),
+    ("before", "after", "taken", "expected"),
     [
-        ("ModelConverter", "ModelConfigConverter", "pkg.b.ModelConfigConverter"),
-        ("ModelConverter", "Converter", None),  # one word is no name
-        ("ModelConverter", "ConfigConverter", None),
-        ("read_model", "read_model_file", "pkg.b.read_model_file"),
+        ("ModelConverter", "ModelConfigConverter", "(a)", "pkg.b.ModelConfigConverter"),
+        ("ModelConverter", "Converter", "(a)", None),  # one word is no name
+        ("ModelConverter", "ConfigConverter", "(a)", None),
+        ("read_model", "read_model_file", "(a)", "pkg.b.read_model_file"),
+        ("read_model", "read_model_layout", "(a, value)", None),  # our calls do not have the value
     ],
 )
 def test_a_new_name_of_the_same_words_may_take_its_place(
-    tmp_path: Path, before: str, after: str, expected: str | None
+    tmp_path: Path, before: str, after: str, taken: str, expected: str | None
 ) -> None:
-    def write(name: str, body: str) -> str:
-        return klass(name, function("run", body)) if name[0].isupper() else function(name, body)
+    def write(name: str, body: str, taken: str = "(a)") -> str:
+        return klass(name, function("run", body)) if name[0].isupper() else function(name, body, taken)
 
     history = History.start(tmp_path / "repo")
     one = history.commit("pin", {"pkg/__init__.py": "", "pkg/a.py": write(before, LONG)})
-    two = history.commit("tip", {"pkg/a.py": None, "pkg/b.py": write(after, OTHER)})
+    two = history.commit("tip", {"pkg/a.py": None, "pkg/b.py": write(after, OTHER, taken)})
     repository = open_repository(history.path)
     pin, tip = (
         Resolver(build_index([Part(tree=Tree(repository, commit), packages=("pkg",))])) for commit in (one, two)

@@ -58,7 +58,7 @@ CALLS = [
     ("f(1, 2)", "(a, b)", []),
     ("f(1)", "(a, b)", ["needs b, which is not passed"]),
     ("f(1, b=2)", "(a, *, b)", []),
-    ("f(1, 2, 3)", "(a, b)", ["takes at most 2 by position, 3 are passed"]),
+    ("f(1, 2, 3)", "(a, b)", ["takes at most 2 positional arguments and gets 3"]),
     ("f(1, 2, 3)", "(a, *rest)", []),
     ("f(c=1)", "(a=1)", ["does not take the keyword c"]),
     ("f(c=1)", "(**kw)", []),

@@ -48,7 +48,7 @@ FIXES = [
         20,
         "plan sync",
         (
-            "20 of the 123 places that break need a fix, the others only wait behind them; from 1 on a sync is planned "
+            "20 of the 123 places that break need an edit and the others work again after that; from 1 on a sync is planned "
             "(plan_breaks in layline.toml)"
         ),
     ),
@@ -57,7 +57,7 @@ FIXES = [
         1,
         "plan sync",
         (
-            "1 of the 60 places that break needs a fix, the others only wait behind it; from 1 on a sync is planned "
+            "1 of the 60 places that break needs an edit and the others work again after that; from 1 on a sync is planned "
             "(plan_breaks in layline.toml)"
         ),
     ),

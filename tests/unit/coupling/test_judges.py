@@ -1300,7 +1300,7 @@ def test_a_call_in_ours_that_never_fitted_is_told(tmp_path: Path, body: str, tod
     worst = "breaks" if "at the tip" in said else "look"
     assert (row.today, row.severity) == (today, worst if said else "ok")
     assert said in row.detail
-    assert ("today already our replacement calls dive at harbour/patch.py:" in row.detail) is bool(said)
+    assert ("at the pin already our replacement calls dive at harbour/patch.py:" in row.detail) is bool(said)
 
 
 def test_who_changed_the_target_is_not_to_blame_for_a_call_in_ours(tmp_path: Path) -> None:

@@ -262,27 +262,32 @@ def test_what_upstream_does_itself_by_now_is_told(
 
 
 @pytest.mark.parametrize(
-    ("branch", "version", "told"),
+    ("pinned", "branch", "version", "told"),
     [
-        ("release/0.3", "0.3.0rc1", ("release/0.3", "0.3.0rc1", 2)),
-        ("ci/bump-0.4", "0.4", None),  # what the tip declares
-        ("try/0.5", "0.3.0", None),  # called after another version
-        ("release/0.2", "0.2", None),  # tagged
+        (0, "release/0.3", "0.3.0rc1", ("release/0.3", "0.3.0rc1", 2)),
+        (0, "ci/bump-0.4", "0.4", None),  # what the tip declares
+        (0, "try/0.5", "0.3.0", None),  # called after another version
+        (0, "release/0.2", "0.2", None),  # tagged
+        (2, "release/0.3", "0.3.0rc1", None),  # it left before the pin: a step back
     ],
 )
 def test_a_release_in_the_making_is_found_on_its_branch(
-    tmp_path: Path, branch: str, version: str, told: tuple[str, str, int] | None
+    tmp_path: Path, pinned: int, branch: str, version: str, told: tuple[str, str, int] | None
 ) -> None:
     upstream = History.start(tmp_path / "up")
-    pin = upstream.commit("pin", {"version.txt": "0.2"})
+    upstream.commit("pin", {"version.txt": "0.2"})
     upstream.git("tag", "v0.2")
     upstream.commit("next", {"version.txt": "0.4"})
+    pins = [*upstream.commits]
+    upstream.git("checkout", "-q", "main")
+    pins.append(upstream.commit("later", {"b.py": ""}))
+    upstream.git("checkout", "-q", pins[1])
     upstream.git("checkout", "-q", "-b", branch)
     upstream.commit("cut", {"version.txt": version})
     upstream.git("checkout", "-q", "main")
     tip = upstream.commit("tip", {"a.py": ""})
     repository = open_repository(upstream.path)
     found = find_release_branch(
-        repository, pin, tip, lambda commit: repository.git("show", f"{commit}:version.txt").decode()
+        repository, pins[pinned], tip, lambda commit: repository.git("show", f"{commit}:version.txt").decode()
     )
     assert (found and (found.name, found.version, found.lacks)) == told

@@ -10,6 +10,7 @@ from drift_rows import drift_row
 from layline.change.options.fields import ConfigField
 from layline.change.options.read import Options
 from layline.change.surface import StaleKey
+from layline.core.drift import DriftKind
 from layline.core.evidence import Evidence, Location, Severity
 from layline.core.finding import Finding
 from layline.core.report import Bullets, Cell
@@ -151,7 +152,11 @@ def test_what_only_waits_behind_a_failing_import_is_no_place_to_fix() -> None:
     both = replace(broken, findings=(*broken.findings, waits), location=Location("o.py", 40))
     look = drift_row("look", "body-changed", "o.py:50", "up.c")
     sleeping = replace(alone, active=False, location=Location("o.py", 60))
-    rows = [alone, broken, both, look, sleeping]
+    refused = Why(Reason.CALLS_REFUSING, "up.f", places=(Location("inner.py", 7),))
+    calls = Finding(kind=DriftKind.UNCHANGED, severity=Severity.BREAKS, why=Why(Reason.MISREADS, parts=(refused,)))
+    inner = replace(broken, findings=(calls,), location=Location("o.py", 70))
+    rows = [alone, broken, both, look, sleeping, inner]
     used = couple(1, "up.gone"), replace(couple(20, "up.a"), touch=Touch.PATCH)
-    assert find_broken_places(used, rows) == {"o.py:1", "o.py:20", "o.py:30", "o.py:40"}
-    assert find_fixes(used, rows) == {"o.py:1", "o.py:30", "o.py:40"}
+    assert find_broken_places(used, rows) == {"o.py:1", "o.py:20", "o.py:30", "o.py:40", "o.py:70"}
+    # the line to edit is the call inside the replacement
+    assert find_fixes(used, rows) == {"o.py:1", "o.py:30", "o.py:40", "inner.py:7"}

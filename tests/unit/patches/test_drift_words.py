@@ -211,6 +211,15 @@ def test_what_is_as_it_was_is_named(alias: str | None, why: Why, said: str) -> N
     assert say_row(row) == said
 
 
+COMMIT = Commit(
+    hash="0123456789ab" + "0" * 28,
+    committed="2026-04-28T09:00:00Z",
+    authored="2026-04-28T09:00:00Z",
+    author="a",
+    subject="Take the old hull away (#80)",
+)
+
+
 def test_rows_behind_one_import_tell_what_they_are_without_it() -> None:
     gone = Why(Reason.NEEDS_GONE, "keel.old", places=(Location("harbor/base.py", 2),))
     waits = Finding(severity=Severity.BREAKS, why=Why(Reason.NOT_INSTALLED, parts=(gone,)))
@@ -231,12 +240,24 @@ def test_rows_behind_one_import_tell_what_they_are_without_it() -> None:
     ]
     (group,) = group_causes(rows)
     assert group.title == (
-        "error: 2 effects not installed because the import of keel.old at harbor/base.py:2 fails; once that is mended:"
+        "error: 2 effects not installed because the import of keel.old at harbor/base.py:2 fails; `then` says what else "
+        "changed:"
     )
-    assert [(item.severity, item.code, item.details) for item in group.items] == [
-        (Severity.OK, "unchanged", ()),
-        (Severity.LOOK, "body-changed", (("why", "its body uses varnish now"),)),
+    assert [(item.severity, item.code, item.message, item.details) for item in group.items] == [
+        (Severity.BREAKS, "not-installed", TARGET, ()),
+        (
+            Severity.BREAKS,
+            "not-installed",
+            TARGET,
+            (("then", f"the body of {TARGET} changed"), ("why", "its body uses varnish now")),
+        ),
     ]
+    (alike,) = group_causes([replace(row, culprit=COMMIT) for row in (rows[0], rows[0])])
+    assert alike.title == (
+        "error: 2 effects not installed because the import of keel.old at harbor/base.py:2 fails (since 0123456789ab "
+        "(2026-04-28): Take the old hull away (#80)); nothing else is known to break them:"
+    )
+    assert [item.details for item in alike.items] == [(), ()]
 
 
 PIN = Evidence(repo="keel", commit="c" * 40, path="keel/core.py", lines=(3, 4))

@@ -101,8 +101,8 @@ def test_the_list_says_why_drift_counts_more_that_does_nothing() -> None:
     strays = tuple(Unregistered(effect=one, within="own.boot") for one in (made, dead, made))
     listing = build_listing(Inventory(backend="up", commit="c" * 40, unregistered=strays), "own", "up")
     assert listing.meta[1] == (
-        "3 of these are on names that the pin does not have: 1 is dead, the others may be additions of ours or code for "
-        "other versions (`patches drift` tells which do nothing)."
+        "3 of these are on names that the pin does not have: 1 is dead; `patches drift` decides whether the other 2 "
+        "add names of ours or are dead, too."
     )
 
 

@@ -114,7 +114,7 @@ def test_the_condition_of_the_only_import_is_told(tmp_path: Path) -> None:
         "own/have.py": "def has_up():\n    return ask()\n",
     }
     (item,) = read_files(tmp_path, files).unregistered
-    assert (show_condition(item.effect.when) or None) == "in the caller own, which imports it: has_up()"
+    assert (show_condition(item.effect.when) or None) == "in own, the module that imports it: has_up()"
 
 
 GATE = "from own.have import has_up, has_more\nif has_up():\n    import own.boot\n"
@@ -183,9 +183,9 @@ OWN_WORDS = [
     (
         "in the caller",
         "who == 'in the caller'",
-        "who == 'in the caller'; and in the caller own, which imports it: has_up()",
+        "who == 'in the caller'; and in own, the module that imports it: has_up()",
     ),
-    ("plain", "who == 'us'", "who == 'us'; and in the caller own, which imports it: has_up()"),
+    ("plain", "who == 'us'", "who == 'us'; and in own, the module that imports it: has_up()"),
 ]
 
 

@@ -35,4 +35,4 @@ def test_what_breaks_is_told_before_the_places_are_judged_at_each_commit(
     ask(project.open(), "keel", "main", note)
     tip = project.upstream.commits[-1][:8]
     assert results[0] == told.format(tip=tip)
-    assert [one.partition(" fit")[2].split(":")[0].strip() for one in results[1:3]] == ["the pin", tip]
+    assert len(results) == 1  # what does not fit a commit by itself is counted by another rule

@@ -9,6 +9,7 @@ import pytest
 from histories import History
 from layline.app.over_time import patches_matrix
 from layline.app.patches_drift import patches_drift
+from layline.core.evidence import Location
 from layline.errors import ConfigError, Error
 from layline.git import open_repository
 from layline.patches.drift.ask import DriftOptions
@@ -116,13 +117,21 @@ def test_a_module_that_is_gone_is_counted_beside_what_breaks(project: Project) -
     pin, gone = project.upstream.commits[:2]
     answer = patches_matrix(project.open(), "keel", refs=f"{pin}..{gone}")
     assert answer.report.title.endswith(
-        f"; none of 2 effects break and 1 has no module at {gone[:10]}; 1 place outside patches breaks there."
+        f" unchanged with {gone[:10]}: 1 place outside patches breaks; none of 2 effects breaks; the module of 1 effect is absent."
     )
+    assert answer.listing is not None
+    outside, patched = answer.listing.groups
+    assert [(str(one.location), one.message) for one in outside.items] == [
+        ("own/patch_b.py:1", f"X breaks at {gone[:10]}")
+    ]
+    assert answer.data["refs"][0]["elsewhere"] == ["own/patch_b.py:1"]
+    assert len(patched.items) == 2
+    assert answer.report.title.startswith(f"Keel: our code does not work unchanged with {gone[:10]}")
 
 
 def test_a_commit_that_breaks_an_import_of_ours_cannot_be_used() -> None:
     asked = (refs.Ref("a", "1", "2026-02-01"), refs.Ref("b", "2", "2026-03-01"))
-    assert Matrix(refs=asked, rows=(), others=(1, 0)).usable == asked[1:]
+    assert Matrix(refs=asked, rows=(), elsewhere=((Location("a.py", 1),), ())).usable == asked[1:]
 
 
 def test_what_older_code_lacks_did_not_break_since(project: Project) -> None:

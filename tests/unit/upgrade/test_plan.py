@@ -479,6 +479,29 @@ def test_a_step_counts_lines_as_the_plan_does() -> None:
     assert ": 2 places (1 mechanical, 1 left for a person)" in listing.groups[0].title
 
 
+def test_the_steps_add_up_to_the_places_of_the_first_line() -> None:
+    """A call inside a replacement counts with its patch, once, in whichever step it breaks."""
+
+    def mend(line: int, place: int | None = None) -> Mend:
+        kind, at = MendKind.CALL_REFUSED, Location("a.py", place) if place else None
+        return Mend(file="a.py", lines=(line, line), kind=kind, mechanical=False, diff="", why="", target="x", place=at)
+
+    steps = tuple(
+        Step(to=name, date="2026-01-01", culprit=None, mends=mends)
+        for name, mends in (("s", (mend(1), mend(9, 1), mend(2))), ("t", (mend(3), mend(12, 2), mend(13, 2))))
+    )
+    listing = build_answer(Plan(backend="keel", commit="c", start="p", to="t", steps=steps), "Keel").listing
+    assert listing is not None
+    assert "3 places of ours break" in listing.title
+    first, last = listing.groups
+    assert first.title.endswith(": 2 places in 3 lines (0 mechanical, 2 left for a person)")
+    assert last.title.endswith(
+        ": 1 place (0 mechanical, 1 left for a person); 2 more lines of places that an earlier step counts"
+    )
+    assert dict(first.items[1].details)["counts"] == "as one place with a.py:1"
+    assert "counts" not in dict(first.items[0].details)
+
+
 def test_a_step_counts_settings_apart_from_places() -> None:
     """The first line said that nothing is mechanical, the step that two are: the two were requirements."""
     kinds = ((1, MendKind.REMOVED, False), (2, MendKind.FLOOR_RAISED, True), (3, MendKind.GATE_RETIRED, True))

@@ -10,6 +10,7 @@ from layline.change.signatures import ParameterChange
 from layline.core.drift import DriftKind
 from layline.core.evidence import Location, Severity
 from layline.core.listing import Diagnostic, Group, Listing
+from layline.core.patch import Holder
 from layline.core.prose import count, listed, verb
 from layline.core.revision import Commit
 from layline.core.why import PROBLEMS, Reason, Why, say, say_all
@@ -193,12 +194,34 @@ def group_causes(rows: list[Drift]) -> Iterator[Group]:
 
 
 def _group_behind(rows: list[Drift]) -> Group:
-    """Rows whose only trouble is one import of ours: told once, with what becomes of each after it is mended."""
+    """Rows whose only trouble is one import of ours: told once, with what else is known of each."""
     root = explain(rows[0])
-    cause = f"{root.tell} fails; once that is mended" if root is not None else ""
+    cause = f" because {root.tell} fails" if root is not None else ""
+    commits = {row.culprit for row in rows}
+    since = commits.pop() if len(commits) == 1 else None
+    told = f" (since {say_commit(since)})" if since is not None else ""
+    after = "nothing else is known to break them" if all(map(_fits_else, rows)) else "`then` says what else changed"
     return Group(
-        title=f"{rows[0].severity.word}: {count(len(rows), 'effect')} not installed because {cause}:",
-        items=tuple(tell_row(row.own) for row in rows),
+        title=f"{rows[0].severity.word}: {count(len(rows), 'effect')} not installed{cause}{told}; {after}:",
+        items=tuple(_tell_waiting(row, since) for row in rows),
+    )
+
+
+def _fits_else(row: Drift) -> bool:
+    return row.own.severity is Severity.OK
+
+
+def _tell_waiting(row: Drift, since: Commit | None) -> Diagnostic:
+    """A row behind an import that fails; `since`: the commit that the heading has named."""
+    own = replace(row.own, culprit=None, causes=()) if row.own.culprit == since else row.own
+    details = [(label, text) for label, text in _details(own, together=_fits_else(row)) if label != "patch"]
+    then = [] if _fits_else(row) else [("then", say_row(own))]
+    return Diagnostic(
+        location=row.location,
+        severity=row.severity,
+        code="not-installed",
+        message=row.target or row.patch,
+        details=(*then, *details),
     )
 
 
@@ -237,12 +260,14 @@ def say_row(row: Drift) -> str:
     if any(one.why.reason is Reason.STOPS_APPLYING for one in row.findings):
         said += "; the patch stops applying"
     if row.fails_by_itself or (row.severity is Severity.BREAKS and row.kind is DriftKind.UNCHANGED):
-        said += (
-            ", but our replacement fits neither pin nor tip"
-            if row.fails_already
-            else ", but our replacement no longer fits"
-        )
+        ours = "what we register" if _is_registered(row) else "our replacement"
+        said += f", but {ours} fits neither pin nor tip" if row.fails_already else f", but {ours} no longer fits"
     return said
+
+
+def _is_registered(row: Drift) -> bool:
+    """The target is the function that registers, and nothing of it is replaced."""
+    return row.effect is not None and row.effect.holder is Holder.REGISTRY
 
 
 def _find_decorated(row: Drift) -> list[str]:

@@ -121,7 +121,7 @@ def _show_importer(condition: Condition) -> str:
     return (
         f"where {condition.wanted} is imported"
         if condition.wanted
-        else f"in the caller {condition.text}, which imports it"
+        else f"in {condition.text}, the module that imports it"
     )
 
 
