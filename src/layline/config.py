@@ -43,6 +43,8 @@ class Pin:
     __pydantic_config__: ClassVar[dict[str, Any]] = _STRICT
     file: str | None = None
     """A file of the downstream that holds it."""
+    branch: str | None = None
+    """The branch of the downstream whose newest commit has that file; default: the commit looked at."""
     revision: str | None = None
     """The upstream commit or tag itself, for a downstream that writes its pin nowhere."""
     variable: str | None = None
@@ -53,7 +55,7 @@ class Pin:
     tag: str = "v{version}"
     """How a version becomes a tag, for `requirement`."""
     guessed: bool = False
-    """`init` guessed the `revision`, because no file names one; answers say so until you remove this."""
+    """`init` guessed the `revision`, because no file pins one; answers say so until you remove this."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -304,6 +306,8 @@ def _check(settings: Settings, where: str) -> None:
             raise ConfigError(f"{where}: backends.{key}: a key is letters, digits, - and _.")
         if backend.pin is not None and (backend.pin.file is None) == (backend.pin.revision is None):
             raise ConfigError(f"{where}: backends.{key}.pin needs either `file` or `revision`.")
+        if backend.pin is not None and backend.pin.branch is not None and backend.pin.file is None:
+            raise ConfigError(f"{where}: backends.{key}.pin: `branch` says where `file` is, and there is no `file`.")
         for name in ("path", "objects"):
             value = getattr(backend, name)
             if isinstance(value, str) and (not value or value.startswith("-")):

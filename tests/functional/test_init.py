@@ -275,6 +275,46 @@ def test_every_version_that_the_project_asks_for_is_told_with_its_place(tmp_path
     assert told in text
 
 
+@pytest.mark.parametrize(
+    ("text", "pin", "said"),
+    [
+        ("Built on Keel 1.0, before on keel 0.9.\n", "v1.0", "README.md:1 names Keel 1.0"),
+        ("See [it](https://x.org/a/keel/releases/tag/v0.9).\n", "v0.9", "README.md:1 names /keel/releases/tag/v0.9"),
+        ("Built on keel 7.0.\n", "v1.0", "no file of the project names its version"),  # upstream has no such tag
+        ("Built on winkeel 0.9 and keel-tools 0.9.\n", "v1.0", "no file of the project names its version"),
+    ],
+)
+def test_a_release_that_only_the_docs_name_is_a_guess_with_its_place(
+    tmp_path: Path, text: str, pin: str, said: str
+) -> None:
+    layered = make_layered(tmp_path)
+    layered.upstream.git("tag", "v0.9", layered.upstream.commits[0])
+    layered.downstream.commit("Unpin", {**OURS, **BARE, "README.md": text})
+    assert layline("init", "--upstream", "../upstream", cwd=layered.downstream.path).code == 0
+    written = (layered.downstream.path / "layline.toml").read_text()
+    assert f'pin = {{ revision = "{pin}", guessed = true }}\n' in written
+    assert said in written
+
+
+def test_a_pin_can_stand_in_a_file_of_another_branch(tmp_path: Path) -> None:
+    layered = make_layered(tmp_path)
+    ours = layered.downstream
+    ours.git("checkout", "-q", "-b", "ci/good")
+    ours.commit("Good", {"STABLE": f"{layered.upstream.commits[0]}\n"})
+    ours.git("checkout", "-q", "main")
+    ours.commit("Unpin", {**OURS, **BARE, "README.md": 'x=$(git show "origin/ci/good:STABLE")\n'})
+    assert layline("init", "--upstream", "../upstream", cwd=ours.path).code == 0
+    written = (ours.path / "layline.toml").read_text()
+    assert 'pin = { file = "STABLE", branch = "ci/good" }\n' in written
+    assert "README.md:1 reads it from STABLE on our branch ci/good" in written
+    shown = layline("gap", "show", "--format", "json", cwd=ours.path).json
+    assert shown["pin"]["commit"] == layered.upstream.commits[0]
+    (ours.path / "layline.toml").write_text(written.replace("ci/good", "ci/none"))
+    refused = layline("gap", "show", cwd=ours.path)
+    assert refused.code == 2
+    assert "has no branch ci/none" in refused.err
+
+
 def test_a_guessed_pin_is_told_until_the_mark_is_removed(tmp_path: Path) -> None:
     layered = make_layered(tmp_path)
     layered.downstream.commit("Unpin", {**OURS, **BARE})
@@ -282,7 +322,7 @@ def test_a_guessed_pin_is_told_until_the_mark_is_removed(tmp_path: Path) -> None
     assert layline("init", "--upstream", "../upstream", cwd=place).code == 0
     file = place / "layline.toml"
     file.write_text(file.read_text().replace('# upstream = "https://…"', 'upstream = "https://example.org/keel"'))
-    guess = "The pin v1.0 is a guess by `init`: no file of the project names one."
+    guess = "The pin v1.0 is a guess by `init`: no file of the project pins one."
     assert f"warning: {guess}" in layline("gap", "show", cwd=place).out
     assert layline("gap", "show", "--format", "json", cwd=place).json["pin_guessed"] is True
     assert layline("patches", "drift", cwd=place).out.count(guess) == 1

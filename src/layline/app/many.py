@@ -26,7 +26,7 @@ from layline.upgrade.fleet import OPTIONS
 from layline.upgrade.fleet_file import read_fleet
 from layline.upgrade.impact import find_ends
 from layline.upgrade.judging import judge_commit, pin_of
-from layline.upgrade.matrix_answer import choose_refs
+from layline.upgrade.matrix_answer import choose_refs, find_birthday
 from layline.upgrade.trend import find_days, find_moment
 from layline.workspace.open import Workspace, know_packages
 
@@ -67,7 +67,9 @@ def _address(job: Plain, known: Mapping[str, Plain]) -> Plain:
 
 def ask_matrix(workspace: Workspace, key: str, refs: str | None, every: int | None) -> Iterator[Plain]:
     upstream, pin = pin_of(workspace, key)
-    chosen = choose_refs(upstream, refs, (pin, workspace.settings.backend(key).ref), every)
+    chosen = choose_refs(
+        upstream, refs, (pin, workspace.settings.backend(key).ref), every, find_birthday(workspace.downstream)
+    )
     packed = pack(workspace)
     for commit in dict.fromkeys(ref.commit for ref in chosen):
         yield from _ask_cells(workspace, key, commit, packed)

@@ -28,7 +28,7 @@ from layline.cli.show import (
     "--refs",
     default=None,
     metavar="WHICH",
-    help="tags (since the pin), all-tags, weekly, A..B, refs by name (A,B) or a file; default: tags.",
+    help="tags (since the pin), all-tags (since our first commit), weekly, A..B, refs by name (A,B) or a file; default: tags.",
 )
 @click.option(
     "--every", type=click.IntRange(min=1), default=None, metavar="N", help="Take only every N-th of them; 1: all."

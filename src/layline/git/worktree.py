@@ -82,6 +82,15 @@ def find_edits(repository: Repository, commit: str, wanted: Callable[[str], bool
     return Edits(files, links, frozenset(files.keys() & listed.others))
 
 
+def is_ignored(repository: Repository, path: str) -> bool:
+    """Whether the work tree has a file that git neither holds nor would add."""
+    root = find_work_tree(repository)
+    if root is None or not (root / path).is_file():
+        return False
+    listed = _list(repository, root)
+    return path not in listed.known | listed.others
+
+
 @dataclass(frozen=True, slots=True)
 class _Listed:
     """Paths of the index, those of them that are not on disk, and those on disk that the index does not know."""

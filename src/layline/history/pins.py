@@ -58,8 +58,8 @@ def find_pin_moves(
 ) -> Iterator[tuple[Commit, PinnedCommit | None, PinnedCommit | None]]:
     """Downstream commits (first parent, newest first) that moved the pin, with the pin before and after."""
     path = backend.pin.file if backend.pin is not None else backend.path
-    if path is None:
-        return  # a revision of the configuration has no history
+    if path is None or (backend.pin is not None and backend.pin.branch is not None):
+        return  # a revision of the configuration has no history, and another branch moves by itself
     for commit in read_log(downstream, base, tip, paths=(path,), first_parent=True):
         after = _pin_or_none(downstream, commit.hash, key, backend)
         before = _pin_or_none(downstream, commit.parents[0], key, backend) if commit.parents else None
@@ -81,6 +81,7 @@ def _read_written_pin(downstream: Repository, commit: str, key: str, pin: Pin) -
             repo=downstream.name, commit=commit, path=None, command=f"# backends.{key}.pin.revision in layline.toml"
         )
         return PinnedCommit(revision=revision, evidence=named)
+    commit = commit if pin.branch is None else find_branch(downstream, pin.branch)
     data = downstream.read_file(commit, pin.file)
     if data is None:
         raise ConfigError(f"backends.{key}.pin: there is no {pin.file} in {downstream.name} at {commit[:12]}.")
@@ -104,6 +105,15 @@ def _read_written_pin(downstream: Repository, commit: str, key: str, pin: Pin) -
     command = f"git show {commit}:{pin.file} | sed -n {line}p"
     evidence = Evidence(repo=downstream.name, commit=commit, path=pin.file, lines=(line, line), command=command)
     return PinnedCommit(revision=value, evidence=evidence)
+
+
+def find_branch(downstream: Repository, name: str) -> str:
+    """The newest commit of a branch of ours, as the remote has it where that was fetched."""
+    for ref in (f"refs/remotes/{name}", f"refs/remotes/origin/{name}", f"refs/heads/{name}"):
+        found = downstream.refs(ref).get(ref)
+        if found is not None:
+            return found
+    raise ConfigError(f"{downstream.name} has no branch {name}.", hint=f"Fetch it: git fetch origin {name}.")
 
 
 def find_pins(text: str, pin: Pin) -> Iterator[tuple[int, str]]:

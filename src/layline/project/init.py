@@ -251,6 +251,10 @@ def _find_package(repository: str, imported: Counter[str]) -> str | None:
     return max(fitting, key=lambda name: (len(name), name)) if fitting else None
 
 
+_WRITE_IT = "Write the one you use, then remove `guessed`"
+_TRY_ALL = "`layline patches matrix --refs all-tags` shows with which releases our code works"
+
+
 def _draft_proposal(tree: Tree, one: Proposal, folder: Path) -> Draft:
     """A block that works: the pin is a version that the project's own files name."""
     version = one.version
@@ -258,9 +262,11 @@ def _draft_proposal(tree: Tree, one: Proposal, folder: Path) -> Draft:
     if version is None:
         bounds = f"{one.bounded}, which names no release" if one.bounded else "no file of the project names its version"
         remarks.append(
-            f"{bounds}: the pin is a guess, its newest release. Write the one you use, then remove `guessed`. "
-            "`layline patches matrix --refs all-tags` shows with which releases our code works"
+            f"{bounds}: the pin is a guess, its newest release. {_WRITE_IT}. {_TRY_ALL}; where a file of another branch of "
+            'ours holds it: pin = { file = "…", branch = "…" }'
         )
+    elif version.mentioned:
+        remarks.append(f"{version.said}: the pin is a guess. {_WRITE_IT}. {_TRY_ALL}")
     else:
         known = one.tag or version.file or version.address
         remarks.append(version.said + ("" if known else "; the tag is assumed: check it"))
@@ -293,11 +299,13 @@ def _use_clone(draft: Draft, proposed: list[Proposal], folder: Path) -> Draft:
 
 def _choose_pin(one: Proposal) -> Pin | None:
     version = one.version
+    if version is not None and version.branch is not None:
+        return Pin(file=version.file, branch=version.branch)
     if version is not None and version.file is not None:
         tag = one.tag.replace(version.text, "{version}") if one.tag and version.text in one.tag else "v{version}"
         return Pin(file=version.file, requirement=one.distribution, tag=tag)
     if one.tag is not None:
-        return Pin(revision=one.tag, guessed=version is None)
+        return Pin(revision=one.tag, guessed=version is None or version.mentioned)
     if version is None:
         return None
     return Pin(revision=version.text if version.address else f"v{version.text}")

@@ -64,7 +64,7 @@ def _render_backend(draft: Draft) -> Iterator[str]:
 
 
 def _render_pin(pin: Pin) -> str:
-    fields = ("file", "revision", "variable", "requirement", "tag", "guessed")
+    fields = ("file", "branch", "revision", "variable", "requirement", "tag", "guessed")
     written = [(name, getattr(pin, name)) for name in fields]
     told = [f"{name} = {toml(value)}" for name, value in written if value and (name, value) != ("tag", Pin().tag)]
     return f"{{ {', '.join(told)} }}"

@@ -26,11 +26,11 @@ from layline.gap.dependencies import Kind, Rank, read_declarations
 from layline.gap.dependencies.model import canonical_name
 from layline.git import open_repository
 from layline.git.repository import find_git_dir
-from layline.history.pins import find_pins
+from layline.history.pins import find_branch, find_pins
 from layline.history.tags import find_newest_release, is_final
 from layline.project.writes import count_writes, walk
 from layline.source import survey
-from layline.source.checkouts import find_demand
+from layline.source.checkouts import find_demand, find_mentions, find_shown
 from layline.source.tree import Tree
 
 if TYPE_CHECKING:
@@ -69,6 +69,10 @@ class Version:
     """The file that pins exactly this version, from which the pin can be read at any commit."""
     choice: str = ""
     """Which of several it is, where files allow or name more than one."""
+    branch: str | None = None
+    """The branch of ours that has the file."""
+    mentioned: bool = False
+    """Only texts for people name it: it is no more than a guess."""
     address: str | None = None
     """Of a repository: then the text is a tag or a branch there."""
     within: str = ""
@@ -133,7 +137,7 @@ def propose_upstreams(tree: Tree, imported: Counter[str], beside: Path, clones: 
     found = {**dict(_find_beside(beside, foreign)), **named}
     packages = _find_packages(tree, writes)
     proposals = [
-        _propose(name, imported[name], writes[name], version, addresses, found.get(name))
+        _read_docs(tree, _propose(name, imported[name], writes[name], version, addresses, found.get(name)))
         for name in foreign
         if (version := _follow(tree, _find_version(tree, declared, name), name)) or name in found or name in packages
     ]
@@ -178,6 +182,45 @@ def _propose(
         ref=repository.branch or "main",
         others=tuple(_find_others(repository, version)),
     )
+
+
+def _read_docs(tree: Tree, one: Proposal) -> Proposal:
+    """A proposal whose pin no file names, with what the docs say: a file on another branch of ours that holds a commit
+    of the clone, else the newest release that they name.
+    """
+    if one.clone is None or one.version is not None or one.bounded:
+        return one
+    repository = open_repository(one.clone)
+    version = _find_shown_pin(tree, repository) or _find_mentioned(tree, repository, one.package)
+    if version is None:
+        return one
+    return replace(one, version=version, tag=version.text if version.file else _find_tag(repository, version.text))
+
+
+def _find_shown_pin(tree: Tree, upstream: Repository) -> Version | None:
+    for shown in find_shown(tree):
+        try:
+            commit = find_branch(tree.repository, shown.branch)
+        except ConfigError:
+            continue
+        data = tree.repository.read_file(commit, shown.file)
+        pins = {value for _, value in find_pins((data or b"").decode("utf-8", "replace"), Pin(file=shown.file))}
+        if len(pins) == 1 and upstream.has(f"{(pin := pins.pop())}^{{commit}}"):
+            said = f"{shown.location} reads it from {shown.file} on our branch {shown.branch}: {pin[:12]} today"
+            return Version(text=pin, said=said, file=shown.file, branch=shown.branch)
+    return None
+
+
+def _find_mentioned(tree: Tree, upstream: Repository, package: str) -> Version | None:
+    """The newest of the versions that the docs name and upstream has a tag of."""
+    named = [one for one in find_mentions(tree, package) if _find_tag(upstream, one.version) is not None]
+    newest = max(named, key=lambda one: _order(one.version), default=None)
+    if newest is None:
+        return None
+    others = len({one.version for one in named}) - 1
+    more = f", the newest of {others + 1} versions that the docs name" if others else ""
+    said = f"no file pins it; {newest.location} names {newest.text.strip()}{more}"
+    return Version(text=newest.version, said=said, mentioned=True)
 
 
 def _take_newest(repository: Repository, version: Version) -> Version:

@@ -20,6 +20,7 @@ _CLONE = re.compile(r"git\s+clone\b(?P<rest>[^\n&|;`]*)")
 _ADDRESS = re.compile(r"(https://[\w.-]+/[\w./-]+|git@[\w.-]+:[\w./-]+)")
 _BRANCH = re.compile(r"(?:-b|--branch)[ =]+([\w./-]+)")
 _CHECKOUT = re.compile(r"git\s+(?:checkout|switch|reset --hard)\s+(?:--detach\s+|-q\s+|-f\s+)*([\w][\w./-]*)")
+_SHOW = re.compile(r"git\s+show\s+[\"']?([\w][\w./-]*):([\w][\w./-]*)")
 _NEARBY = 4
 """Lines below a `git clone` in which its `git checkout` stands."""
 _TEXTS = (".md", ".rst", ".sh", ".txt", ".yml", ".yaml")
@@ -48,13 +49,20 @@ class Demand:
 
 def find_checkouts(tree: Tree) -> Iterator[Checkout]:
     """Every clone whose version the text names, in path order."""
+    for path, text in _read_texts(tree):
+        if "git clone" in text:
+            yield from _find_in(path, text.splitlines())
+
+
+def _read_texts(tree: Tree) -> Iterator[tuple[str, str]]:
+    """Docs, scripts and recipes of containers, in path order."""
     for path in tree.paths():
         is_text = path.endswith(_TEXTS) or "ockerfile" in path.rpartition("/")[2]
         if not is_text or is_test(path):
             continue
         text = tree.read_text(path)
-        if isinstance(text, str) and len(text) <= _LARGEST and "git clone" in text:
-            yield from _find_in(path, text.splitlines())
+        if isinstance(text, str) and len(text) <= _LARGEST:
+            yield path, text
 
 
 def _find_in(path: str, lines: list[str]) -> Iterator[Checkout]:
@@ -85,6 +93,42 @@ def _find_checkout(lines: list[str], number: int, rest: str) -> tuple[str | None
         if found:
             return found.group(1), number + offset
     return None, number
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Mention:
+    """`Keel 1.2`, or the page of its tag, in a text for people."""
+
+    version: str
+    text: str
+    location: Location
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Shown:
+    """`git show BRANCH:FILE`: a file that people are told to read from another branch of ours."""
+
+    branch: str
+    file: str
+    location: Location
+
+
+def find_mentions(tree: Tree, package: str) -> Iterator[Mention]:
+    """Every `package 1.2` of the docs, and every link to the page of a tag of a repository with that name."""
+    name = re.escape(package).replace("_", "[-_ ]")
+    wanted = re.compile(rf"(?<![\w/.-]){name}\s+v?(\d+(?:\.\d+)+\w*)|/{name}/releases/tag/([\w.-]+)", re.IGNORECASE)
+    for path, text in _read_texts(tree):
+        for number, line in enumerate(text.splitlines(), 1):
+            for found in wanted.finditer(line):
+                version = (found[1] or found[2]).rstrip(".")
+                yield Mention(version=version, text=found[0], location=Location(path, number))
+
+
+def find_shown(tree: Tree) -> Iterator[Shown]:
+    for path, text in _read_texts(tree):
+        for number, line in enumerate(text.splitlines(), 1):
+            for branch, file in _SHOW.findall(line):
+                yield Shown(branch=branch.removeprefix("origin/"), file=file, location=Location(path, number))
 
 
 def find_demand(tree: Tree, package: str) -> Demand | None:

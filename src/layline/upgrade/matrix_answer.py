@@ -47,7 +47,7 @@ def ask_matrix(
     """Every patch at each of these upstream commits."""
     upstream, pin = pin_of(workspace, key)
     refs, every = wanted
-    meant = find_refs(upstream, refs, (pin, workspace.settings.backend(key).ref))
+    meant = find_refs(upstream, refs, (pin, workspace.settings.backend(key).ref), find_birthday(workspace.downstream))
     chosen = thin(meant, _step(refs, every))
     judged = []
     for number, ref in enumerate(chosen, 1):
@@ -76,9 +76,20 @@ def build_matrix_answer(workspace: Workspace, key: str, matrix: Matrix) -> Answe
     )
 
 
-def choose_refs(upstream: Repository, words: str | None, ends: tuple[str, str], every: int | None) -> list[Ref]:
+def choose_refs(
+    upstream: Repository, words: str | None, ends: tuple[str, str], every: int | None, born: str | None = None
+) -> list[Ref]:
     """Those of the refs that are judged."""
-    return thin(find_refs(upstream, words, ends), _step(words, every))
+    return thin(find_refs(upstream, words, ends, born), _step(words, every))
+
+
+def find_birthday(downstream: Repository) -> str | None:
+    """The day of our first commit; None where a shallow clone does not hold it."""
+    if downstream.is_shallow:
+        return None
+    first = downstream.git("log", "--max-parents=0", "--format=%cs", downstream.resolve("HEAD"))
+    days = first.decode("ascii").split()
+    return min(days, default=None)
 
 
 def _step(words: str | None, every: int | None) -> int | None:
@@ -88,10 +99,11 @@ def _step(words: str | None, every: int | None) -> int | None:
     return every if every is not None or is_kind else 1
 
 
-def find_refs(upstream: Repository, words: str | None, ends: tuple[str, str]) -> list[Ref]:
+def find_refs(upstream: Repository, words: str | None, ends: tuple[str, str], born: str | None = None) -> list[Ref]:
     """`tags`, `all-tags`, `weekly`, `A..B`, refs by name (`A,B`), or a file with one ref on each line.
 
-    Default: releases, else weeks.
+    Default: releases, else weeks. `born`: the day of our first commit; no code of ours was written for a release that
+    was old by then.
     """
     pin, ref = ends
     match words:
@@ -99,6 +111,7 @@ def find_refs(upstream: Repository, words: str | None, ends: tuple[str, str]) ->
             found = _find_releases(upstream, pin)
         case "all-tags":
             found = date_refs(upstream, find_tags(upstream))
+            found = keep_since(found, born) if born is not None else found
         case "weekly":
             found = _find_weeks(upstream, pin, ref)
         case None:

@@ -7,6 +7,7 @@ import tomllib
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from layline.git.worktree import is_ignored
 from layline.git.write import GITLINK
 from layline.history.pins import read_pin
 
@@ -35,6 +36,8 @@ def build_pin_edit(workspace: Workspace, commit: str, key: str, new: tuple[str, 
     pin = backend.pin
     if pin.file is None:
         return _edit_settings(workspace, commit, key, new)
+    if pin.branch is not None:
+        return f"{pin.file} holds the pin and is on the branch {pin.branch}: move it there by hand"
     value: str | None = target
     if pin.requirement is not None:
         head, _, tail = pin.tag.partition("{version}")
@@ -75,6 +78,8 @@ def _edit_settings(workspace: Workspace, commit: str, key: str, new: tuple[str, 
     if path is None:
         return f"{workspace.file} holds the pin and is outside {name}: set backends.{key}.pin.revision there by hand"
     entry = workspace.downstream.read_entry(commit, path)
+    if entry is None and is_ignored(workspace.downstream, path):
+        return f"{path} holds the pin and git ignores it: add it with `git add -f`, or set the pin there by hand"
     if entry is None:
         return f"{path} holds the pin and is not committed: commit that file first"
     data = workspace.downstream.read_file(commit, path)

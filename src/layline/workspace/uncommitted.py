@@ -69,7 +69,8 @@ def _depends(asked: list[Backend], *, code: bool) -> Callable[[str], bool]:
 
 def _find_pin_files(backend: Backend) -> Iterable[str]:
     if backend.pin is not None:
-        return [backend.pin.file] if backend.pin.file is not None else []
+        is_here = backend.pin.file is not None and backend.pin.branch is None
+        return [backend.pin.file] if is_here and backend.pin.file is not None else []
     return [backend.path] if backend.path is not None else []
 
 

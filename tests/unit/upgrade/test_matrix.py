@@ -15,6 +15,7 @@ from layline.git import open_repository
 from layline.patches.drift.ask import DriftOptions
 from layline.upgrade import refs
 from layline.upgrade.matrix import Matrix
+from layline.upgrade.matrix_answer import find_birthday, find_refs
 from upgrading import Files, Project, make_project
 
 DAY = 86_400
@@ -55,6 +56,19 @@ def test_tags_count_on_branches_that_left_and_by_date(weeks: History) -> None:
 def test_releases_begin_with_the_newest_up_to_the_pin(pinned: str, wanted: str) -> None:
     found = [refs.Ref("a", "1", "2026-02-01"), refs.Ref("b", "2", "2026-03-01"), refs.Ref("c", "3", "2026-04-01")]
     assert "".join(ref.name for ref in refs.keep_since(found, pinned)) == wanted
+
+
+@pytest.mark.parametrize(
+    ("born", "wanted"), [(None, ["v1", "v2", "v3"]), ("2026-01-26", ["v2", "v3"]), ("2025-01-01", ["v1", "v2", "v3"])]
+)
+def test_all_releases_are_those_since_our_first_commit(tmp_path: Path, born: str | None, wanted: list[str]) -> None:
+    history = History.start(tmp_path / "up")
+    for name, at in (("v1", 0), ("v2", 14 * DAY), ("v3", 28 * DAY)):
+        history.commit(name, {"x.py": name}, at=MONDAY + at)
+        history.git("tag", name)
+    found = find_refs(open_repository(history.path), "all-tags", (history.commits[-1], "main"), born)
+    assert [ref.name for ref in found] == wanted
+    assert find_birthday(open_repository(history.path)) == "2026-01-05"
 
 
 @pytest.mark.parametrize("span", ["a", "..b", "a..", "a...b"])

@@ -99,11 +99,15 @@ def test_a_pin_of_the_settings_moves_with_each_step(project: Project) -> None:
     ("place", "said"),
     [
         ("down", "layline.toml holds the pin and is not committed: commit that file first"),
+        ("ignored", "layline.toml holds the pin and git ignores it: add it with `git add -f`"),
         (".", "is outside own: set backends.keel.pin.revision there by hand"),
     ],
 )
 def test_what_apply_refuses_the_plan_says_first(project: Project, place: str, said: str) -> None:
-    folder = project.root / place
+    folder = project.root / ("down" if place == "ignored" else place)
+    if place == "ignored":
+        (folder / ".git" / "info").mkdir(exist_ok=True)
+        (folder / ".git" / "info" / "exclude").write_text("layline.toml\n")
     if place == ".":
         (project.downstream.path / "layline.toml").unlink()
         text = SETTINGS.replace('name = "own"', 'name = "own"\ngit = "down"').replace("../up", "up")
