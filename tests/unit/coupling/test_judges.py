@@ -1025,7 +1025,7 @@ BOUND = [
         "gets keep twice, by position and by keyword",
     ),
     ("each once", TURNED, "", ", mode=1, keep=2", "ok", ""),
-    ("more positions than ours has", "x, *, mode=None, keep=None", "", ", 1", "breaks", "takes at most 1 by position"),
+    ("more positions than ours has", "x, *, mode=None, keep=None", "", ", 1", "breaks", "takes at most 1 positional argument and gets 2"),
     ("what ours takes by position, too", "x, mode=None, *, keep=None", "", ", 1, keep=2", "ok", ""),
     ("what upstream does not take itself", TURNED, "", ", 1, mode=2", "ok", ""),
 ]
@@ -1276,7 +1276,7 @@ NEVER_FITTED = [
         "fits neither",
         "    return dive(x, 1, 2)\n",
         "does-not-fit",
-        "at the pin and at the tip takes at most 1 by position, 3",
+        "at the pin and at the tip takes at most 1 positional argument and gets 3",
     ),
     ("in a branch of ours", "    if x:\n        return dive(x, far=1)\n    return 0\n", "does-not-fit", "at the pin"),
     ("after a question", "    if takes(dive):\n        return dive(x, far=1)\n    return dive(x)\n", "fits", ""),
