@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
-from functools import partial
 from typing import TypeAlias
 
 from layline.core.condition import ConditionKind, needs
@@ -34,7 +33,9 @@ def find_last_seen(rows: Iterable[Drift], sides: Sides, upstream: Repository, pi
     """
     listed = list(rows)
     places = {row.target: tuple(_guess_places(row.target, sides)) for row in listed if _is_unknown(row) and row.target}
-    before = Past(upstream, pin).find_losses(places.values(), partial(_find_removals, upstream, None, pin))
+    before = Past(upstream, pin).find_losses(
+        places.values(), lambda base, asked: _find_removals(upstream, base, pin, asked)
+    )
     since = _find_removals(upstream, pin, tip, list(places.values()))
     for row in listed:
         if not _is_unknown(row) or row.target is None:

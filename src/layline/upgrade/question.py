@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -13,11 +13,11 @@ from layline.core.prose import verb
 from layline.core.revision import Relation
 from layline.errors import ConfigError
 from layline.history.commits import compare_commits
-from layline.upgrade.absolute import Standing
+from layline.upgrade.absolute import Judged, Standing
 from layline.upgrade.changes import Change
 from layline.upgrade.find_changes import find_changes
 from layline.upgrade.importers import follow_importers
-from layline.upgrade.judging import Between, judge_as_drift, judge_at, judge_between, pin_of
+from layline.upgrade.judging import Between, judge_as_drift, judge_at, pin_of
 from layline.upgrade.moves import NameMove, find_move, follow_siblings
 from layline.upgrade.plan import count_as_drift
 from layline.upgrade.safe import SafePin, Verdict, find_safe_pin
@@ -68,15 +68,19 @@ def find_safe(workspace: Workspace, key: str, to: str, progress: Progress = sile
 def _search_safe(workspace: Workspace, key: str, to: str, progress: Progress) -> SafePin:
     upstream, pin = pin_of(workspace, key)
     order = find_order(upstream, pin, to, to)
-    today = {one.key for one in judge_at(workspace, key, pin, progress).misfits}
     known: dict[str, Verdict] = {}
+
+    def find_new(commit: str) -> Iterator[Judged]:
+        today = {one.key for one in judge_at(workspace, key, pin, progress).misfits}
+        then = judge_at(workspace, key, commit, progress)
+        return (one for one in then.misfits if one.key not in today)
 
     def judge(commit: str) -> Verdict:
         if commit not in known:
             progress(f"judging {commit[:12]}", order.index(commit) + 1, len(order))
-            then = judge_at(workspace, key, commit, progress)
-            between = judge_between(workspace, key, commit, progress)
-            breaks = list(between.find_breaks(one for one in then.misfits if one.key not in today))
+            between = judge_as_drift(workspace, key, commit, progress)
+            # what a comparison shows to break is enough: the commit by itself is judged where it shows nothing
+            breaks = list(between.find_breaks()) or list(between.find_breaks(find_new(commit)))
             culprits = frozenset(one.culprit for one in breaks if one.culprit is not None)
             known[commit] = Verdict(broken=frozenset(" ".join(one.key) for one in breaks), culprits=culprits)
         return known[commit]

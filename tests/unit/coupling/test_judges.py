@@ -1025,7 +1025,14 @@ BOUND = [
         "gets keep twice, by position and by keyword",
     ),
     ("each once", TURNED, "", ", mode=1, keep=2", "ok", ""),
-    ("more positions than ours has", "x, *, mode=None, keep=None", "", ", 1", "breaks", "takes at most 1 positional argument and gets 2"),
+    (
+        "more positions than ours has",
+        "x, *, mode=None, keep=None",
+        "",
+        ", 1",
+        "breaks",
+        "takes at most 1 positional argument and gets 2",
+    ),
     ("what ours takes by position, too", "x, mode=None, *, keep=None", "", ", 1, keep=2", "ok", ""),
     ("what upstream does not take itself", TURNED, "", ", 1, mode=2", "ok", ""),
 ]

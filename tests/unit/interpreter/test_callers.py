@@ -44,7 +44,7 @@ FUNCTIONS: list[tuple[str, str, tuple[str, ...]]] = [
     (
         "handed on",
         "from own.boot import start_up\nimport atexit\natexit.register(start_up)\n",
-        ("own/x.py:3 (handed on)",),
+        ("own/x.py:3 (passed as a value)",),
     ),
     ("in another process", "from own.boot import start_up\nstart_up.remote()\n", ("own/x.py:2",)),
     ("in a docstring", '"""start_up() does it."""\nfrom own.boot import start_up\n', ()),
@@ -123,7 +123,7 @@ METHODS: list[tuple[str, str, tuple[str, ...], int]] = [
 ASKED: list[tuple[str, str, tuple[str, ...]]] = [
     # what is done with a class, the other file, where making its objects is told
     ("made", "from own.boot import Mine\nMine()\n", ("own/x.py:2",)),
-    ("handed on", "from own.boot import Mine\ndef go(f):\n    f(Mine)\n", ("own/x.py:3 (handed on)",)),
+    ("handed on", "from own.boot import Mine\ndef go(f):\n    f(Mine)\n", ("own/x.py:3 (passed as a value)",)),
     ("compared", "from own.boot import Mine\ndef go(x):\n    return type(x) is Mine\n", ()),
     ("one of several compared", "from own.boot import Mine\ndef go(x):\n    return type(x) in (Mine, int)\n", ()),
     ("asked for", "from own.boot import Mine\ndef go(x):\n    return isinstance(x, Mine)\n", ()),

@@ -317,7 +317,7 @@ def test_a_class_that_is_handed_on_may_be_entered(tmp_path: Path) -> None:
     }
     (item,) = read_files(tmp_path, files).unregistered
     assert item.called_from == (
-        "own/x.py:3 (handed on)",
+        "own/x.py:3 (passed as a value)",
         "own/x.py:5 (made here, entered elsewhere)",
         "own/x.py:6",
     )

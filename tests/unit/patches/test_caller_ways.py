@@ -18,31 +18,31 @@ WAYS: list[tuple[str, str, str, tuple[str, ...]]] = [
         "a table that is looped over",
         f"{TABLE}def go(fast):\n    if fast:\n        for name, one in TABLE.items():\n            one()\n",
         "in the caller go: fast",
-        ("own/boot.py:4 (handed on)", "own/boot.py:8 (through TABLE)"),
+        ("own/boot.py:4 (passed as a value)", "own/boot.py:8 (through TABLE)"),
     ),
     (
         "a table that is asked for one",
         f"{TABLE}def go(key):\n    if key in TABLE:\n        TABLE[key]()\n",
         "in the caller go: key == 'a'",
-        ("own/boot.py:4 (handed on)", "own/boot.py:7 (through TABLE)"),
+        ("own/boot.py:4 (passed as a value)", "own/boot.py:7 (through TABLE)"),
     ),
     (
         "a table whose function is taken first",
         f"{TABLE}def go(key):\n    one = TABLE.get(key)\n    if one is not None:\n        one()\n",
         "in the caller go: key == 'a' and one is not None",
-        ("own/boot.py:4 (handed on)", "own/boot.py:8 (through TABLE)"),
+        ("own/boot.py:4 (passed as a value)", "own/boot.py:8 (through TABLE)"),
     ),
     (
         "a table that holds it twice",
         "TABLE = {'a': _put, 'b': print, 'c': _put}\ndef go(key):\n    TABLE[key]()\n",
         "in the caller go: key in ['a', 'c']",
-        ("own/boot.py:4 (handed on)", "own/boot.py:6 (through TABLE)"),
+        ("own/boot.py:4 (passed as a value)", "own/boot.py:6 (through TABLE)"),
     ),
     (
         "a list that is handed on",
         "LIST = [_put]\ndef go(run, fast):\n    if fast:\n        run(LIST)\n",
         "in the caller go: fast",
-        ("own/boot.py:4 (handed on)", "own/boot.py:7 (handed on through LIST)"),
+        ("own/boot.py:4 (passed as a value)", "own/boot.py:7 (passed as a value through LIST)"),
     ),
     (
         "the caller of a caller",
@@ -210,7 +210,7 @@ OFFERED: list[tuple[str, dict[str, str], str, tuple[str, ...]]] = [
         "through a table",
         {"own/x.py": f"{TAKE}TABLE = {{'a': put}}\ndef go(a):\n    TABLE[a]()\n"},
         "",
-        ("own/x.py:2 (handed on)", "own/x.py:4 (through TABLE)", "own/deep/__init__.py:1 (offered to users)"),
+        ("own/x.py:2 (passed as a value)", "own/x.py:4 (through TABLE)", "own/deep/__init__.py:1 (offered to users)"),
     ),
 ]
 

@@ -240,8 +240,8 @@ def test_rows_behind_one_import_tell_what_they_are_without_it() -> None:
     ]
     (group,) = group_causes(rows)
     assert group.title == (
-        "error: 2 effects not installed because the import of keel.old at harbor/base.py:2 fails; `then` says what else "
-        "changed:"
+        "error: 2 effects not installed because the import of keel.old at harbor/base.py:2 fails; nothing else is known "
+        "to break them (`then`: what else changed):"
     )
     assert [(item.severity, item.code, item.message, item.details) for item in group.items] == [
         (Severity.BREAKS, "not-installed", TARGET, ()),
@@ -258,6 +258,16 @@ def test_rows_behind_one_import_tell_what_they_are_without_it() -> None:
         "(2026-04-28): Take the old hull away (#80)); nothing else is known to break them:"
     )
     assert [item.details for item in alike.items] == [(), ()]
+    more = Finding(
+        kind=DriftKind.SIGNATURE_CHANGED,
+        severity=Severity.BREAKS,
+        why=Why(Reason.MISFITS, parts=(Why(Reason.REFUSES, text="keep"),)),
+    )
+    worse = replace(rows[0], findings=(more, waits), location=Location("harbor/hull.py", 9))
+    first, single = group_causes([*rows, worse])
+    assert first.title.startswith("error: 3 effects not installed because")
+    assert first.title.endswith("; 2 of them wait for that alone (`then`: what else changed):")
+    assert [item.location.line for item in single.items] == [9]
 
 
 PIN = Evidence(repo="keel", commit="c" * 40, path="keel/core.py", lines=(3, 4))

@@ -28,6 +28,8 @@ SHOWN = [
     (join(NOT, join(ALL, A, B)), "not (a and b == 1)"),
     (join(ALL, join(ANY, A, B), join(ConditionKind.HELPER, C, text="put")), "a or b == 1; and in put: c"),
     (join(ConditionKind.CALLER, A, text="go"), "in the caller go: a"),
+    (join(ConditionKind.ANY, A, A), "a"),
+    (join(ALL, B, join(ConditionKind.ANY, A, A)), "b == 1 and a"),
     (join(ConditionKind.IMPORTER, A, text="own"), "in own, the module that imports it: a"),
     (join(ConditionKind.OPTIONS, text="level=2"), "registered with level=2"),
     (join(ConditionKind.SITE, text="where go runs"), "where go runs"),

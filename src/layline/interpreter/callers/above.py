@@ -55,5 +55,5 @@ def find_around(callers: Callers) -> Iterator[str]:
 def find_leading(sites: Iterable[Site]) -> list[Site]:
     """The places that lead to a function: of one in a table those that call what the table holds."""
     listed = list(sites)
-    followed = {site.table for site in listed if site.remark and site.table and site.use and site.remark != "handed on"}
-    return [site for site in listed if site.table not in followed or site.remark != "handed on"]
+    followed = {site.table for site in listed if site.remark and site.table and site.use and not site.is_passed}
+    return [site for site in listed if site.table not in followed or not site.is_passed]

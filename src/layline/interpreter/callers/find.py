@@ -13,7 +13,7 @@ from layline.interpreter.callers.hints import is_named_after, is_telling
 from layline.interpreter.callers.names import Names
 from layline.interpreter.callers.offers import find_offers
 from layline.interpreter.callers.receivers import Receiver, find_receivers, is_said_otherwise
-from layline.interpreter.callers.sites import Callers, Site, say_site, show_sites
+from layline.interpreter.callers.sites import PASSED, Callers, Site, say_site, show_sites
 from layline.interpreter.callers.tables import find_asked, find_keys, find_table, find_table_calls
 from layline.interpreter.callers.text_loads import TextLoads
 from layline.interpreter.callers.uses import (
@@ -333,7 +333,7 @@ def _is_inside(place: Body, function: Body) -> bool:
 
 
 def _say_table(path: str, line: int, use: Use, name: str, *, is_call: bool) -> Site:
-    return Site(path, line, f"{'' if is_call else 'handed on '}through {name}", replace(use, is_call=is_call), name)
+    return Site(path, line, f"{'' if is_call else f'{PASSED} '}through {name}", replace(use, is_call=is_call), name)
 
 
 def _is_made(dotted: str) -> bool:

@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     from layline.interpreter.callers.uses import Use
 
 _MOST_SHOWN = 20
+PASSED = "passed as a value"
+"""The remark of a place that gives a function away and does not call it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +34,11 @@ class Site:
     """What the table is asked for here, as it is written: `key` in `TABLE[key]()`."""
     keys: tuple[str, ...] = ()
     """Where the table holds the function, as written; with `asked`, what must come out."""
+
+    @property
+    def is_passed(self) -> bool:
+        """The function is given away here, and called elsewhere."""
+        return self.remark == PASSED
 
     @property
     def is_own_call(self) -> bool:
@@ -80,7 +87,7 @@ class KnownCallers(Protocol):
 
 def say_site(path: str, use: Use, *remarks: str) -> Site:
     line = use.node.end_lineno if isinstance(use.node, ast.Attribute) else use.node.lineno
-    words = [word for word in (*remarks, "" if use.is_call else "handed on") if word]
+    words = [word for word in (*remarks, "" if use.is_call else PASSED) if word]
     return Site(path, line or use.node.lineno, "; ".join(words), use)
 
 

@@ -15,7 +15,7 @@ from layline.core.prose import count, listed, verb
 from layline.core.revision import Commit
 from layline.core.why import PROBLEMS, Reason, Why, say, say_all
 from layline.coupling.drift_model import Drift
-from layline.coupling.roots import Root, explain
+from layline.coupling.roots import Root, explain, find_roots
 from layline.patches.drift.places import Places, count_places, stands_in
 from layline.patches.drift.tally import group_effects
 from layline.patches.wanted import say_rewriters
@@ -178,8 +178,9 @@ def group_causes(rows: list[Drift]) -> Iterator[Group]:
             reasons.setdefault((row.kind, row.reasons), []).append(row)
     causes = [group for group in reasons.values() if group[0].detail and len(group) >= _TOGETHER]
     behind = [group for group in roots.values() if len(group) > 1]
+    waiting = find_roots(rows)
     for group in sorted(behind, key=len, reverse=True):
-        yield _group_behind(group)
+        yield _group_behind(group, waiting)
     for group in sorted(causes, key=len, reverse=True):
         places = count(len({row.location for row in group}), "place")
         effects = f"{len(group)} effects at " if len({row.location for row in group}) < len(group) else "at "
@@ -193,16 +194,20 @@ def group_causes(rows: list[Drift]) -> Iterator[Group]:
         yield Group(items=single)
 
 
-def _group_behind(rows: list[Drift]) -> Group:
-    """Rows whose only trouble is one import of ours: told once, with what else is known of each."""
+def _group_behind(rows: list[Drift], waiting: Mapping[Root, list[Drift]]) -> Group:
+    """Rows whose only trouble is one import of ours: told once, with what else is known of each; `waiting`: all that it
+    keeps from being installed.
+    """
     root = explain(rows[0])
     cause = f" because {root.tell} fails" if root is not None else ""
     commits = {row.culprit for row in rows}
     since = commits.pop() if len(commits) == 1 else None
     told = f" (since {say_commit(since)})" if since is not None else ""
-    after = "nothing else is known to break them" if all(map(_fits_else, rows)) else "`then` says what else changed"
+    after = "" if all(map(_fits_else, rows)) else " (`then`: what else changed)"
+    number = len(waiting.get(root, rows)) if root is not None else len(rows)
+    some = "nothing else is known to break them" if number == len(rows) else f"{len(rows)} of them wait for that alone"
     return Group(
-        title=f"{rows[0].severity.word}: {count(len(rows), 'effect')} not installed{cause}{told}; {after}:",
+        title=f"{rows[0].severity.word}: {count(number, 'effect')} not installed{cause}{told}; {some}{after}:",
         items=tuple(_tell_waiting(row, since) for row in rows),
     )
 

@@ -97,8 +97,8 @@ def _show(condition: Condition, within: str = "") -> str:
         case ConditionKind.ALL:
             return _bracket(_join_all(parts), is_needed=len(parts) > 1 and within not in {"", "and"})
         case ConditionKind.ANY:
-            text = " or ".join(_show_way(part) for part in parts) or "never"
-            return _bracket(text, is_needed=len(parts) > 1 and within not in {"", "or"})
+            ways = list(dict.fromkeys(_show_way(part) for part in parts))  # two ways may ask the same
+            return _bracket(" or ".join(ways) or "never", is_needed=len(ways) > 1 and within not in {"", "or"})
         case ConditionKind.NOT:
             return f"not ({_show(parts[0])})"
         case ConditionKind.HELPER:
@@ -127,7 +127,7 @@ def _show_importer(condition: Condition) -> str:
 
 def _show_callers(condition: Condition) -> str:
     """One of several calls, with what each asks where that is not too much."""
-    ways = " or ".join(f"({_join_all(_show_parts(part))})" for part in condition.parts)
+    ways = " or ".join(dict.fromkeys(f"({_join_all(_show_parts(part))})" for part in condition.parts))
     calls = "the call here" if condition.text == "1" else f"one of {condition.text} calls"
     told = f"by {calls}: {ways}" if ways else f"in {calls} that lead here, each on a long condition of its own"
     if condition.text == "1" and not ways:
