@@ -12,27 +12,31 @@ from __future__ import annotations
 
 import ast
 import builtins
-import re
+import hashlib
+import json
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
-from functools import lru_cache
-from typing import Any
+from typing import TypeAlias
+from weakref import WeakKeyDictionary
 
 from layline.change.binding import CallShape, CallSite, check_call, read_call
 from layline.change.call_sites import find_class
-from layline.core.evidence import Location, Skipped
+from layline.core.evidence import Location
 from layline.core.ours import is_test_module
 from layline.git import Blob
 from layline.source.definitions import Module, Parameter
-from layline.source.excerpts import parse_around
 from layline.source.fingerprint import dotted_text
 from layline.source.handed import BUILDER, SPECIFIED
-from layline.source.index import Index, ModuleEntry
+from layline.source.index import Index
+from layline.source.parsing import parse_tree
 from layline.source.resolve import Resolver
 from layline.source.seen import Asked, say_name
 from layline.source.walking import walk
 
 _SLOTS = "slots"
+_APART = "\t"
+_PLACED, _KEYWORDS = 3, 8
+"""Of a row: so many numbers say where the call stands; what it names stands at this place."""
 _WIDEST = 10_000
 """Columns of a line."""
 TELLING = 3
@@ -98,84 +102,88 @@ def find_slot_calls(resolver: Resolver, arguments: frozenset[str]) -> list[CallS
     if not arguments:
         return []
     index = resolver.index
-    index.seen.extend((Asked.WORD, name) for name in arguments)
-    entries = [one for one in index.every.values() if one.part == 0 and not is_test_module(one.name)]
-    _read_all(index, entries, arguments)
-    sites = (site for entry in entries for site in _find_in(resolver, entry))
-    asked = [site for site in sites if not arguments.isdisjoint(site.shape.keywords)]
-    return sorted(asked, key=lambda site: (site.location.path, site.location.line))
+    index.seen.extend((Asked.PASSED, f"{name}={tell_passing(index, name)}") for name in arguments)
+    calls = _read_all(index)
+    found = {one for name in arguments for one in calls.get(name, ())}
+    sites = (site for name, row in sorted(found, key=_read_order) if (site := _find_site(resolver, name, row)))
+    return sorted(sites, key=lambda site: (site.location.path, site.location.line))
 
 
-def _read_all(index: Index, entries: list[ModuleEntry], arguments: frozenset[str]) -> None:
-    """What was read for more arguments is not read again."""
-    modules, answers = {one.blob: one for one in entries}, index.answers
-    answers.load(modules)
-    kept = {blob: frozenset((answers.get(blob, _SLOTS) or [()])[0]) for blob in modules}
-    missing = [blob for blob in sorted(modules) if not (arguments <= kept[blob] and answers.trusts(blob, _SLOTS))]
-    for found in index.stream_blobs(modules[blob] for blob in missing):
-        if isinstance(found, Blob):
-            holder, known = index.peek(modules[found.oid].name), kept[found.oid]
-            trusted = answers.trusts(found.oid, _SLOTS)
-            held = answers.get(found.oid, _SLOTS)[1] if trusted else []
-            asked = arguments - known if trusted else arguments | known
-            more = _list_calls(found.data, holder, asked, known if trusted else frozenset())
-            told = [sorted(arguments | known), sorted([*held, *more], key=_read_place)]
-            answers.put(found.oid, _SLOTS, told, same=arguments <= known)
+def tell_passing(index: Index, argument: str) -> str:
+    """What stands for the calls that name an argument, wherever in their modules they stand."""
+    told = [[name, *row.split(_APART)[_PLACED:]] for name, row in _read_all(index).get(argument, ())]
+    return hashlib.sha256(json.dumps(told).encode("utf-8", "surrogatepass")).hexdigest()[:16] if told else ""
 
 
-def _read_place(call: list[Any]) -> tuple[int, int, int]:
-    line, column, end = call[:3]
-    return line, column, -end
+_Calls: TypeAlias = dict[str, list[tuple[str, str]]]
+_KNOWN: WeakKeyDictionary[Index, _Calls] = WeakKeyDictionary()
 
 
-@lru_cache(maxsize=16)
-def _pattern(arguments: frozenset[str]) -> re.Pattern[bytes]:
-    words = b"|".join(re.escape(name.encode()) for name in sorted(arguments))
-    return re.compile(rb"\b(?:" + words + rb")\s*=(?!=)")
+def _read_all(index: Index) -> _Calls:
+    """Arguments → the calls that name them, each with its module."""
+    if index not in _KNOWN:
+        entries = [one for one in index.every.values() if one.part == 0 and not is_test_module(one.name)]
+        modules, answers = {one.blob: one for one in entries}, index.answers
+        answers.load(modules)
+        missing = (one for blob, one in modules.items() if not answers.trusts(blob, _SLOTS))
+        for found in index.stream_blobs(missing):
+            if isinstance(found, Blob):
+                holder = index.peek(modules[found.oid].name)
+                answers.put(found.oid, _SLOTS, list(_list_calls(found.data, holder)))
+        calls: _Calls = {}
+        for entry in entries:
+            for row in answers.get(entry.blob, _SLOTS) or ():
+                for argument in dict.fromkeys(row.split(_APART)[_KEYWORDS].split(",")):
+                    calls.setdefault(argument, []).append((entry.name, row))
+        _KNOWN[index] = calls
+    return _KNOWN[index]
 
 
-def _list_calls(
-    data: bytes, holder: Module | None, arguments: frozenset[str], known: frozenset[str]
-) -> Iterator[list[Any]]:
-    """Calls of a file that may go through a slot, and name one of the arguments and none of those that are known, as
-    `_find_in` reads them.
+def _read_order(call: tuple[str, str]) -> tuple[str, int, int, int]:
+    line, column, end = map(int, call[1].split(_APART)[:_PLACED])
+    return call[0], line, column, -end
+
+
+def _list_calls(data: bytes, holder: Module | None) -> Iterator[str]:
+    """Calls of a file that may go through a slot and name arguments, as `_find_site` reads them: one row of text each,
+    since a large upstream has many.
     """
-    pattern = _pattern(arguments)
-    parts = parse_around(data, holder, pattern) if holder is not None and pattern.search(data) else ()
-    for tree, offset in () if isinstance(parts, Skipped) else parts:
-        for node in walk(tree):
-            read = _read_slot(node) if isinstance(node, ast.Call) and node.keywords else None
-            if read is None or not isinstance(node, ast.Call):
-                continue
-            slot, text, shape = read
-            if not arguments.isdisjoint(shape.keywords) and known.isdisjoint(shape.keywords):
-                ends = [node.col_offset, ((node.end_lineno or 0) + offset) * _WIDEST + (node.end_col_offset or 0)]
-                alone = dotted_text(node.func) == f"self.{slot}"
-                around = find_class(holder, node.lineno + offset) if alone else None
-                told = [shape.positional, list(shape.keywords), shape.has_star, shape.has_double_star]
-                yield [node.lineno + offset, *ends, slot, text, alone, around, *told]
-
-
-def _find_in(resolver: Resolver, entry: ModuleEntry) -> Iterator[CallSite]:
-    index = resolver.index
-    for line, _, _, slot, text, alone, around, positional, keywords, star, double in (
-        index.answers.get(entry.blob, _SLOTS) or [(), ()]
-    )[1]:
-        holder = index.module(entry.name)
-        if holder is None or (text is not None and _can_be_told(resolver, holder, entry.name, text)):
+    tree = parse_tree("", data) if holder is not None else None
+    for node in walk(tree) if isinstance(tree, ast.Module) else ():
+        read = _read_slot(node) if isinstance(node, ast.Call) and node.keywords else None
+        if read is None or not isinstance(node, ast.Call) or not read[2].keywords:
             continue
-        if around is not None and holder.has(f"{around}.{slot}"):
-            continue  # a method, no field
-        shape = CallShape(positional=positional, keywords=tuple(keywords), has_star=star, has_double_star=double)
-        yield CallSite(
-            module=entry.name,
-            location=Location(entry.path, line),
-            shape=shape,
-            certain=False,
-            slot=slot,
-            on_self=alone,
-            around=around or "",
-        )
+        slot, text, shape = read
+        place = [node.lineno, node.col_offset, (node.end_lineno or 0) * _WIDEST + (node.end_col_offset or 0)]
+        alone = dotted_text(node.func) == f"self.{slot}"
+        around = find_class(holder, node.lineno) if alone else None
+        stars = int(shape.has_star), int(shape.has_double_star)
+        told = [slot, text or "", int(alone), around or "", shape.positional, ",".join(shape.keywords), *stars]
+        yield _APART.join(map(str, [*place, *told]))
+
+
+def _find_site(resolver: Resolver, module: str, row: str) -> CallSite | None:
+    index = resolver.index
+    line, _, _, slot, text, alone, around, positional, keywords, star, double = row.split(_APART)
+    holder = index.module(module)
+    if holder is None or (text and _can_be_told(resolver, holder, module, text)):
+        return None
+    if around and holder.has(f"{around}.{slot}"):
+        return None  # a method, no field
+    return CallSite(
+        module=module,
+        location=Location(index.every[module].path, int(line)),
+        shape=CallShape(
+            positional=int(positional),
+            keywords=tuple(keywords.split(",")),
+            has_star=star == "1",
+            has_double_star=double == "1",
+        ),
+        certain=False,
+        slot=slot,
+        on_self=alone == "1",
+        around=around,
+    )
 
 
 def _can_be_told(resolver: Resolver, holder: Module, module: str, text: str) -> bool:

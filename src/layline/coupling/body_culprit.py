@@ -5,13 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import lru_cache
 
 from layline.change.trace import Tracer
 from layline.core.drift import DriftKind
 from layline.core.why import Reason, Why
 from layline.coupling.bodies import find_names
 from layline.coupling.drift_model import Drift, Sides
-from layline.source.slices import read_node, slice_definition
+from layline.source.slices import parse_cut, slice_definition
 
 _BODY = frozenset({Reason.BODY_USES, Reason.BODY_DROPS})
 
@@ -39,8 +40,15 @@ def find_naming(row: Drift, sides: Sides) -> Iterator[tuple[Why, str]]:
 def _find_versions(tracer: Tracer, path: str, qualname: str) -> Iterator[tuple[str, frozenset[str]]]:
     """The names that each version of a definition uses; in front, without a commit, the one that the line begins with."""
     for commit, text, name in (("", tracer.read_base(path), qualname), *tracer.find_versions(path, qualname)):
-        node = read_node(text, name)
-        yield commit, frozenset(find_names(node) if node is not None else ())
+        cut = slice_definition(text, name)
+        yield commit, _read_names(cut) if cut is not None else frozenset()
+
+
+@lru_cache(maxsize=128)
+def _read_names(cut: str) -> frozenset[str]:
+    """Most commits that change a file leave a definition of it as it was."""
+    node = parse_cut(cut)
+    return frozenset(find_names(node) if node is not None else ())
 
 
 def _find_since(versions: list[tuple[str, frozenset[str]]], name: str, *, wanted: bool) -> str:

@@ -25,7 +25,7 @@ from layline.coupling.calls_original import calls_sometimes
 from layline.coupling.deleted import judge_deleted
 from layline.coupling.drift_model import Drift, Sides
 from layline.coupling.effectiveness import find_holders, find_risks
-from layline.coupling.fit import Fitter, called_name, find_problems, makes_instances, may_refuse
+from layline.coupling.fit import Fitter, called_name, may_refuse
 from layline.coupling.getters import judge_getters
 from layline.coupling.left_unset import judge_left_unset
 from layline.coupling.limits import is_for_missing, limit_by_activity, limit_by_guard, limit_by_version
@@ -55,7 +55,7 @@ def find_drifts(inventory: Inventory, sides: Sides) -> Iterator[Drift]:
 def judge_subjects(subjects: Sequence[Subject], sides: Sides) -> Iterator[Judged]:
     """Each by itself: what is said of one does not depend on which others are asked about."""
     with sides.comparer.seen.within(set()):  # of all: what each depends on it reads itself
-        fitter = Fitter(sides.comparer, *_find_doubts(subjects, sides))
+        fitter = Fitter(sides.comparer, _find_doubts(subjects, sides))
     for one in subjects:
         obstacle = None if one.registered or one.effect is None else _find_obstacle(one.effect, sides)
         if one.effect is None:
@@ -74,13 +74,10 @@ def _find_obstacle(effect: Effect, sides: Sides) -> Uncompared | None:
     return None if is_theirs else Uncompared.OTHER_PACKAGE
 
 
-def _find_doubts(subjects: Iterable[Subject], sides: Sides) -> tuple[tuple[set[str], set[str]], set[str]]:
-    """Names at pin and tip, and arguments of constructors, whose upstream calls may decide a row: read together,
-    because reading costs.
-    """
+def _find_doubts(subjects: Iterable[Subject], sides: Sides) -> tuple[set[str], set[str]]:
+    """Names at pin and tip whose upstream calls may decide a row: read together, because reading costs."""
     then: set[str] = set()
     names: set[str] = set()
-    arguments: set[str] = set()
     for effect in (one.effect for one in subjects if one.effect is not None):
         found = sides.comparer.compare(effect.target) if effect.target else None
         if found is None:
@@ -90,13 +87,9 @@ def _find_doubts(subjects: Iterable[Subject], sides: Sides) -> tuple[tuple[set[s
             names.add(called_name(found))
         if may_refuse(found.before, ours) and found.before.home:
             then.add(found.before.home)
-        if not (found.kind is DriftKind.SIGNATURE_CHANGED or (found.kind is DriftKind.MOVED and found.after.exists)):
-            continue
-        names.add(called_name(found))
-        if makes_instances(found):
-            ours = sides.replacements.read(effect.replacement_at)
-            arguments.update(item.argument for item in find_problems(found, ours, sides.comparer))
-    return (then, names), arguments
+        if found.kind is DriftKind.SIGNATURE_CHANGED or (found.kind is DriftKind.MOVED and found.after.exists):
+            names.add(called_name(found))
+    return then, names
 
 
 def judge_effect(patch: Patch, effect: Effect, sides: Sides, fitter: Fitter) -> Drift:

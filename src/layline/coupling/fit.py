@@ -54,20 +54,13 @@ class Refused:
 class Fitter:
     """Checks replacements against one tip; its calls are read once, when a doubt needs them.
 
-    `names`: whose calls at pin and tip may decide; `arguments`: what constructor calls through slots may pass and ours
-    refuses.
+    `names`: whose calls at pin and tip may decide.
     """
 
-    def __init__(
-        self,
-        comparer: Comparer,
-        names: tuple[Iterable[str], Iterable[str]] = ((), ()),
-        arguments: Iterable[str] = (),
-    ) -> None:
+    def __init__(self, comparer: Comparer, names: tuple[Iterable[str], Iterable[str]] = ((), ())) -> None:
         self.comparer = comparer
         self._tip = comparer.tip
         self._names = frozenset(names[0]), frozenset(names[1])
-        self._arguments = frozenset(arguments)
         self._sites = CallSites(comparer.pin), CallSites(comparer.tip)
         self._slots: dict[frozenset[str], tuple[list[CallSite], Collection[Read]]] = {}
 
@@ -94,7 +87,11 @@ class Fitter:
         ]
         passed = list(dict.fromkeys(passed))
         sure = [site for site in passed if site.certain]
-        if not sure and makes_instances(comparison) and (built := find_refusing(self._read_slots(), *pair, arguments)):
+        if (
+            not sure
+            and makes_instances(comparison)
+            and (built := find_refusing(self._read_slots(arguments), *pair, arguments))
+        ):
             return Fit(why=(_sum_up(problems, Reason.MISFITS_SLOT, built),), breaks=True)
         needs = all(item.why.reason in _NEEDS for item in problems)
         if not passed:
@@ -162,8 +159,8 @@ class Fitter:
             for found in word.finditer(data)
         )
 
-    def _read_slots(self) -> list[CallSite]:
-        asked = self._arguments
+    def _read_slots(self, asked: frozenset[str]) -> list[CallSite]:
+        """Calls at the tip that name one of these arguments."""
         return self.comparer.seen.remember(self._slots, asked, lambda: find_slot_calls(self._tip, asked))
 
     def _find_refused(

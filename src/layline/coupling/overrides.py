@@ -29,6 +29,8 @@ from layline.source.seen import Read
 _RUN = "forward"
 """What a call of an object runs."""
 _MAKE = "__init__"
+_BOUND = {"self", "cls"}
+"""Nobody passes these by name."""
 _BY_POSITION = {ParameterKind.POSITIONAL_ONLY, ParameterKind.POSITIONAL}
 _REFUSING = frozenset({Reason.REFUSES, Reason.REFUSES_KEYWORD, Reason.REFUSES_NAME})
 _SHOWN = {Reason.PASSED_AT: 3, Reason.PASSED_SLOT: 2, Reason.MAYBE_PASSED: 3}
@@ -44,8 +46,6 @@ class Overrides:
         self._instances = Instances(comparer.pin), Instances(comparer.tip)
         self._doubtful: tuple[frozenset[str], frozenset[str]] = (frozenset(), frozenset())
         """Methods that an override of ours may not fit: upstream's own calls at pin and tip decide."""
-        self._refused: frozenset[str] = frozenset()
-        """Arguments that overrides of ours do not take, and that upstream's calls may pass to what it holds."""
         self._unreached = Unreached(comparer)
         self._slots: dict[tuple[int, frozenset[str]], tuple[list[CallSite], Collection[Read]]] = {}
 
@@ -54,17 +54,7 @@ class Overrides:
         with self._comparer.seen.within(set()):
             then, now = (frozenset(find_doubtful(self._compare, places, side)) for side in (0, 1))
             self._doubtful = then, now
-            self._refused = frozenset(self._find_refused_arguments(places))
             self._unreached.ask(places)
-
-    def _find_refused_arguments(self, places: Iterable[Place]) -> Iterator[str]:
-        """What overrides refuse of the signatures of pin and tip."""
-        for place in places:
-            ours = place.override
-            if ours is not None:
-                found = self._compare(place)
-                refused = (*find_refused(ours, found), *find_misfits(ours, found.before))
-                yield from (problem.argument for problem in refused)
 
     def _compare(self, place: Place) -> Comparison:
         """Upstream's method at both refs, with all that who calls it may pass."""
@@ -155,7 +145,7 @@ class Overrides:
         """The calls of one ref that are enough like upstream's class to build or run what stands for it."""
         theirs, at = (found.before, found.after)[side].definition, (self._comparer.pin, self._comparer.tip)[side]
         taken = (theirs.parameters if theirs is not None else None) or ()
-        calls = find_fitting(find_slot_calls(at, frozenset(item.name for item in taken)), taken)
+        calls = find_fitting(find_slot_calls(at, frozenset(item.name for item in taken) - _BOUND), taken)
         named = place.slots - {SPECIFIED}
         calls = [one for one in calls if one.slot in named] if named else calls
         if ours.name != _RUN:
@@ -222,7 +212,8 @@ class Overrides:
         named = list(self._find_refusing(place, ours, found, problems, side))
         if named or theirs is None or self._is_ours_alone(place, ours):
             return tuple(named)
-        runs, at, calls = ours.name == _RUN, (self._comparer.pin, self._comparer.tip)[side], self._read_slots(side)
+        runs, at = ours.name == _RUN, (self._comparer.pin, self._comparer.tip)[side]
+        calls = self._read_slots(side, problems)
         if runs and place.slots - {SPECIFIED}:
             return ()  # it stands where we say
         if ours.name == _MAKE:
@@ -300,13 +291,14 @@ class Overrides:
             return ()
         asked = problems or (find_refused(ours, found) if side else find_misfits(ours, theirs))
         refused = {problem.argument for problem in asked}
-        calls = self._read_slots(side) if place.handed or place.slots else []
+        calls = self._read_slots(side, asked) if place.handed or place.slots else []
         sites = find_refusing(calls, ours.parameters, theirs.definition.parameters or (), refused)
         named = [site for site in sites if site.slot in place.slots]
         return tuple(named or (sites if place.handed else ()))
 
-    def _read_slots(self, side: int) -> list[CallSite]:
-        resolver, asked = (self._comparer.pin, self._comparer.tip)[side], self._refused
+    def _read_slots(self, side: int, problems: Iterable[Problem]) -> list[CallSite]:
+        """Calls at one ref that name what is refused."""
+        resolver, asked = (self._comparer.pin, self._comparer.tip)[side], frozenset(one.argument for one in problems)
         return self._comparer.seen.remember(self._slots, (side, asked), lambda: find_slot_calls(resolver, asked))
 
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from layline import codec
 from layline.change.kept import Fates, KeptComparer, open_comparer
+from layline.change.slots import tell_passing
 from layline.change.surface import SurfaceChange
 from layline.change.trace import Tracer
 from layline.core.evidence import Skipped
@@ -118,7 +119,8 @@ class Pair:
     def _open_shift(self, tip: str, other: str) -> Shift:
         if (other, tip) not in self._shifts:
             touched = read_touched(self.upstream, other, tip)
-            versions = Versions(self.upstream, (), open_cache())
+            # what is being read for the tip is not read here as well
+            versions = Versions(self.upstream, self.indexes if self._ahead is not None else (), open_cache())
             now = self.list_modules(tip)
             now.answers = self.answers
             self._shifts[other, tip] = Shift(self.list_modules(other), now, touched, versions)
@@ -138,6 +140,9 @@ class Pair:
             return (self._fates.find(name) or str(self.comparer.find_fate(name))) == told
         if asked is Asked.STARTS:
             return self.comparer.tip.loads.stay(what)
+        if asked is Asked.PASSED:
+            argument, _, told = what.rpartition("=")
+            return tell_passing(self.comparer.tip.index, argument) == told
         if asked is Asked.THERE:
             named, _, told = what.rpartition("=")
             module, _, text = named.partition(" ")

@@ -72,6 +72,8 @@ class Asked(StrEnum):
     """What became of a name that is not there: `name=digest`."""
     THERE = "q"
     """Whether a dotted text leads a module to something: `module text=answer`."""
+    PASSED = "+"
+    """Which calls name an argument: `argument=digest`."""
     STARTS = "j"
     """Which modules somebody outside has to ask for so that one is loaded: `module=answer`."""
     KEY = "k"

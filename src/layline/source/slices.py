@@ -89,7 +89,12 @@ def _parse_slice(cut: str, name: str) -> Definition | None:
 def read_node(text: str, qualname: str) -> ast.stmt | None:
     """The last definition of the name as a syntax tree, parsed from its slice alone."""
     cut = slice_definition(text, qualname)
-    tree = parse_tree("", _stand_alone(cut).encode("utf-8", "surrogatepass")) if cut is not None else None
+    return parse_cut(cut) if cut is not None else None
+
+
+def parse_cut(cut: str) -> ast.stmt | None:
+    """The last definition of a slice as a syntax tree."""
+    tree = parse_tree("", _stand_alone(cut).encode("utf-8", "surrogatepass"))
     node = tree.body[-1] if isinstance(tree, ast.Module) and tree.body else None
     return node.body[-1] if isinstance(node, ast.If) else node
 
