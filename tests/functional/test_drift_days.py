@@ -63,6 +63,7 @@ CASES: dict[str, dict[str, str | None]] = {
     "a star is added far away": {"keel/berth.py": "from keel.idle import *\n\n\ndef lamp(oil):\n    return oil\n"},
     "a method is no longer inherited": {"keel/boat.py": "class Boat:\n    pass\n"},
     "a base gets another method": {"keel/base.py": "class Base:\n    def sail(self, wind, gust):\n        return wind\n"},
+    "a method has another name": {"keel/base.py": "class Base:\n    def tack(self, wind):\n        return wind\n"},
     "a base keeps no attribute": {"keel/base.py": "class Base:\n    def sail(self, wind):\n        return wind\n"},
     "a call passes more": {"keel/use.py": "from keel.run import walk\n\n\ndef go():\n    return walk(1, gait=2)\n"},
     "a call appears": {"keel/idle.py": "from keel.run import walk\n\n\ndef idle():\n    return walk(1, gait=2)\n"},
@@ -179,6 +180,28 @@ class Dinghy(Boat):
 def go():
     return walk(saw(1), pace=2)
 """
+SHIP = "from keel.boat import Boat\n\n\nclass Ship(Boat):\n    def sail(self, wind):\n        return 1\n"
+READS = "from keel.boat import Boat\n\n\ndef go(boat: Boat):\n    return boat.sail(1)\n"
+HELPER = "import keel\nfrom packaging.version import parse\n\n\ndef is_new():\n    return parse(keel.__version__) >= parse('1')\n"
+OPERATORS = """\
+import operator
+from importlib.metadata import version
+from packaging.version import parse
+
+KNOWN = {">=": operator.ge, "<": operator.lt}
+
+
+def is_version(how, wanted):
+    return KNOWN[how](parse(version("keel")), parse(wanted))
+"""
+GUARDED = """
+
+def go():
+    if is_new():
+        from keel.run import lost
+        return lost(1)
+    return 0
+"""
 OWN_STEPS: dict[str, tuple[dict[str, str | None], dict[str, str | None]]] = {
     "a class of ours inherits nothing any more": (
         {
@@ -201,6 +224,52 @@ OWN_STEPS: dict[str, tuple[dict[str, str | None], dict[str, str | None]]] = {
     "the line that fails such a module moves": (
         {"harbour/use.py": "from keel.run import lost\n", "harbour/engine.py": "import harbour.use\n\n"},
         {"harbour/use.py": "# lost\n\nfrom keel.run import lost\n"},
+    ),
+    "a class of ours elsewhere gets what is read of upstream's": (
+        {"harbour/ship.py": SHIP.replace("sail", "sheet"), "harbour/use.py": "", "harbour/more.py": READS},
+        {"harbour/ship.py": SHIP},
+    ),
+    "a class of ours elsewhere loses it": (
+        {"harbour/ship.py": SHIP, "harbour/use.py": "", "harbour/more.py": READS},
+        {"harbour/ship.py": SHIP.replace("sail", "sheet")},
+    ),
+    "such a class stands below upstream's no more, two files away": (
+        {
+            "harbour/far.py": "from keel.boat import Boat\n\n\nclass Far(Boat):\n    pass\n",
+            "harbour/ship.py": "from harbour.far import Far\n\n\nclass Ship(Far):\n    def sail(self, wind):\n        return 1\n",
+            "harbour/use.py": "",
+            "harbour/more.py": READS,
+        },
+        {"harbour/far.py": "class Far:\n    pass\n"},
+    ),
+    "a helper asks for another version": (
+        {"harbour/compat.py": HELPER, "harbour/more.py": f"from harbour.compat import is_new\n{GUARDED}"},
+        {"harbour/compat.py": HELPER.replace("'1'", "'9'")},
+    ),
+    "a helper of the helper does": (
+        {
+            "harbour/compat/__init__.py": "from .base import is_new\n",
+            "harbour/compat/base.py": HELPER,
+            "harbour/more.py": f"from harbour.compat import is_new\n{GUARDED}",
+        },
+        {"harbour/compat/base.py": HELPER.replace("'1'", "'9'")},
+    ),
+    "a helper around a write does": (
+        {
+            "harbour/compat.py": HELPER,
+            "harbour/patches/all_patches.py": "import harbour.compat as compat\n"
+            + OURS.replace("    keel.run.lost", "    if compat.is_new():\n        keel.run.lost"),
+        },
+        {"harbour/compat.py": HELPER.replace("'1'", "'9'")},
+    ),
+    "a helper compares the other way round": (
+        {
+            "harbour/compat.py": OPERATORS,
+            "harbour/more.py": f"from harbour.compat import is_version\n{GUARDED}".replace(
+                "is_new()", "is_version('>=', '1')"
+            ),
+        },
+        {"harbour/compat.py": OPERATORS.replace("operator.ge", "operator.lt")},
     ),
 }
 """Two edits of ours, the second on top of the first; what is read of other files of ours by name."""
@@ -297,7 +366,7 @@ def test_our_edit_before(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPa
     first, second = OWN_STEPS[name]
     if "harbour/engine.py" in first:
         first = {**first, "harbour/engine.py": f"{first['harbour/engine.py']}{ENGINE}"}
-    tip = days.edit(CASES["a base gets another method"])
+    tip = days.edit(CASES["a method has another name"])
     days.ours.commit("first", dict(first))
     before, _ = days.ask(tip)
     days.ours.commit("second", dict(second))

@@ -20,13 +20,14 @@ from layline.core.weak import weakly
 from layline.coupling.decide import RefKnowledge, decide
 from layline.coupling.flags import FlagChanges, compare_flags_of, settle_flags
 from layline.coupling.gated import drop_gated
+from layline.coupling.heirs import join_below
 from layline.coupling.installed import InstalledFunctions
 from layline.coupling.judge import Judge
 from layline.coupling.missing import drop_written
 from layline.coupling.model import FAILING, Consequence, State, is_flag
 from layline.coupling.own_code import find_running, judge_ours, read_indexes, read_ours
 from layline.coupling.own_keys import find_own_keys
-from layline.coupling.places import KeptPlaces, PlaceKeeper
+from layline.coupling.places import JudgedFiles, KeptPlaces, PlaceKeeper
 from layline.coupling.reading import READING
 from layline.coupling.unhanded import doubt_unhanded
 from layline.coupling.unreached import drop_reached
@@ -49,9 +50,10 @@ from layline.source.workers import begin_reading
 from layline.workspace.kept import find_kept, find_pins, open_memos
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     from layline.core.evidence import Location
+    from layline.coupling.heirs import Below
     from layline.coupling.model import Coupling
     from layline.workspace.open import Workspace
 
@@ -266,12 +268,16 @@ class Pair:
 
         return find_kept(FlagChanges, "flags", compare, packages, roots, self.pin, self.tip)
 
-    def _judge(self, paths: list[str]) -> tuple[KeptPlaces, dict[str, set[Read]]]:
+    def _judge(self, paths: list[str], known: Mapping[str, Below]) -> JudgedFiles:
         finder, skipped = read_ours(self.workspace, self.part, self.sight.see_built(paths), self.indexes[0])
         finder.progress = self.progress
+        below = finder.find_below(frozenset(paths))
+        finder.below = join_below({**known, **below}.values())
         judge = Judge(self.comparer, self.running, self.owned, self.progress)
         judged = judge_ours(finder, judge, frozenset(paths))
-        return KeptPlaces(couplings=judged.couplings, skipped=skipped), judged.reads
+        return JudgedFiles(
+            couplings=judged.couplings, skipped=skipped, reads=judged.reads, below=below, asked=finder.asked
+        )
 
     def read_skipped(self) -> tuple[Skipped, ...]:
         """Files of upstream that could not be read at either commit."""

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Container, Iterator
+from collections.abc import Container, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
 from layline.core.evidence import Location
 from layline.core.progress import Progress, count, silent
 from layline.coupling.built import Constructors
 from layline.coupling.handing import Handing
+from layline.coupling.heirs import Below, join_below
 from layline.coupling.keepers import Keepers
 from layline.coupling.model import Touch
 from layline.coupling.own_uses import (
@@ -52,8 +53,10 @@ class Finder:
     constructors: Constructors = field(init=False)
     keepers: Keepers = field(init=False)
     chains: ValueChains = field(init=False)
-    below: defaultdict[str, set[str]] | None = None
-    """Upstream class → what classes of ours below it define or set."""
+    below: Mapping[str, Container[str]] | None = None
+    """Upstream class → what classes of ours below it define or set; None: those of all files that are read."""
+    asked: defaultdict[str, dict[str, bool]] = field(default_factory=lambda: defaultdict(dict))
+    """File → what was asked of classes of ours below upstream's (`class attribute`), and what they said."""
 
     def __post_init__(self) -> None:
         self.resolver = Resolver(self.index)
@@ -347,7 +350,7 @@ class Finder:
         """What a chain of attributes of a value touches: the last member that can be told, and what methods set."""
         names = read.attributes.split(".")
         steps = list(self.chains.follow(holder, names, exact=exact))
-        ours = {one for one in steps if not one.exact and self._is_ours_below(one)}
+        ours = {one for one in steps if not one.exact and self._is_ours_below(one, location.path)}
         for one in [one for one in steps if not one.instance][-1:]:
             yield Place(
                 touch=Touch.FIELD,
@@ -373,18 +376,29 @@ class Finder:
             base = through if len(names) == 1 else last.holder
             yield call_method(last.target, location, read, base, guarded=read.guarded or not last.exact)
 
-    def _is_ours_below(self, step: Step) -> bool:
+    def _is_ours_below(self, step: Step, path: str) -> bool:
         """Whether a class of ours below the one that a value is said to be of has the attribute: it may be that one."""
         if self.below is None:
-            self.below = defaultdict(set)
-            for entry in [one for one in self.index.entries.values() if is_ours(one)]:
-                module = self.index.module(entry.name)
-                for owner in module.definitions if module is not None else ():
-                    bases = list(self._upstream_bases(entry.name, owner, 0)) if owner.bases else []
-                    own = self._own_names(entry.name, owner, 0) if bases else ()
-                    for base in {above for one in bases for above in find_above(one, self.resolver)}:
-                        self.below[base].update(own)
-        return step.target.rpartition(".")[2] in self.below.get(step.holder, ())
+            entries = [one for one in self.index.entries.values() if is_ours(one)]
+            self.below = join_below(map(self._find_below, entries))
+        name = step.target.rpartition(".")[2]
+        told = name in self.below.get(step.holder, ())
+        self.asked[path][f"{step.holder} {name}"] = told
+        return told
+
+    def find_below(self, paths: Container[str]) -> dict[str, Below]:
+        """Of each of these files of ours what its classes below upstream's define or set."""
+        entries = (one for one in self.index.entries.values() if is_ours(one) and one.path in paths)
+        return {entry.path: self._find_below(entry) for entry in entries}
+
+    def _find_below(self, entry: ModuleEntry) -> Below:
+        module, found = self.index.module(entry.name), dict[str, set[str]]()
+        for owner in module.definitions if module is not None else ():
+            bases = list(self._upstream_bases(entry.name, owner, 0)) if owner.bases else []
+            if bases:
+                above = sorted({one for base in bases for one in find_above(base, self.resolver)})
+                found.setdefault(" ".join(above), set()).update(self._own_names(entry.name, owner, 0))
+        return {above: " ".join(sorted(names)) for above, names in sorted(found.items()) if names}
 
     def _find_held(self, entry: ModuleEntry, read: FieldRead) -> Iterator[Place]:
         """`self.config.field` in our class: upstream's class says what `config` holds."""
