@@ -21,6 +21,7 @@ from layline.campaign.measure.gpu.train import has_place, train
 from layline.campaign.measure.request import Request
 from layline.campaign.measure.run import measure_baseline, measure_pair
 from layline.campaign.operators.find import find_operator
+from layline.campaign.operators.travel import write_text
 from layline.campaign.values.figures import build_csv, build_header
 from layline.campaign.values.judge import judge
 from layline.campaign.values.manifest import shape_list
@@ -123,9 +124,9 @@ class TrustedBench:
 
     @property
     def sources(self) -> dict[str, str]:
-        """The operator's files as text, for the ledger; none where it ships in another form."""
+        """The operator's files, for the ledger; none where it ships in another form."""
         files = self.file.sources if self.file is not None else ()
-        return {name: data.decode("utf-8", "replace") for name, data in files}
+        return {name: write_text(data) for name, data in files}
 
 
 def run_trial(operator: Operator, asked: Asked, progress: Callable[[str], None]) -> Measured:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import signal
+import sys
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -19,6 +20,7 @@ from layline.campaign.operators.own.build import build_operator
 from layline.campaign.operators.own.draws import draw_structure
 from layline.campaign.operators.own.read import OperatorFile, read_operator_file, run_text
 from layline.campaign.operators.own.sizes import find_neighbours, fit
+from layline.campaign.operators.travel import open_operator, read_bytes, write_text
 from layline.campaign.values.describe import describe_call
 from layline.campaign.values.operator import Operator, Shape
 from layline.campaign.values.operator_file import Axis, index, mask, offsets, permutation, routing, uniform
@@ -443,3 +445,68 @@ def test_what_lies_beside_the_file_belongs_to_it(tmp_path: Path) -> None:
     (tmp_path / "beside_it.py").write_text("FACTOR = 3.0\n")
     after = read_operator_file(tmp_path / "own.py").hashes
     assert [name for name in before if before[name] != after[name]] == ["operator:beside_it.py"]
+
+
+def ask_reference(operator: Operator) -> None:
+    shape = operator.shapes[0]
+    operator.oracle("forward", shape, operator.draw(shape, np.random.default_rng(0), "normal"))
+
+
+TABLE = "FACTOR = float(Path(__file__).with_name('factor.txt').read_text())\n"
+
+
+def _write_own(folder: Path, text: str) -> Path:
+    (folder / "factor.txt").write_text("2.0")
+    place = folder / "own.py"
+    place.write_text(text)
+    return place
+
+
+def test_what_the_file_reads_belongs_to_it(tmp_path: Path) -> None:
+    text = "from pathlib import Path\n" + FILE.replace("def reference", f"{TABLE}\n\ndef reference").replace(
+        "* x.w", "* x.w * FACTOR"
+    )
+    before = read_operator_file(_write_own(tmp_path, text))
+    (tmp_path / "factor.txt").write_text("3.0")
+    assert "operator:factor.txt" in before.hashes
+    assert before.hashes != before.hashes_now == read_operator_file(tmp_path / "own.py").hashes
+
+
+@pytest.mark.parametrize(
+    "reading",
+    [
+        "float(Path(__file__).with_name('factor.txt').read_text())",
+        "float(np.loadtxt(Path(__file__).with_name('factor.txt')))",
+        "float(os.read(os.open(Path(__file__).with_name('factor.txt'), os.O_RDONLY), 9))",
+        "__import__('beside_it').FACTOR",
+    ],
+)
+def test_what_a_function_reads_later_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, reading: str) -> None:
+    (tmp_path / "beside_it.py").write_text("FACTOR = 2.0\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    text = "import os\nfrom pathlib import Path\n" + FILE.replace("x.x * x.w", f"x.x * x.w * {reading}")
+    operator = build_operator(read_operator_file(_write_own(tmp_path, text)))
+    with pytest.raises(ConfigError, match=r"reference reads (factor.txt|beside_it.py) when it is called"):
+        ask_reference(operator)
+    sys.modules.pop("beside_it", None)
+
+
+def test_a_reference_may_read_again_what_was_read_with_its_file(tmp_path: Path) -> None:
+    text = "from pathlib import Path\n" + FILE.replace("def reference", f"{TABLE}\n\ndef reference").replace(
+        "x.x * x.w", "x.x * x.w * float(Path(__file__).with_name('factor.txt').read_text())"
+    )
+    ask_reference(build_operator(read_operator_file(_write_own(tmp_path, text))))
+
+
+def test_an_operator_travels_with_what_it_reads(tmp_path: Path) -> None:
+    text = "from pathlib import Path\n" + FILE.replace("def reference", f"{TABLE}\n\ndef reference")
+    place = _write_own(tmp_path, text)
+    (tmp_path / "factor.txt").write_bytes(b"2.0")
+    sources = [[name, write_text(data)] for name, data in read_operator_file(place).sources]
+    (tmp_path / "factor.txt").unlink()
+    assert open_operator(str(place), sources).title == "Scaled rows"
+
+
+@pytest.mark.parametrize("data", [b"plain", b"base64:plain", b"\xff\xfe\x00", b""])
+def test_bytes_of_every_kind_survive_the_way(data: bytes) -> None:
+    assert read_bytes(write_text(data)) == data

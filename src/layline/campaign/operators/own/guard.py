@@ -8,10 +8,12 @@ import threading
 import traceback
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+from layline.campaign.operators.own.opened import refuse_reading
 from layline.errors import ConfigError, Ended, Error
 
 FUNCTIONS = ("reference", "legal", "inputs", "flops", "bytes", "check")
@@ -20,44 +22,54 @@ LIMIT_S = 120.0
 HINT = "Correct the file; `layline campaign check-operator FILE` tries every function of it."
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Written:
+    """The files that a user's functions were written in, and what was read with them."""
+
+    names: tuple[str, ...]
+    """As Python names them where something is raised."""
+    folder: Path
+    places: frozenset[Path]
+
+
 class Endless(BaseException):
     """A user's function was stopped: no `except Exception` of the user's may hold it up."""
 
 
-def guard_functions(said: SimpleNamespace, names: Collection[str]) -> SimpleNamespace:
+def guard_functions(said: SimpleNamespace, written: Written) -> SimpleNamespace:
     """The same, every function of it guarded: also those given by name, and those that tell a tensor's extents."""
     found = dict(vars(said))
     for name in FUNCTIONS:
         if name in found:
-            found[name] = _guard_all(found[name], name, names)
+            found[name] = _guard_all(found[name], name, written)
     found["tensors"] = {
-        name: replace(one, axes=_guard_all(one.axes, f"tensors[{name!r}].axes", names))
+        name: replace(one, axes=_guard_all(one.axes, f"tensors[{name!r}].axes", written))
         for name, one in said.tensors.items()
     }
     return SimpleNamespace(**found)
 
 
-def _guard_all(given: Any, name: str, names: Collection[str]) -> Any:
+def _guard_all(given: Any, name: str, written: Written) -> Any:
     if isinstance(given, Mapping):
-        made = {one: guard(one, name, names) for one in given.values()}  # one function may draw several inputs
+        made = {one: guard(one, name, written) for one in given.values()}  # one function may draw several inputs
         return {key: made[one] for key, one in given.items()}
-    return guard(given, name, names) if callable(given) else given
+    return guard(given, name, written) if callable(given) else given
 
 
-def guard(function: Callable[..., Any], name: str, names: Collection[str]) -> Callable[..., Any]:
-    """What it raises, and that it leaves the process, is one sentence with the file's line; `names` are its files."""
+def guard(function: Callable[..., Any], name: str, written: Written) -> Callable[..., Any]:
+    """What it raises, and that it leaves the process, is one sentence with the file's line; it reads no further files."""
 
     @functools.wraps(function)
     def call(*given: Any) -> Any:
         try:
-            with limit():
+            with limit(), refuse_reading(name, written.folder, written.places):
                 return function(*given)
         except (Error, Ended):
             raise
         except Endless as error:
-            raise tell_endless(error, names, name) from None
+            raise tell_endless(error, written.names, name) from None
         except (Exception, SystemExit) as error:  # noqa: BLE001  the user's own code may raise anything
-            raise tell(error, names, f"{name} raises ") from None
+            raise tell(error, written.names, f"{name} raises ") from None
 
     return call
 

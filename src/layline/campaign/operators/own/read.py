@@ -12,7 +12,16 @@ from types import ModuleType, SimpleNamespace
 from typing import Any
 
 from layline.campaign.operators.own.forms import find_bad_parts, find_malformed
-from layline.campaign.operators.own.guard import Endless, find_bad_functions, guard_functions, limit, tell, tell_endless
+from layline.campaign.operators.own.guard import (
+    Endless,
+    Written,
+    find_bad_functions,
+    guard_functions,
+    limit,
+    tell,
+    tell_endless,
+)
+from layline.campaign.operators.own.opened import hear_opened, read_data
 from layline.campaign.values.operator_file import DTYPES, ROLES, Axis, Tensor
 from layline.errors import ConfigError
 
@@ -41,7 +50,7 @@ KNOWN = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OperatorFile:
-    """What a file says, and the bytes it was read from: its own and those of what it imports from beside it."""
+    """What a file says, and the bytes it was read from: its own and those of what it imports and reads beside it."""
 
     path: str
     said: SimpleNamespace
@@ -91,7 +100,7 @@ def run_text(text: str, name: str, folder: Path) -> OperatorFile:
     loaded = set(sys.modules)
     sys.path.insert(0, str(folder))
     try:
-        with limit():
+        with limit(), hear_opened() as heard:
             exec(compile(text, name, "exec"), module.__dict__)  # noqa: S102  the user's own file, as `import` would run it
     except Endless as error:
         raise tell_endless(error, (name,), "the file") from None
@@ -99,15 +108,17 @@ def run_text(text: str, name: str, folder: Path) -> OperatorFile:
         raise tell(error, (name,), place=f"{name}:{getattr(error, 'lineno', None) or 1}: ") from None
     finally:
         sys.path.remove(str(folder))
-    beside = tuple(_read_beside(folder, loaded))
+    data = dict(read_data(heard, folder))
+    beside = tuple({**data, **dict(_read_beside(folder, loaded))}.items())
     said = SimpleNamespace(**{key: module.__dict__[key] for key in KNOWN if key in module.__dict__})
     found = OperatorFile(
         path=name, said=said, sources=((name, text.encode()), *beside), unread=tuple(_find_unread(text))
     )
     check_form(found)
-    names = (name, *(str(folder / one) for one, _data in beside))
     places = tuple((one, folder / one) for one, _data in beside)
-    return replace(found, said=guard_functions(said, names), places=places)
+    lie = [place for _name, place in places]
+    written = Written(names=(name, *map(str, lie)), folder=folder, places=frozenset((*lie, folder / Path(name).name)))
+    return replace(found, said=guard_functions(said, written), places=places)
 
 
 def _find_unread(text: str) -> Iterator[str]:

@@ -30,7 +30,7 @@ def read_foreign(scheme: str, rest: str, root: Path) -> OperatorFile:
     return OperatorFile(
         path=problem.stem,
         said=file.said,
-        sources=(*file.sources, (str(problem), problem.read_bytes())),
-        places=(*file.places, (str(problem), problem.resolve())),
+        sources=file.sources,
+        places=file.places,
         is_foreign=True,
     )
