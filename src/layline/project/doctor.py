@@ -19,7 +19,7 @@ from layline.files import name_path
 from layline.gap.dependencies import Rank, read_declarations
 from layline.gap.endpoints import find_endpoints
 from layline.history.pins import read_pin
-from layline.project.upstreams import find_range
+from layline.project.versions import find_range
 from layline.source.tree import Tree
 from layline.workspace.guessed import say_guess
 

@@ -9,7 +9,8 @@ import pytest
 
 from histories import History
 from layline.git import open_repository
-from layline.project.upstreams import Proposal, Version, choose, propose_upstreams
+from layline.project.upstreams import Proposal, choose, propose_upstreams
+from layline.project.versions import Version
 from layline.project.writes import count_writes
 from layline.source.tree import Tree
 

@@ -6,7 +6,8 @@ import pytest
 
 from layline.config import Pin
 from layline.project.settings_file import render_others
-from layline.project.upstreams import Proposal, Version
+from layline.project.upstreams import Proposal
+from layline.project.versions import Version
 
 ASKS = Version(text="0.23.1", said="extras.txt:13 asks for trl==0.23.1", file="extras.txt")
 LOWEST = Version(text="0.34.1", said="pyproject.toml:155 asks for keel>=0.34.1")
