@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from layline.coupling.own_code import read_indexes
-from layline.source import Import, Index, Module, Part, absolute_name
+from layline.source import Import, Index, Part, absolute_name
 from layline.source.names import parents
 
 if TYPE_CHECKING:
@@ -36,8 +36,12 @@ class Circle:
 
 def find_circle(first: str, index: Index) -> Circle | None:
     """The circle that loading a module in a fresh interpreter surely runs into; None where there is none."""
-    plain = next(_Loading(index, conditional=False).load(first), None)
-    if plain is None or plain not in list(_Loading(index, conditional=True).load(first)):
+    return _find_circle(first, _Loads(index))
+
+
+def _find_circle(first: str, loads: _Loads) -> Circle | None:
+    plain = next(_Loading(loads, conditional=False).load(first), None)
+    if plain is None or plain not in list(_Loading(loads, conditional=True).load(first)):
         return None
     return plain
 
@@ -54,15 +58,50 @@ def _find_circles(workspace: Workspace, theirs: Part, paths: Iterable[str]) -> d
     ours = Part(tree=workspace.tree, source_roots=workspace.settings.project.source_roots)
     (index,) = read_indexes([ours, theirs])
     modules = {entry.path: entry.name for entry in index.entries.values() if not entry.part}
-    found = ((path, find_circle(modules[path], index)) for path in paths if path in modules)
+    loads = _Loads(index)
+    found = ((path, _find_circle(modules[path], loads)) for path in paths if path in modules)
     return {path: circle for path, circle in found if circle is not None}
+
+
+@dataclass(slots=True)
+class _Loads:
+    """What loading each module imports and makes, read once for all interpreters."""
+
+    index: Index
+    _imports: dict[str, list[Import]] = field(default_factory=dict)
+    _made: dict[str, dict[str, int] | None] = field(default_factory=dict)
+
+    def find_imports(self, name: str) -> list[Import]:
+        """In the order of their lines, those under a test or a `try` among them."""
+        if name not in self._imports:
+            module = self.index.module(name)
+            items = (one for one in module.imports if not one.type_checking and not one.scope) if module else ()
+            self._imports[name] = sorted(items, key=lambda one: one.line)
+        return self._imports[name]
+
+    def find_made(self, name: str) -> dict[str, int] | None:
+        """Name → the first line that binds it as the module is loaded; None where the module cannot be read."""
+        if name not in self._made:
+            self._made[name] = self._read_made(name)
+        return self._made[name]
+
+    def _read_made(self, name: str) -> dict[str, int] | None:
+        module = self.index.module(name)
+        if module is None:
+            return None
+        made: dict[str, int] = {}
+        bound = [(one.alias, one.line) for one in self.find_imports(name)]
+        bound += [(one.qualname, one.lines[0]) for one in module.definitions]
+        for alias, line in bound:
+            made[alias] = min(line, made.get(alias, line))
+        return made
 
 
 @dataclass(slots=True)
 class _Loading:
     """What one interpreter has loaded."""
 
-    index: Index
+    loads: _Loads
     conditional: bool
     """Follow imports under a test or a `try`, too."""
     reached: dict[str, int] = field(default_factory=dict)
@@ -88,10 +127,12 @@ class _Loading:
 
     def _run(self, name: str) -> Iterator[str | Circle]:
         """The modules that a module loads, one after another."""
-        module, entry = self.index.module(name), self.index.entries.get(name)
-        if module is None or entry is None:
+        entry = self.loads.index.entries.get(name)
+        if entry is None:
             return
-        for item in sorted(filter(self._runs, module.imports), key=lambda one: one.line):
+        for item in self.loads.find_imports(name):
+            if item.group and not self.conditional:
+                continue
             self.reached[name] = item.line
             holder = absolute_name(name, package=entry.is_package, level=item.level, name=item.module)
             if holder is None:
@@ -100,34 +141,20 @@ class _Loading:
             if item.name in {None, "*"} or self._has(holder, item.name or ""):
                 continue
             inner = f"{holder}.{item.name}"
-            if inner in self.index.entries:
+            if inner in self.loads.index.entries:
                 yield inner
-            elif holder in self.reached and self._makes_later(holder, item.name or "") and not item.group:
+            elif holder in self.reached and item.name in (self.loads.find_made(holder) or ()) and not item.group:
                 yield Circle(name, item.line, inner)
-
-    def _runs(self, item: Import) -> bool:
-        return not item.type_checking and not item.scope and (self.conditional or not item.group)
 
     def _has(self, holder: str, name: str) -> bool:
         """True if a module may have made the name by now."""
-        module = self.index.module(holder)
-        if module is None:
+        made, end = self.loads.find_made(holder), self.reached.get(holder)
+        if made is None:
             return True
-        end = self.reached.get(holder)
-        names = {name, "__getattr__", ""}  # a star import has no name
-        return any(made in names and (end is None or line < end) for made, line in _find_made(module))
-
-    def _makes_later(self, holder: str, name: str) -> bool:
-        module = self.index.module(holder)
-        return module is not None and any(made == name for made, _ in _find_made(module))
+        first = [made[one] for one in (name, "__getattr__", "") if one in made]  # a star import has no name
+        return any(end is None or line < end for line in first)
 
 
 def _open(module: str) -> Iterator[str]:
     """What is loaded for a module: the packages that it stands in come first."""
     yield from reversed([module, *parents(module)])
-
-
-def _find_made(module: Module) -> Iterator[tuple[str, int]]:
-    """What loading a module binds, and the line that does."""
-    yield from ((one.alias, one.line) for one in module.imports if not one.type_checking and not one.scope)
-    yield from ((one.qualname, one.lines[0]) for one in module.definitions)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections import defaultdict
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -24,6 +24,7 @@ class OffLines:
 
     running: Running
     _known: dict[str, bool] = field(default_factory=dict)
+    _imports: dict[str, dict[str, list[int]]] = field(default_factory=dict)
 
     def may_not_run(self, location: Location, name: str) -> bool:
         """Whether an import in a branch need not fail: the branch is false there, or it is about the import itself."""
@@ -50,19 +51,25 @@ class OffLines:
         if not last:
             return False
         texts = ((one, modules.tree.read_text(one)) for one in modules.tree.paths(suffix=".py") if one != path)
-        named = [(one, text) for one, text in texts if isinstance(text, str) and last in text and not is_test(one)]
-        lines = [(one, list(self._find_imports(one, text, name))) for one, text in named]
-        return bool(lines) and all(
-            found and all(self._runs(Location(one, line)) is False for line in found) for one, found in lines
-        )
+        is_named = False
+        for one, text in texts:
+            if isinstance(text, str) and last in text and not is_test(one):
+                is_named, lines = True, self._find_imports(one, text).get(name, [])
+                if not lines or any(self._runs(Location(one, line)) is not False for line in lines):
+                    return False
+        return is_named
 
-    def _find_imports(self, path: str, text: str, name: str) -> Iterator[int]:
-        """Lines of a file that import a module, or something of it."""
-        module = self.running.guards.modules.names_by_path.get(path, "")
-        parsed = parse_module(path, text.encode("utf-8", "surrogatepass"))
-        for item in () if isinstance(parsed, Skipped) else parsed.imports:
-            if name in _name_imported(item, module, is_package=path.endswith("__init__.py")) and not item.type_checking:
-                yield item.line
+    def _find_imports(self, path: str, text: str) -> dict[str, list[int]]:
+        """Module, or something of one, that a file imports → the lines; read once."""
+        if path not in self._imports:
+            module = self.running.guards.modules.names_by_path.get(path, "")
+            parsed = parse_module(path, text.encode("utf-8", "surrogatepass"))
+            found = self._imports[path] = defaultdict[str, list[int]](list)
+            for item in () if isinstance(parsed, Skipped) else parsed.imports:
+                if not item.type_checking:
+                    for name in _name_imported(item, module, is_package=path.endswith("__init__.py")):
+                        found[name].append(item.line)
+        return self._imports[path]
 
 
 def _name_imported(item: Import, module: str, *, is_package: bool) -> tuple[str, ...]:
