@@ -32,6 +32,7 @@ from layline.coupling.overrides import Overrides
 from layline.coupling.place import Place
 from layline.coupling.place_culprit import find_changes
 from layline.coupling.refusals import Refusal, tell_renamed
+from layline.coupling.roads import follow_at_tip
 from layline.coupling.states import (
     Verdict,
     find_after,
@@ -43,6 +44,7 @@ from layline.coupling.states import (
     tell_fallback,
 )
 from layline.coupling.taken import judge_taken
+from layline.coupling.value_chains import ValueChains
 from layline.coupling.version_guards import Running
 from layline.source import Definition
 from layline.source.instances import Instances
@@ -86,6 +88,7 @@ class Judge:
         self._written: frozenset[tuple[str, str]] = frozenset()
         """File and name of what our own lines put into upstream's modules."""
         self._instances = Instances(comparer.pin), Instances(comparer.tip)
+        self._chains = ValueChains(comparer.tip, self._instances[1], lambda _name: True)
         self._overrides = Overrides(comparer)
         self.reads: dict[str, set[Read]] = defaultdict(set)
         """What was read of the tip for each file of ours."""
@@ -94,7 +97,7 @@ class Judge:
         """One coupling for each file, target and verdict: the first place, the others counted."""
         groups: dict[tuple[object, ...], list[tuple[Place, Verdict]]] = {}
         broken: set[tuple[str, str]] = set()
-        listed = [self._follow(place) for place in places]
+        listed = [found for place in places if (found := self._follow(place)) is not None]
         self._written = frozenset((one.location.path, one.target) for one in listed if one.touch is Touch.PATCH)
         self._overrides.ask(listed)
         told = count(listed, "comparing our overrides and calls", len(listed), self._progress, lambda one: one.target)
@@ -126,8 +129,10 @@ class Judge:
                 coupling = self._couple(items)
             yield coupling
 
-    def _follow(self, place: Place) -> Place:
+    def _follow(self, place: Place) -> Place | None:
         with self._comparer.seen.within(self.reads[place.location.path]):
+            if place.road is not None:
+                return follow_at_tip(place, self._chains, self._comparer.tip)
             return follow_class(follow_apply(place, self._comparer.pin), self._comparer)
 
     def _limit(self, place: Place, verdict: Verdict) -> Verdict:

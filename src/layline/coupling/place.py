@@ -10,6 +10,16 @@ from layline.coupling.model import Touch
 from layline.source import Definition
 
 
+@dataclass(frozen=True, slots=True)
+class Road:
+    """How a value of ours leads to a member: from an object of a class, over attributes and items."""
+
+    start: str
+    names: tuple[str, ...]
+    members: tuple[str, ...]
+    """What each name is at the pin; nothing for items, and for what only methods set."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Place:
     """One touch, before anything is known about pin or tip."""
@@ -35,6 +45,8 @@ class Place:
     """Of a call: words that our code looks for in the signature or the source of what it calls."""
     certain: bool = True
     """False where the type of the variable is only guessed from its name."""
+    road: Road | None = None
+    """Of a member that a value of ours leads to over others."""
     instance: bool = False
     """An attribute that methods of the class `imported` set on `self`."""
     base: str = ""

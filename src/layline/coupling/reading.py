@@ -26,9 +26,10 @@ from layline.coupling.own_uses import (
     names_package,
 )
 from layline.coupling.place import Place
+from layline.coupling.roads import find_road
 from layline.coupling.uses import FieldRead, Uses
 from layline.coupling.value_chains import Step, ValueChains
-from layline.coupling.variables import ITEMS
+from layline.coupling.variables import ITEMS, VALUES
 from layline.source import Definition, DefinitionKind, Import, Index, ModuleEntry, is_within
 from layline.source.instances import Instances
 from layline.source.lineage import find_above
@@ -317,7 +318,7 @@ class Finder:
             if kind == "self":
                 yield from self._find_held(entry, read)
                 continue
-            if kind in {"name", ITEMS} or not text:
+            if kind in {"name", ITEMS, VALUES} or not text:
                 if text == "args" and "." not in read.attributes:
                     yield Place(
                         touch=Touch.FIELD,
@@ -336,13 +337,14 @@ class Finder:
                 first = read.attributes.partition(".")[0]
                 yield Place(touch=Touch.FIELD, target=f"args.{first}", location=location, guarded=read.guarded)
                 continue
-            held = self.chains.find_class(named, kind)
+            held = self.chains.find_class(named, kind, read.attributes.split("."))
             if held is None:
                 continue
-            holder, exact = held
+            holder, exact, names = held
             # as our file names the class, where it does: its module may move
             through = named if self.resolver.resolve(named).home == holder else holder
-            yield from self._find_steps(read, location, holder, through, exact=exact, certain=kind != "claim")
+            given = replace(read, attributes=".".join(names))
+            yield from self._find_steps(given, location, holder, through, exact=exact, certain=kind != "claim")
 
     def _find_steps(
         self, read: FieldRead, location: Location, holder: str, through: str, *, exact: bool, certain: bool
@@ -350,6 +352,7 @@ class Finder:
         """What a chain of attributes of a value touches: the last member that can be told, and what methods set."""
         names = read.attributes.split(".")
         steps = list(self.chains.follow(holder, names, exact=exact))
+        road = find_road(through or holder, names, steps)
         ours = {one for one in steps if not one.exact and self._is_ours_below(one, location.path)}
         for one in [one for one in steps if not one.instance][-1:]:
             yield Place(
@@ -359,6 +362,7 @@ class Finder:
                 guarded=read.guarded or one in ours,
                 imported=through if len(names) == 1 else "",
                 certain=certain,
+                road=road,
             )
         for one in steps:
             if one.instance and one not in ours:
@@ -371,7 +375,8 @@ class Finder:
                     instance=True,
                     bound=True,
                 )
-        if read.call is not None and len(steps) == len(names) and not (steps[-1].instance or steps[-1] in ours):
+        reached = sum(one.taken for one in steps) == len(names)
+        if read.call is not None and reached and not (steps[-1].instance or steps[-1] in ours):
             last = steps[-1]
             base = through if len(names) == 1 else last.holder
             yield call_method(last.target, location, read, base, guarded=read.guarded or not last.exact)

@@ -12,15 +12,15 @@ from typing import Any, TypeAlias
 
 from layline.change.binding import CallShape, count_taken, find_tested
 from layline.core.evidence import Skipped
-from layline.coupling import variables
+from layline.coupling import origins, variables
 from layline.coupling.call_rows import Call, decode_call, encode_call
 from layline.coupling.looked_at import asks_first, find_asked, find_looked_at
 from layline.source import parse_tree
 from layline.source.fingerprint import text_of
 from layline.source.handlers import catches
-from layline.source.walking import find_children
+from layline.source.walking import find_children, walk
 
-ANALYSER = f"uses-21-py{sys.version_info[0]}.{sys.version_info[1]}"
+ANALYSER = f"uses-23-py{sys.version_info[0]}.{sys.version_info[1]}"
 """Part of the cache key: raise the number whenever the rows change."""
 _LAUNCH = frozenset({"num_warps", "num_stages", "num_ctas", "maxnreg", "warmup", "grid", "stream"})
 """What a kernel's launcher takes itself: `kernel[grid](x, num_warps=4)`."""
@@ -162,7 +162,13 @@ class _Walker:
             ast.Try: self._visit_try,
             ast.If: self._visit_if,
             ast.Assert: self._visit_assert,
+            ast.IfExp: self._visit_choice,
+            ast.BoolOp: self._visit_both,
             ast.For: self._visit_loop,
+            ast.ListComp: self._visit_comprehension,
+            ast.SetComp: self._visit_comprehension,
+            ast.GeneratorExp: self._visit_comprehension,
+            ast.DictComp: self._visit_comprehension,
             ast.Call: self._visit_call,
             ast.Assign: self._visit_assignment,
             ast.AnnAssign: self._visit_annotated,
@@ -203,10 +209,48 @@ class _Walker:
         self._visit_all(find_children(node))
         self._narrow(variables.find_narrowed(node.test))
 
+    def _visit_choice(self, node: ast.IfExp) -> None:
+        before = dict(self._variables[-1])
+        self._visit(node.test)
+        self._narrow(variables.find_narrowed(node.test))
+        self._visit(node.body)
+        self._variables[-1] = before
+        self._visit(node.orelse)
+
+    def _visit_both(self, node: ast.BoolOp) -> None:
+        """What one operand shows of a variable holds in those after it."""
+        before, is_and = dict(self._variables[-1]), isinstance(node.op, ast.And)
+        for one in node.values:
+            self._visit(one)
+            shown = one if is_and else one.operand if isinstance(one, ast.UnaryOp) else None
+            if shown is not None and isinstance(getattr(one, "op", None), ast.Not) is not is_and:
+                self._narrow(variables.find_narrowed(shown))
+        self._variables[-1] = before
+
     def _visit_loop(self, node: ast.For) -> None:
-        self._visit_all((node.iter, node.target))
-        self._narrow(variables.find_looped(node, self._variables[-1]))
+        self._visit(node.iter)
+        self._bind(node.target, node.iter)
         self._visit_all((*node.body, *node.orelse))
+
+    def _visit_comprehension(self, node: ast.ListComp | ast.SetComp | ast.GeneratorExp | ast.DictComp) -> None:
+        before = dict(self._variables[-1])
+        for each in node.generators:
+            self._visit(each.iter)
+            for one in walk(each.target):
+                if isinstance(one, ast.Name):
+                    self._variables[-1].setdefault(one.id, "")
+            self._bind(each.target, each.iter)
+            for test in each.ifs:
+                self._visit(test)
+                self._narrow(variables.find_narrowed(test))
+        self._visit_all((node.key, node.value) if isinstance(node, ast.DictComp) else (node.elt,))
+        self._variables[-1] = before
+
+    def _bind(self, target: ast.expr, source: ast.expr) -> None:
+        """What the names of a loop stand for from here on."""
+        found = dict(origins.find_looped(target, source, self._variables[-1], self._fields[-1]))
+        self._visit(target)
+        self._variables[-1].update({name: origin for name, origin in found.items() if name not in self._aliases})
 
     def _narrow(self, known: Iterable[tuple[str, str]]) -> None:
         """Variables that are of a class from here on."""
@@ -245,20 +289,19 @@ class _Walker:
                     self._fields[-1][name] = f"call:{text_of(func)}"
 
     def _visit_annotated(self, node: ast.AnnAssign) -> None:
-        if isinstance(node.target, ast.Name):
-            self._variables[-1][node.target.id] = f"type:{variables.type_text(node.annotation)}"
         self._visit_all(find_children(node))
+        if isinstance(node.target, ast.Name):
+            self._variables[-1][node.target.id] = variables.read_origin(node.annotation)
 
     def _visit_function(self, node: _Function) -> None:
         self._visit_all((*node.decorator_list, *node.args.defaults, *(item for item in node.args.kw_defaults if item)))
         inside = dict(self._variables[-1])  # a nested function sees the variables around it
         own = {one.arg for one in (*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs)}
         for argument in (*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs):
-            if argument.annotation is not None and (items := variables.items_text(argument.annotation)):
-                inside[argument.arg] = f"{variables.ITEMS}:{items}"
-            elif argument.annotation is not None:
+            if argument.annotation is not None:
                 claimed = not self._scope and (node.name, argument.arg) in self._claims
-                inside[argument.arg] = f"{'claim' if claimed else 'type'}:{variables.type_text(argument.annotation)}"
+                origin = variables.read_origin(argument.annotation)
+                inside[argument.arg] = origin.replace("type:", "claim:", 1) if claimed else origin
             else:
                 told = self._handed.get((node.name, argument.arg)) if not self._scope else None
                 inside[argument.arg] = f"claim:{told}" if told else f"name:{argument.arg}"
@@ -356,7 +399,7 @@ class _Walker:
             words.append(inner.attr)
             inner = inner.value
         if not isinstance(inner, ast.Name):
-            self._visit_taken(node, inner)
+            self._visit_item(node, inner, words[::-1], call)
             return
         name, words = inner.id, words[::-1]
         if name in self._aliases and name not in self._variables[-1]:
@@ -367,9 +410,11 @@ class _Walker:
             self._guards += not sure
             self._add(node.lineno, ".".join((other, *words)), call, _ALIASED)
             self._guards -= not sure
-        if not words:
-            return
         stored = isinstance(node.ctx, ast.Store)
+        if not words:
+            if stored and name in self._variables[-1]:
+                self._variables[-1][name] = ""
+            return
         if name == "self" and len(self._scope) > 1:
             alone = len(words) == 1
             self._add(node.lineno, f"self.{words[0]}", call if alone else None, int(stored and alone))
@@ -380,6 +425,13 @@ class _Walker:
         elif self._variables[-1].get(name):
             self._read(node.lineno, self._variables[-1][name], words, call)
 
+    def _visit_item(self, node: ast.Attribute | ast.Name, inner: ast.expr, words: list[str], call: Call | None) -> None:
+        """Attributes of what is no name: `jobs[0].steps`."""
+        self._visit_taken(node, inner)
+        origin = origins.trace(inner, self._variables[-1], self._fields[-1])
+        if origin and words and not isinstance(node.ctx, ast.Store):
+            self._read(node.lineno, origin, words, call)
+
     def _add(self, line: int, chain: str, call: Call | None, way: int = _READ) -> None:
         scope = ".".join(self._scope)
         guarded = self._is_guarded(chain.split("."))
@@ -388,7 +440,9 @@ class _Walker:
 
     def _read(self, line: int, origin: str, attributes: list[str], call: Call | None) -> None:
         guarded = self._is_guarded(attributes)
-        told = [line, ".".join(self._scope), origin, ".".join(attributes), guarded, encode_call(call)]
+        start, _, road = origin.partition(" ")
+        names = ".".join((road, *attributes) if road else attributes)
+        told = [line, ".".join(self._scope), start, names, guarded, encode_call(call)]
         self.reads.append(told)
 
     def _is_guarded(self, words: list[str]) -> int:
@@ -419,8 +473,12 @@ class _Walker:
             return
         match value:
             case ast.Call(func=ast.Name() | ast.Attribute() as func):
-                self._variables[-1][name] = f"call:{text_of(func)}"
+                copied = origins.trace(value, self._variables[-1], self._fields[-1])
+                self._variables[-1][name] = copied or f"call:{text_of(func)}"
             case ast.Name(id=other) if other in self._variables[-1]:
                 self._variables[-1][name] = self._variables[-1][other]
+            case ast.Attribute() | ast.Subscript() if self._given.get(name) == 1 and not self._guards:
+                origin = origins.trace(value, self._variables[-1], self._fields[-1])
+                self._variables[-1][name] = "" if origin.startswith("name:") else origin
             case _:
                 self._variables[-1][name] = ""

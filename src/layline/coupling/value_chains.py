@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import takewhile
 
+from layline.coupling.variables import EACH, ITEM, read_kind
 from layline.source import Definition, DefinitionKind, Symbol
 from layline.source.instances import Instances
 from layline.source.resolve import Resolver
 
+STEPS = frozenset({EACH, ITEM})
+"""What stands among attributes for an item of what is there."""
 _READ_AS_FIELD = frozenset({"property", "cached_property"})
 
 
@@ -24,6 +28,12 @@ class Step:
     exact: bool = False
     """The value is of the class itself, of none below."""
     is_method: bool = False
+    made: bool = False
+    """The class makes what it holds: it is of none below."""
+    taken: int = 1
+    """How many words of the chain lead to what it holds: the attribute, and items of it."""
+    holds: str | None = None
+    """The class of what is there, where it is told."""
 
 
 class ValueChains:
@@ -34,47 +44,65 @@ class ValueChains:
         self._instances = instances
         self._owns = owns
 
-    def find_class(self, named: str, kind: str) -> tuple[str, bool] | None:
-        """The upstream class that a variable holds (annotated, constructed, or told by what a function returns), and
-        whether it is surely none below.
+    def find_class(self, named: str, kind: str, names: list[str]) -> tuple[str, bool, list[str]] | None:
+        """The upstream class that a variable holds (annotated, constructed, or told by what a function returns),
+        whether it is surely none below, and what is read of it.
         """
         symbol = self._resolver.resolve(named)
         if symbol.definition is None or symbol.home is None:
             return None
         if symbol.definition.kind is DefinitionKind.CLASS:
-            return symbol.home, kind == "call"
-        made = self._find_named(symbol, symbol.definition) if kind == "call" else None
+            return (symbol.home, kind == "call", names) if names[0] not in STEPS else None
+        steps = _take_steps(names, 0)
+        made = self._find_named(symbol, symbol.definition, steps) if kind == "call" else None
         if made is None:
             return None
         owner = self._resolver.resolve(named.rpartition(".")[0]).home
-        return made, made == owner and self._instances.is_maker(symbol)
+        return made, made == owner and self._instances.is_maker(symbol), names[len(steps) :]
 
-    def follow(self, holder: str, names: list[str], *, exact: bool = False) -> Iterator[Step]:
+    def follow(self, holder: str, names: Sequence[str], *, exact: bool = False) -> Iterator[Step]:
         """As far as the classes are told."""
-        for name in names:
-            symbol, attribute = self._resolver.resolve(f"{holder}.{name}"), None
-            definition = symbol.definition
-            if not symbol.exists or symbol.home is None or not self._owns(symbol.home) or definition is None:
-                attribute = self._instances.find(holder).get(name) if not symbol.exists else None
-                if attribute is None or not self._owns(attribute.owner):
-                    return
-                yield Step(target=f"{attribute.owner}.{name}", holder=holder, instance=True, exact=exact)
-                if attribute.kind is None or not self._owns(attribute.kind):
-                    return
-                holder, exact = attribute.kind, exact and attribute.made
-                continue
-            reads = bool(_READ_AS_FIELD.intersection(definition.decorators))
-            is_method = definition.kind is DefinitionKind.FUNCTION and not reads
-            yield Step(target=symbol.home, holder=holder, exact=exact, is_method=is_method)
-            inner = self._find_named(symbol, definition) if reads or definition.kind is DefinitionKind.FIELD else None
-            if inner is None:
+        at = 0
+        while at < len(names):
+            name = names[at]
+            if name in STEPS:
                 return
-            holder, exact = inner, False
+            steps = _take_steps(names, at + 1)
+            found = self._find_step(holder, name, steps, exact=exact)
+            if found is None:
+                return
+            yield found
+            if found.holds is None:
+                return
+            holder, exact, at = found.holds, found.exact and found.instance and found.made, at + found.taken
 
-    def _find_named(self, symbol: Symbol, definition: Definition) -> str | None:
-        """The class that a field, or what a function returns, is annotated with."""
-        if not definition.returns or not symbol.module:
+    def _find_step(self, holder: str, name: str, steps: tuple[str, ...], *, exact: bool) -> Step | None:
+        symbol = self._resolver.resolve(f"{holder}.{name}")
+        definition = symbol.definition
+        if not symbol.exists or symbol.home is None or not self._owns(symbol.home) or definition is None:
+            attribute = self._instances.find(holder).get(name) if not symbol.exists else None
+            if attribute is None or not self._owns(attribute.owner):
+                return None
+            kind = attribute.kind if attribute.kind and self._owns(attribute.kind) and not steps else None
+            target = f"{attribute.owner}.{name}"
+            return Step(target=target, holder=holder, instance=True, exact=exact, made=attribute.made, holds=kind)
+        reads = bool(_READ_AS_FIELD.intersection(definition.decorators))
+        is_method = definition.kind is DefinitionKind.FUNCTION and not reads
+        typed = reads or definition.kind is DefinitionKind.FIELD
+        inner = self._find_named(symbol, definition, steps) if typed else None
+        taken = 1 + len(steps)
+        return Step(target=symbol.home, holder=holder, exact=exact, is_method=is_method, holds=inner, taken=taken)
+
+    def _find_named(self, symbol: Symbol, definition: Definition, steps: tuple[str, ...]) -> str | None:
+        """The class that a field, or what a function returns, is annotated with; of its items, behind steps."""
+        kind = read_kind(definition.returns, steps) if definition.returns and symbol.module else ""
+        if not kind or symbol.module is None:
             return None
-        made = self._resolver.resolve_in(symbol.module, definition.returns.strip("\"'"))
+        made = self._resolver.resolve_in(symbol.module, kind)
         is_class = made.definition is not None and made.definition.kind is DefinitionKind.CLASS
         return made.home if is_class and made.home and self._owns(made.home) else None
+
+
+def _take_steps(names: Sequence[str], at: int) -> tuple[str, ...]:
+    """The items that are taken next."""
+    return tuple(takewhile(STEPS.__contains__, names[at:]))

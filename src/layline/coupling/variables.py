@@ -5,13 +5,20 @@ from __future__ import annotations
 import ast
 from collections import Counter
 from collections.abc import Iterable, Iterator
+from functools import lru_cache
 
 from layline.source.fingerprint import text_of
 from layline.source.walking import find_children, walk
 
-ITEMS = "items"
-"""What a variable holds that is a list, by the class of its items."""
-_LISTS = frozenset({"list", "List", "Sequence", "Iterable", "Collection", "set", "frozenset", "tuple", "Tuple"})
+ITEMS, VALUES = "items", "values"
+"""What a variable holds that is a list, or a table, by the class of its items."""
+ITEM, EACH = "[]", "*"
+"""Steps beside attributes: `x[0]`, and what a loop over `x` gives."""
+_TUPLES = frozenset({"tuple", "Tuple"})
+_LISTS = frozenset(
+    {"list", "List", "Sequence", "MutableSequence", "Iterable", "Iterator", "Collection", "set", "frozenset", "deque"}
+)
+_TABLES = frozenset({"dict", "Dict", "Mapping", "MutableMapping", "OrderedDict", "defaultdict"})
 _LEAVES = (ast.Raise, ast.Return, ast.Continue, ast.Break)
 _IMPORTS = frozenset({ast.Import, ast.ImportFrom})
 
@@ -94,45 +101,64 @@ def find_set(call: ast.Call) -> Iterator[str]:
 
 def type_text(annotation: ast.expr) -> str:
     """The class an annotation names: quotes, Optional and `| None` taken off."""
+    bare = _take_off(annotation)
+    return text_of(bare) if isinstance(bare, ast.Name | ast.Attribute) else ""
+
+
+def read_origin(annotation: ast.expr) -> str:
+    """What a variable with such an annotation holds: an object of a class, a list of them, a table of them."""
+    for way, step in ((ITEMS, EACH), (VALUES, ITEM)):
+        if kind := _item_text(annotation, step):
+            return f"{way}:{kind}"
+    return f"type:{type_text(annotation)}"
+
+
+@lru_cache(maxsize=4096)
+def read_kind(annotation: str, steps: tuple[str, ...] = ()) -> str:
+    """The class that an annotation names; of an item, where steps into it are given."""
+    bare: ast.expr | None = _parse(annotation)
+    for step in steps:
+        bare = _find_item(bare, step) if bare is not None else None
+    return type_text(bare) if bare is not None else ""
+
+
+def _item_text(annotation: ast.expr, step: str) -> str:
+    item = _find_item(annotation, step)
+    return type_text(item) if item is not None else ""
+
+
+def _parse(text: str) -> ast.expr | None:
+    try:
+        return ast.parse(text.strip(), mode="eval").body
+    except (SyntaxError, ValueError):
+        return None
+
+
+def _take_off(annotation: ast.expr) -> ast.expr:
     match annotation:
-        case ast.Constant(value=str(text)):
-            return text.strip("\"' ").removesuffix("| None").strip()
-        case ast.BinOp(left=left, op=ast.BitOr(), right=ast.Constant(value=None)):
-            return type_text(left)
-        case ast.Subscript(value=ast.Name(id="Optional") | ast.Attribute(attr="Optional"), slice=inner):
-            return type_text(inner)
-        case ast.Name() | ast.Attribute():
-            return text_of(annotation)
-    return ""
-
-
-def items_text(annotation: ast.expr) -> str:
-    """The class of the items of a list, where an annotation names one: `list[C]`, `Sequence["C"]`, `tuple[C, ...]`."""
-    match annotation:
-        case ast.BinOp(left=left, op=ast.BitOr(), right=ast.Constant(value=None)):
-            return items_text(left)
-        case ast.Subscript(value=ast.Name(id=name) | ast.Attribute(attr=name), slice=inner) if name in _LISTS:
-            match inner:
-                case ast.Tuple(elts=[kind, ast.Constant(value=value)]) if value is Ellipsis:
-                    return type_text(kind)
-                case _:
-                    return type_text(inner) if name not in {"tuple", "Tuple"} else ""
-    return ""
-
-
-def find_looped(loop: ast.For, known: dict[str, str]) -> Iterator[tuple[str, str]]:
-    """What a loop calls an item of a list whose items are of a known class."""
-    match loop:
+        case ast.Constant(value=str(text)) if (inner := _parse(text)) is not None:
+            return _take_off(inner)
         case (
-            ast.For(target=ast.Name(id=name), iter=ast.Name(id=source))
-            | ast.For(
-                target=ast.Tuple(elts=[_, ast.Name(id=name)]),
-                iter=ast.Call(func=ast.Name(id="enumerate"), args=[ast.Name(id=source)]),
-            )
+            ast.BinOp(left=inner, op=ast.BitOr(), right=ast.Constant(value=None))
+            | ast.BinOp(left=ast.Constant(value=None), op=ast.BitOr(), right=inner)
+            | ast.Subscript(value=ast.Name(id="Optional") | ast.Attribute(attr="Optional"), slice=inner)
         ):
-            way, _, kind = known.get(source, "").partition(":")
-            if way == ITEMS:
-                yield name, kind
+            return _take_off(inner)
+    return annotation
+
+
+def _find_item(annotation: ast.expr, step: str) -> ast.expr | None:
+    """The items of `list[C]`, `Sequence["C"]`, `tuple[C, ...]`, and the values of `dict[K, C]`."""
+    match _take_off(annotation):
+        case ast.Subscript(value=ast.Name(id=name) | ast.Attribute(attr=name), slice=inner):
+            match inner:
+                case ast.Tuple(elts=[kind, ast.Constant(value=value)]) if value is Ellipsis and name in _TUPLES:
+                    return kind
+                case ast.Tuple(elts=[_, kind]) if name in _TABLES and step == ITEM:
+                    return kind
+                case _ if name in _LISTS:
+                    return inner
+    return None
 
 
 def find_narrowed(test: ast.expr) -> Iterator[tuple[str, str]]:

@@ -1197,6 +1197,95 @@ def test_attributes_of_what_a_value_holds(
     assert told == expected
 
 
+FLEET = """\
+from dataclasses import dataclass
+from typing import Optional
+
+
+@dataclass
+class Boat:
+    size: int
+    crew: int = 1
+
+
+@dataclass
+class Harbor:
+    boats: list[Boat]
+    named: dict[str, "Boat"]
+    first: Optional[Boat] = None
+    last: Boat | None = None
+    words: list[str] = ()
+
+
+def harbors() -> list[Harbor]:
+    return []
+"""
+LOST = [("keel.fleet.Boat.crew", "removed", "will break")]
+FLEET_READS = [
+    # (what it shows, what our function does with a harbor, what is told)
+    ("a loop over a field", "for one in h.boats:\n        print(one.crew)", LOST),
+    ("counted", "for i, one in enumerate(h.boats):\n        print(one.crew)", LOST),
+    ("two at once", "for other, one in zip(x, sorted(h.boats)):\n        print(one.crew)", LOST),
+    ("an item", "return h.boats[0].crew", LOST),
+    ("an item of a table", "return h.named[x].crew", LOST),
+    ("values", "for one in h.named.values():\n        print(one.crew)", LOST),
+    ("keys and values", "for name, one in h.named.items():\n        print(one.crew)", LOST),
+    ("keys", "for one in h.named:\n        print(one.crew)", []),
+    ("items that are words", "for one in h.words:\n        print(one.crew)", []),
+    ("in a comprehension", "return [one.crew for one in h.boats if one.size]", LOST),
+    ("what a comprehension names stays in it", "y = [one.size for one in h.boats]\n    one = x\n    one.crew", []),
+    ("an optional field", "return h.last.crew", LOST),
+    ("another", "return h.first.crew", LOST),
+    ("by a name of ours", "boats = h.boats\n    return boats[0].crew", LOST),
+    ("of a copy", "h = copy.deepcopy(h)\n    return h.boats[0].crew", LOST),
+    ("a slice", "return h.boats[1:].crew", []),
+    ("named again", "for one in h.boats:\n        one = x\n        print(one.crew)", []),
+    ("in another loop", "for one in h.boats:\n        pass\n    for one in x:\n        print(one.crew)", []),
+    ("one of two", "one = h.last\n    if x:\n        one = x\n    return one.crew", []),
+    ("known to be another", "return isinstance(h.last, list) and h.last.crew", LOST),
+    ("asked for", "one = h.last\n    return isinstance(one, list) and one.crew", []),
+    ("what a call gives", "for one in harbors():\n        print(one.last.crew)", LOST),
+    ("of a list of harbors", "for one in several:\n        print(one.last.crew)", LOST),
+    ("of a table of harbors", "return table[x].last.crew", LOST),
+    (
+        "our code asks first",
+        "return h.boats[0].crew if hasattr(h.boats[0], 'crew') else 0",
+        [("keel.fleet.Boat.crew", "removed", "may break")],
+    ),
+    ("nothing that is gone", "return h.boats[0].size", []),
+]
+LATER = [
+    # (what it shows, what the tip changes, what is told of `h.boats[0].crew`)
+    ("the class has another name", ("Boat", "Ship"), []),
+    ("the field leads to another class", ("boats: list[Boat]", "boats: list[Other]"), []),
+    ("the field is gone", ("boats:", "ships:"), [("keel.fleet.Harbor.boats", "removed", "will break")]),
+    ("the field is of no class that is known", ("boats: list[Boat]", "boats: list"), []),
+]
+
+
+def find_fleet(tmp_path: Path, does: str, tip: str) -> list[tuple[str, str, str]]:
+    ours = (
+        "import copy\nfrom keel.fleet import Harbor, harbors\n\n"
+        f"def go(h: Harbor, several: list[Harbor], table: dict[str, Harbor], x):\n    {does}\n"
+    )
+    found = couple(tmp_path, ours, {"keel/fleet.py": FLEET}, {"keel/fleet.py": tip})
+    rows = [(one.target, one.state.value, one.consequence.value) for one in found]
+    return [row for row in rows if row[2] in {"will break", "may break"}]
+
+
+@pytest.mark.parametrize(("does", "told"), [row[1:] for row in FLEET_READS], ids=[row[0] for row in FLEET_READS])
+def test_items_of_annotated_fields_are_followed(tmp_path: Path, does: str, told: list[tuple[str, str, str]]) -> None:
+    assert find_fleet(tmp_path, does, FLEET.replace("    crew: int = 1\n", "")) == told
+
+
+@pytest.mark.parametrize(("change", "told"), [row[1:] for row in LATER], ids=[row[0] for row in LATER])
+def test_a_road_is_followed_at_the_tip(
+    tmp_path: Path, change: tuple[str, str], told: list[tuple[str, str, str]]
+) -> None:
+    tip = FLEET.replace(*change) + "\n\n@dataclass\nclass Other:\n    crew: int = 2\n"
+    assert find_fleet(tmp_path, "return h.boats[0].crew", tip) == told
+
+
 def test_what_objects_of_a_class_keep_is_seldom_one_of_that_class(tmp_path: Path) -> None:
     inner = "    def run(self, x):\n        return self.core(x, mask=1, heads=2, cache=4)\n"
     before, after = {"keel/layer.py": ATTENTION, "keel/block.py": RUNS}, {"keel/layer.py": CACHED[0] + inner}
