@@ -346,3 +346,51 @@ def test_a_function_that_only_builds_a_module_of_ours_is_no_step_of_a_plan(tmp_p
     assert "sets keel.a.TABLE to {} in a stand-in module of our own" in page
     assert "Set TABLE in the module that our code makes: nothing of upstream's is rebound." in page
     assert all(word not in page for word in ("Rebind", "Call build()", "copies keel.a.TABLE"))
+
+
+TAKEN_OVER = """\
+from keel.boat import Boat, Crew
+
+
+def make_boat(self, name):
+    self.crew = Crew(people=2)
+
+
+def make_crew(self, people):
+    self.people = people
+
+
+def rest(self):
+    return self.people
+
+
+Boat.__init__ = make_boat
+Crew.__init__ = make_crew
+Crew.rest = rest
+"""
+BOAT = """\
+class Crew:
+    def __init__(self, size):
+        self.size = size
+
+    def rest(self):
+        return self.size
+
+
+class Boat:
+    def __init__(self, name):
+        self.crew = Crew(2)
+"""
+
+
+def test_what_other_lines_of_ours_replace_says_nothing(tmp_path: Path) -> None:
+    upstream = History.start(tmp_path / "upstream")
+    upstream.commit("Begin", {**UPSTREAM, "keel/boat.py": BOAT})
+    upstream.git("tag", "v1.0")
+    upstream.commit("Go on", {"keel/more.py": ""})
+    History.start(tmp_path / "downstream").commit("Layer", {"src/fast/__init__.py": "", FILE: TAKEN_OVER})
+    (tmp_path / "layline.toml").write_text(CONFIG)
+    told = layline("patches", "drift", "keel", "--to", "HEAD", "--format", "json", cwd=tmp_path)
+    found = {row["target"]: (row["severity"], row["today"]) for row in told.json["rows"]}
+    assert found["keel.boat.Boat.__init__"] == ("ok", "fits"), told.json["rows"]
+    assert found["keel.boat.Crew.__init__"] == ("ok", "fits"), told.json["rows"]

@@ -101,7 +101,7 @@ class Vanished:
         """The class of the pin that has the attribute, of a word that is gone from all code of the tip."""
         gone = not self._names(1, word)
         if word not in self._owners:
-            holding = (f"{name}.{owner}" for name, data in self._read(0) for owner in _find_setting(data, word))
+            holding = (f"{name}.{owner}" for name, data in self._read(0) for owner in find_setting(data, word))
             self._owners[word] = next(holding, None) if gone else None
         return self._owners[word]
 
@@ -161,7 +161,7 @@ def _find_words(side: Resolver, symbol: Symbol) -> frozenset[str]:
     )
 
 
-def _find_setting(data: bytes, word: str) -> Iterator[str]:
+def find_setting(data: bytes, word: str) -> Iterator[str]:
     """Classes of a file that define the attribute or set it on their objects."""
     tree = parse_tree("", data) if word.encode() in data else None
     for node in walk(tree) if isinstance(tree, ast.Module) else ():

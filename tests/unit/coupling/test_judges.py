@@ -21,6 +21,7 @@ from layline.coupling.decide import RefKnowledge, decide
 from layline.coupling.drift import find_drifts
 from layline.coupling.drift_model import Drift, Sides
 from layline.coupling.last_seen import _find_removal, find_last_seen
+from layline.coupling.own_attributes import accept_own
 from layline.coupling.reads import Reader
 from layline.coupling.replacements import Replacements
 from layline.coupling.roots import explain
@@ -1245,6 +1246,24 @@ def test_a_word_that_upstream_no_longer_has_breaks_our_copy(
     assert row.severity == severity
     assert ("scales, which no code of keel has at the tip" in row.detail) is (severity == "breaks")
     assert severity != "breaks" or (row.culprit is not None and row.culprit.subject == "tip")
+
+
+@pytest.mark.parametrize(
+    ("other", "severity"),
+    [
+        ("class Ours:\n    def scales(self): ...\n", "look"),
+        ("class Ours:\n    def __init__(self):\n        self.scales = 1\n", "look"),
+        ("def scales(x):\n    return x.scales\n", "breaks"),
+    ],
+)
+def test_a_word_that_a_class_of_ours_has_is_not_gone(tmp_path: Path, other: str, severity: str) -> None:
+    before = {"keel/run.py": COPY, "keel/layer.py": SCALED}
+    after: dict[str, str | None] = {"keel/run.py": SHORT, "keel/layer.py": BARE_LAYER}
+    row = judge(tmp_path, before, after, ours="def fast(x):\n    return x.scales()\n")
+    ours = History.start(tmp_path / "read").commit("ours", {"own.py": other})
+    (found,) = accept_own([row], Tree(open_repository(tmp_path / "read"), ours))
+    assert (row.severity, found.severity) == ("breaks", severity)
+    assert ("no code of keel has" in found.detail) is (severity == "breaks")
 
 
 NEWER = "import keel\nfrom packaging.version import Version\n\n\ndef fast(x):\n"

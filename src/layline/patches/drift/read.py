@@ -31,6 +31,7 @@ from layline.coupling.fold import fold_told
 from layline.coupling.last_seen import find_last_seen
 from layline.coupling.limits import limit_by_callers
 from layline.coupling.model import FAILING, Consequence, Coupling, State
+from layline.coupling.own_attributes import accept_own
 from layline.coupling.pair import Pair
 from layline.coupling.reads import Reader
 from layline.coupling.replacements import Replacements
@@ -218,7 +219,8 @@ def _accept_ours(rows: list[Drift], pair: Pair) -> list[Drift]:
     """Rows about names that upstream never had and our own code reads are additions of ours; what our code calls for
     other versions alone does nothing.
     """
-    ours = accept_placed(list(accept_additions(rows, find_unheard(rows), pair.workspace.tree)))
+    held = list(accept_own(rows, pair.workspace.tree))
+    ours = accept_placed(list(accept_additions(held, find_unheard(held), pair.workspace.tree)))
     return list(
         limit_by_callers(ours, pair.installed.find, lambda: pair.running.ground) if any(pair.versions) else ours
     )
@@ -287,7 +289,9 @@ class Opening:
 
     @property
     def targets(self) -> frozenset[str]:
-        return frozenset(effect.target for patch in self.inventory.patches for effect in patch.effects if effect.target)
+        """What we put something in the place of, inside registrations and outside."""
+        effects = (one.effect for one in find_subjects(self.inventory))
+        return frozenset(effect.target for effect in effects if effect is not None and effect.target)
 
     @cached_property
     def mentions(self) -> Mentions:
