@@ -268,6 +268,15 @@ def test_rows_behind_one_import_tell_what_they_are_without_it() -> None:
     assert first.title.startswith("error: 3 effects not installed because")
     assert first.title.endswith("; 2 of them wait for that alone (`then`: what else changed):")
     assert [item.location.line for item in single.items] == [9]
+    other = Why(Reason.NEEDS_GONE, "keel.older", places=(Location("harbor/crew.py", 5),))
+    both = replace(waits, why=replace(waits.why, parts=(gone, other)))
+    (group,) = group_causes([rows[0], replace(rows[0], findings=(own[0], both))])
+    assert group.title.endswith(
+        "2 effects not installed because the import of keel.old at harbor/base.py:2 fails; "
+        "1 of them waits for that alone:"
+    )
+    also = ("also", "the import of keel.older at harbor/crew.py:5 fails")
+    assert [item.details for item in group.items] == [(), (also,)]
 
 
 PIN = Evidence(repo="keel", commit="c" * 40, path="keel/core.py", lines=(3, 4))

@@ -205,7 +205,9 @@ def _group_behind(rows: list[Drift], waiting: Mapping[Root, list[Drift]]) -> Gro
     told = f" (since {say_commit(since)})" if since is not None else ""
     after = "" if all(map(_fits_else, rows)) else " (`then`: what else changed)"
     number = len(waiting.get(root, rows)) if root is not None else len(rows)
-    some = "nothing else is known to break them" if number == len(rows) else f"{len(rows)} of them wait for that alone"
+    alone = sum(len(find_roots([row])) == 1 for row in rows)
+    some = f"{alone or 'none'} of them {'wait' if alone > 1 else 'waits'} for that alone"
+    some = "nothing else is known to break them" if number == alone else some
     return Group(
         title=f"{rows[0].severity.word}: {count(number, 'effect')} not installed{cause}{told}; {some}{after}:",
         items=tuple(_tell_waiting(row, since) for row in rows),
@@ -220,13 +222,14 @@ def _tell_waiting(row: Drift, since: Commit | None) -> Diagnostic:
     """A row behind an import that fails; `since`: the commit that the heading has named."""
     own = replace(row.own, culprit=None, causes=()) if row.own.culprit == since else row.own
     details = [(label, text) for label, text in _details(own, together=_fits_else(row)) if label != "patch"]
+    also = [("also", f"{one.tell} fails") for one in [*find_roots([row])][1:]]
     then = [] if _fits_else(row) else [("then", say_row(own))]
     return Diagnostic(
         location=row.location,
         severity=row.severity,
         code="not-installed",
         message=row.target or row.patch,
-        details=(*then, *details),
+        details=(*also, *then, *details),
     )
 
 
