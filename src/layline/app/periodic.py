@@ -14,7 +14,7 @@ from layline.dashboard.breakage import find_breakage
 from layline.dashboard.content import load_evidence
 from layline.gap.areas import area_classes
 from layline.gap.changes import build_changes
-from layline.gap.impact import read_impact
+from layline.gap.measure import judge_ours
 from layline.gap.overview import find_broken_places, find_fixes
 from layline.history.commits import read_log
 from layline.history.touched import read_touched_files
@@ -47,9 +47,7 @@ def measure_effect(workspace: Workspace, target: Target, pin: str, tip: str) -> 
     """What the way from pin to tip does to our code; None where `packages` does not say what is the backend's."""
     if not target.backend.packages:
         return None
-    pair = Pair(workspace, target.key, pin, tip)
-    patches, _ = read_patches(pair)
-    impact, _rows = read_impact(pair, patches or ())
+    patches, _, impact = judge_ours(Pair(workspace, target.key, pin, tip), read_patches)
     breaking, fixes = (len(find(impact.couplings, patches or ())) for find in (find_broken_places, find_fixes))
     return Effect(will_break=breaking, to_fix=fixes, used_files=frozenset(impact.used_files))
 

@@ -171,7 +171,7 @@ def _read_both(
     try:
         # the long part in front: an interrupt reaches the main thread alone, and waits for nobody
         reading = pool.submit(_read_history, upstream, backend, ends)
-        ours = _judge_ours(pair, read_patches if backend.packages else None)
+        ours = judge_ours(pair, read_patches if backend.packages else None)
         pair.progress("reading the history between pin and tip", 0, 0)
         return reading.result(), ours
     finally:
@@ -238,7 +238,7 @@ def _read_dependencies(
     return replace(found, platform=platform, differences=needs), skipped
 
 
-def _judge_ours(pair: Pair, read_patches: ReadPatches | None) -> Ours:
+def judge_ours(pair: Pair, read_patches: ReadPatches | None) -> Ours:
     """The rows of our patches first: what they decide nobody else judges."""
     pair.begin()
     patches, unread = read_patches(pair) if read_patches is not None else (None, ())

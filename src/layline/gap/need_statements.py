@@ -149,7 +149,9 @@ def dependency_items(
     unread = tell_unread(gap, whole=False)
     platforms = _find_platforms(gap)[: max(2, most // 2)]
     told = [_platform_item(gap, change) for change in platforms if _is_gone(change)]
-    told += [join_text("Needed at run time. ", _tell_needs(gap, needs))] if needs else []
+    for inner in sorted({row.inner for row in needs}):
+        whose = f"Needed at run time by {inner}, a package of its own. " if inner else "Needed at run time. "
+        told.append(join_text(whose, _tell_needs(gap, [row for row in needs if row.inner == inner])))
     partly = [row for row in gap.dependencies.differences if _is_partly_needed(row)]
     told += [_tell_partly(partly)] if partly else []
     told += [unread] if unread else []

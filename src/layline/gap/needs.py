@@ -124,18 +124,19 @@ def _is_told(row: Difference, items: Iterable[Declaration]) -> bool:
 
 
 def mark_imported(rows: Iterable[Difference], tip: Tree) -> Iterator[Difference]:
-    """The same rows; of needs that are no longer declared, a file of the tip's packages that still imports them."""
+    """The same rows; of needs that are no longer declared, a file of the same package that still imports them."""
     for row in rows:
         if row.now is None and row.rank is Rank.METADATA and row.is_runtime:
-            yield replace(row, imported_at=_find_import(tip, row.name.replace("-", "_")))
+            yield replace(row, imported_at=_find_import(tip, row.name.replace("-", "_"), row.inner))
         else:
             yield row
 
 
-def _find_import(tip: Tree, module: str) -> str | None:
+def _find_import(tip: Tree, module: str, folder: str) -> str | None:
     asked = re.compile(rf"^\s*(?:import|from)\s+{re.escape(module)}\b", re.MULTILINE)
     for path in find_files_with(tip, module):
-        text = tip.read_text(path) if path.endswith(".py") and is_packaged(path) and not is_test(path) else None
+        is_asked = path.endswith(".py") and is_packaged(path) and not is_test(path)
+        text = tip.read_text(path) if is_asked and path.startswith(f"{folder}/" if folder else "") else None
         if isinstance(text, str) and asked.search(text):
             return path
     return None

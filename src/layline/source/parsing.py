@@ -26,6 +26,8 @@ MAX_SOURCE_BYTES = 2 * 1024 * 1024
 """Larger Python files are generated data; parsing them would cost more than they tell."""
 _MAX_VALUE = 200
 _RECURSION = 3000
+_VERSION = f"{sys.version_info.major}.{sys.version_info.minor}"
+"""Of the Python that Layline runs on: a newer one reads more."""
 _FUNCTION, _CLASS, _FIELD, _ASSIGNMENT = range(4)
 _PLAIN = frozenset({ast.Expr, ast.Assign, ast.AugAssign, ast.AnnAssign, ast.Return, ast.Raise, ast.Assert, ast.Pass})
 """Statements that bind nothing outside their function and hold no other statement: most of all."""
@@ -97,9 +99,10 @@ def _parse_alone(data: bytes) -> ast.Module | str:
     except UnicodeDecodeError as error:
         return f"byte {error.start} is not UTF-8"
     except SyntaxError as error:
-        return f"is not Python: {error.msg} (line {error.lineno})"
+        where = f" (line {error.lineno})" if error.lineno else ""
+        return f"Python {_VERSION} cannot parse it: {error.msg}{where}"
     except ValueError as error:
-        return f"is not Python: {error}"  # null bytes before 3.12
+        return f"Python {_VERSION} cannot parse it: {error}"  # null bytes before 3.12
     except (RecursionError, MemoryError):
         return "is nested too deeply"
     finally:

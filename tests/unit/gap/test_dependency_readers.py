@@ -411,6 +411,17 @@ def test_containers_tell_images_arguments_and_installs(tmp_path: Path) -> None:
     ]
 
 
+def test_a_folder_of_the_image_is_no_need(tmp_path: Path) -> None:
+    found = read_declarations(read(tmp_path, {"Dockerfile": "RUN pip install -v deep/. other/ fast\n"}))
+    assert ([item.name for item in found.items], found.skipped) == (["fast"], ())
+
+
+def test_an_image_may_have_its_name_among_other_words(tmp_path: Path) -> None:
+    text = "unit:\n  image:\n    name: python:3.11\n    entrypoint: ['']\n  script: [env]\nold:\n  image: python:3.10\n"
+    found = declared(tmp_path, {".gitlab/stages/test.yml": text})
+    assert [(name, spec) for name, spec, *_ in found] == [("image", "python:3.10"), ("image", "python:3.11")]
+
+
 def test_documents_tell_the_commands_they_show(tmp_path: Path) -> None:
     text = (
         "# Install\n\n```sh\npip3 install --pre torch --index-url "

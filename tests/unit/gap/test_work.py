@@ -282,6 +282,27 @@ def test_needs_of_one_of_several_files_are_told(tmp_path: Path) -> None:
     )
 
 
+def test_what_a_package_inside_needs_is_told_as_its_own(tmp_path: Path) -> None:
+    def project(*needs: str) -> str:
+        return f"[project]\nname = 'up'\ndependencies = {list(needs)}\n"
+
+    history = History.start(tmp_path / "up")
+    files = {"up/__init__.py": "import fast\n", "up/inner/src/inner/__init__.py": ""}
+    sides = [
+        history.commit(
+            "pin", {"pyproject.toml": project("fast"), "up/inner/src/pyproject.toml": project("fast"), **files}
+        ),
+        history.commit("tip", {"pyproject.toml": project("fast>=2"), "up/inner/src/pyproject.toml": project("slow")}),
+    ]
+    trees = [Tree(open_repository(history.path), one) for one in sides]
+    rows = tuple(mark_imported(compare_declarations(*map(read_declarations, trees)), trees[1]))
+    gap = SimpleNamespace(upstream="up", dependencies=SimpleNamespace(unread=((), ()), differences=rows, platform=()))
+    assert [plain_text(item) for item in dependency_items(cast("Gap", gap))] == [
+        "Needed at run time. Changed: fast>=2.",
+        "Needed at run time by up/inner/src, a package of its own. New: slow. Dropped: fast.",
+    ]
+
+
 @pytest.mark.parametrize(
     ("steps", "said"),
     [

@@ -41,7 +41,7 @@ def test_what_cannot_be_read_is_part_of_the_answer(tmp_path: Path) -> None:
     history, commit = history_of(tmp_path, {"bad.py": "def f(:\n", "latin.py": b"x = '\xe9'\n", "good.py": "x = 1\n"})
     index = index_of(history, commit)
     assert [str(item) for item in index.skipped()] == [
-        "bad.py: is not Python: invalid syntax (line 1)",
+        f"bad.py: Python {sys.version_info.major}.{sys.version_info.minor} cannot parse it: invalid syntax (line 1)",
         "latin.py: byte 5 is not UTF-8",
     ]
     assert [entry.name for entry, _ in index.modules()] == ["good"]

@@ -37,6 +37,7 @@ class Move(StrEnum):
 
 
 Change = Move | BoundChange
+_DESCRIBING = frozenset({"pyproject.toml", "setup.py", "setup.cfg"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,6 +71,12 @@ class Difference:
     def file(self) -> str:
         one = self.now or self.was
         return one.place.path if one else ""
+
+    @property
+    def inner(self) -> str:
+        """The folder of the package inside the upstream that declares it; empty for what the upstream itself declares."""
+        folder, _, name = self.file.rpartition("/")
+        return folder if name in _DESCRIBING else ""
 
     @property
     def scopes(self) -> tuple[str, ...]:

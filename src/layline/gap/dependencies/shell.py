@@ -216,4 +216,5 @@ def split_commands(line: str) -> list[str]:
 
 
 def _is_path(word: str) -> bool:
-    return word.startswith((".", "/", "~")) or word.endswith((".whl", ".txt", "/")) or word == "pip"
+    """A file or folder of the image, not the name of a package; `folder/.` is one, too."""
+    return word.startswith((".", "/", "~")) or word.endswith((".whl", ".txt", "/", "/.")) or word == "pip"

@@ -110,8 +110,9 @@ def _find_matrix_value(path: str, number: int, line: str) -> Iterator[Declaratio
 
 
 def _find_values(path: str, name: str, node: Any) -> Iterator[Declaration]:
-    values = node.value if node.id == "sequence" else [node]
-    for value in values:
+    """One value or several; an image may say its name among other things (`image: {name: …, entrypoint: …}`)."""
+    named = _child(node, "name") if name == "image" else None
+    for value in node.value if node.id == "sequence" else [named or node]:
         if value.id == "scalar" and value.value and "${{" not in value.value:
             kind = Kind.IMAGE if "image" in name else Kind.SETTING
             yield _declare(path, value, kind, name.replace("_", "-"), value.value)
