@@ -165,7 +165,7 @@ def test_a_rollback_demands_a_diagnosis_and_two_a_review(project: History) -> No
 
 REFUSED = [
     ({"kernel.sh": "COST=1.00\n"}, Bucket.K1, "there is nothing to judge"),
-    ({"kernel.sh": "COST=0.8\n", "bench.sh": "exit 0\n"}, Bucket.K1, "bench.sh is not what it was"),
+    ({"kernel.sh": "COST=0.8\n", "bench.sh": "exit 0\n"}, Bucket.K1, "bench.sh changed since"),
     ({"kernel.sh": "COST=0.8\n", "README": "x\n"}, Bucket.K1, "More than the kernel changed: README"),
     ({"kernel.sh": "COST=0.8\n"}, Bucket.W2, "W2 is not eligible"),
     ({"kernel.sh": "COST=0.8\n"}, Bucket.W1, "W1 needs its bound"),

@@ -65,9 +65,9 @@ def test_an_edited_operator_file_is_refused(tmp_path: Path) -> None:
         assert (find_thawed(going), campaign_status().report.alerts) == ([], ())
         Path("rope_own.py").write_text(text.replace("rtol=1e-5", "rtol=1e-1"))
         project.git("commit", "-qam", "A wider tolerance")
-        with pytest.raises(BenchError, match=r"operator:rope_own\.py is not what it was when the campaign began"):
+        with pytest.raises(BenchError, match=r"operator:rope_own\.py changed since the campaign began"):
             campaign_baseline(now=now)
-        with pytest.raises(BenchError, match=r"operator:rope_own\.py is not what it was when the campaign began"):
+        with pytest.raises(BenchError, match=r"operator:rope_own\.py changed since the campaign began"):
             campaign_measure()
         assert find_thawed(going) == ["operator:rope_own.py"]  # what was opened before sees it, too
         edited = "operator:rope_own.py was edited since the campaign began"
@@ -153,7 +153,7 @@ def test_a_harness_that_is_edited_while_a_round_runs_gives_no_verdict(
         campaign_baseline(now=now)
         (project.path / "kernel.sh").write_text("COST=0.80\n")
         monkeypatch.setattr(CommandBench, "measure", measure_and_edit)
-        with pytest.raises(BenchError, match="is not what it was when the campaign began"):
+        with pytest.raises(BenchError, match="changed since the campaign began"):
             campaign_round(propose("cheaper"), now=now)
         assert campaign_status().data["rounds"][-1]["verdict"] is None
         harness.write_text(text)

@@ -72,5 +72,5 @@ def test_a_simulated_campaign_has_a_real_headline(project: History) -> None:
 
 def test_a_changed_simulation_is_refused(project: History) -> None:
     (project.path / "simulate.sh").write_text(SIMULATION + "\n# easier\n")
-    with inside(project.path), pytest.raises(BenchError, match=r"simulate\.sh is not what it was"):
+    with inside(project.path), pytest.raises(BenchError, match=r"simulate\.sh changed since"):
         campaign_round(propose(), now=now)

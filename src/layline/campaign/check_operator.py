@@ -101,7 +101,7 @@ def refuse_unfit(name: str, operator: Operator, file: OperatorFile | None) -> No
     if failed:
         raise ConfigError(
             f"{name} cannot be used to judge kernels: {failed[0].told}",
-            hint=f"{failed[0].hint} `layline campaign check-operator {name}` looks at it again.",
+            hint=f"{failed[0].hint} `layline campaign check-operator {name}` checks it again.",
         )
 
 
@@ -221,7 +221,7 @@ def _find_constant(stage: Stage, step: Pass, shape: Shape, first: Mapping[str, A
     for name, array in first.items():
         if stage.device.values.count(array) and _are_same({name: array}, {name: other[name]}):
             zeros = " It is 0 everywhere." if bool((array == 0).all()) else ""
-            told = f"{step.name}: {name} is the same for other inputs.{zeros} A kernel need not compute it: it cannot be judged."
+            told = f"{step.name}: {name} is the same for other inputs.{zeros} A kernel need not compute it, so it cannot be judged."
             yield _refuse("reference", told)
 
 

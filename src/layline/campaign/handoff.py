@@ -75,7 +75,7 @@ def _find_measure(request: Request, benchmark: Benchmark | None) -> Iterator[Pre
     yield Prerequisite(
         name="Performance metric columns",
         value=metric if known else None,
-        found=why if known else f"missing: say --metric, one of {', '.join(METRICS)}",
+        found=why if known else f"missing: pass --metric, one of {', '.join(METRICS)}",
     )
 
 
@@ -113,7 +113,7 @@ def _find_quick(request: Request, project: Project) -> Prerequisite:
         return choose(request, "quick", [], name)
     told = (
         f"missing: copy {found[0]}, set its backend to {request.backend.upper()}, adapt it to {request.operator}, let it read "
-        "its shapes as JSON from LAYLINE_SHAPES; say --quick 'python COPY'"
+        "its shapes as JSON from LAYLINE_SHAPES; pass --quick 'python COPY'"
     )
     return Prerequisite(name=name, value=None, found=told)
 

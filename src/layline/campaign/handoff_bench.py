@@ -59,7 +59,7 @@ def find_bench(request: Request, project: Project, row: Row | None) -> Prerequis
         return found
     name, beside = unread
     listed = ", ".join(f"{other} ({where})" for other, where in sorted(beside.items()))
-    told = f"missing: {found.found}; but no code reads {name}: it names {listed}; say --bench with the right one"
+    told = f"missing: {found.found}; but no code reads {name}: it names {listed}; pass --bench with the right one"
     return replace(found, value=None, found=told)
 
 
@@ -85,10 +85,10 @@ def _lead_to(kernel: str, request: Request, project: Project, found: Prerequisit
     if followed[0][1] is None or not followed[0][1].ran or (leading and leading[0][0] is shown):
         return found
     if len({line.text for line, _one in leading}) != 1:
-        told = f"missing: {shown.text} ({shown.where}) never leads to {kernel}; say --bench with options that do"
+        told = f"missing: {shown.text} ({shown.where}) never leads to {kernel}; pass --bench with options that do"
         return replace(found, value=None, found=told)
     (line, one), *_rest = leading
-    told = f"{line.where}: of the commands that documents show for it the only one that leads to {kernel}"
+    told = f"{line.where}: the only documented command for it that leads to {kernel}"
     bare = Prerequisite(name=found.name, value=line.text, found=told)
     if not leads.find_variables(one, project.variables):
         return replace(bare, found=f"{told}; nothing on its way reads a backend's variable")
@@ -108,14 +108,12 @@ def _choose_bench(request: Request, project: Project, row: Row | None) -> Prereq
     shared = [file for file, _options in listed] or find_benches(project.files, [family(request.operator)])
     if request.option("bench") or not (own or shared):
         found = form_command(request, "bench", own, name, "python {}")
-        told = f"missing: {row.where} names no benchmark of it; say --bench" if row is not None else found.found
+        told = f"missing: {row.where} names no benchmark of it; pass --bench" if row is not None else found.found
         return found if found.value is not None else replace(found, found=told)
     chosen, lines = (own or shared)[0], project.lines
     if chosen in project.sources and not names_operator(project.sources[chosen], family(request.operator)):
         where = row.where if row is not None and chosen in shared else "its name"
-        told = (
-            f"missing: {chosen} ({where}) never names {family(request.operator)}; say --bench with one that measures it"
-        )
+        told = f"missing: {chosen} ({where}) never names {family(request.operator)}; pass --bench with one that measures it"
         return Prerequisite(name=name, value=None, found=told)
     shown = choose_command("python", chosen, request.operator, request.backend, lines)
     precise = [word for word in request.operator.split("_")[1:] if PRECISION.fullmatch(word)]
@@ -127,7 +125,7 @@ def _choose_bench(request: Request, project: Project, row: Row | None) -> Prereq
         return _with_backend(mapped, request, lines)
     if own and all(word in chosen for word in precise):
         return _with_backend(form_command(request, "bench", own, name, "python {}"), request, lines)
-    told = f"missing: {chosen} serves every precision of {family(request.operator)}; say --bench with the options of this one"
+    told = f"missing: {chosen} serves every precision of {family(request.operator)}; pass --bench with the options of this one"
     return Prerequisite(name=name, value=None, found=told)
 
 

@@ -36,7 +36,7 @@ def find_kernel(request: Request, project: Project, row: Row | None) -> Prerequi
             told = f"{row.where} names {len(listed)} files; {reached[0]} leads to this one"
             return Prerequisite(name=name, value=own[0], found=told)
     if listed:
-        told = f"missing: {row.where} leads to {len(own)} files ({list_some(own)}); say --kernel"
+        told = f"missing: {row.where} leads to {len(own)} files ({list_some(own)}); pass --kernel"
         told = f"{told}; {test} leads to none of them" if test is not None else told
         return Prerequisite(name=name, value=None, found=told)
     return choose(request, "kernel", named, name)
@@ -78,7 +78,7 @@ def find_test(request: Request, project: Project, row: Row | None) -> Prerequisi
             if _is_test_of(file, family(request.operator)) and _names(project, file, lost)
         ]
         if len(others) != 1:
-            told = f"missing: no test of {family(request.operator)} is known to be that of {lost}; say --test"
+            told = f"missing: no test of {family(request.operator)} is known to be that of {lost}; pass --test"
             return Prerequisite(name=name, value=None, found=told)
         told = f"{others[0]} is the only test of {family(request.operator)} that names {lost}"
         return Prerequisite(name=name, value=f"pytest {others[0]} -v", found=told)
@@ -95,7 +95,7 @@ def _select_tests(
 ) -> Prerequisite:
     """Those of the file that lead to the kernel, of this precision and backend."""
     if kernel is None and find_unled(request, project):
-        told = f"missing: {file} ({found.found}) leads to no {request.language} kernel; say --test"
+        told = f"missing: {file} ({found.found}) leads to no {request.language} kernel; pass --test"
         return replace(found, value=None, found=told)
     leading: list[str] | None = None
     chosen: list[str] = []
@@ -103,7 +103,7 @@ def _select_tests(
     if kernel is not None and project.leads is not None and project.leads.is_followed(kernel):
         leading, others = project.leads.find_tests(file, kernel)
         if others and not leading:
-            told = f"missing: {file} ({found.found}) never leads to {kernel}: it tests another kernel; say --test"
+            told = f"missing: {file} ({found.found}) never leads to {kernel}: it tests another kernel; pass --test"
             return replace(found, value=None, found=told)
         if others and (word := choose_words(leading, others, file)):
             chosen.append(word)

@@ -58,9 +58,9 @@ def choose(request: Request, option: str, candidates: list[str], name: str) -> P
         return Prerequisite(
             name=name,
             value=None,
-            found=f"missing: {len(candidates)} candidates ({list_some(candidates)}); say --{option}",
+            found=f"missing: {len(candidates)} candidates ({list_some(candidates)}); pass --{option}",
         )
-    return Prerequisite(name=name, value=None, found=f"missing: nothing in the tree says it; say --{option}")
+    return Prerequisite(name=name, value=None, found=f"missing: nothing in the tree names it; pass --{option}")
 
 
 def list_some(files: Sequence[str]) -> str:

@@ -110,7 +110,7 @@ def check_frozen(campaign: Campaign) -> None:
     changed = find_thawed(campaign)
     if changed:
         raise BenchError(
-            f"{changed[0]} is not what it was when the campaign began.",
+            f"{changed[0]} changed since the campaign began.",
             hint="Figures of two harnesses are never compared: restore it (an open round then goes on by `layline "
             "campaign resume`), or begin a new campaign.",
         )
@@ -196,7 +196,7 @@ def move(campaign: Campaign) -> None:
     if state.phase not in (Phase.ANALYZE, Phase.VALIDATE) or state.machine is None:
         raise ConfigError(f"The campaign is in {state.phase}: it cannot be moved now.")
     if state.machine == now:
-        raise ConfigError(f"The campaign is on {now} already.", hint="Rounds go on here as they are.")
+        raise ConfigError(f"The campaign already runs on {now}.", hint="Rounds can continue here.")
     trial = Trial(
         best=state.kernel(state.best.kernel),
         candidate=None,

@@ -46,7 +46,8 @@ def find_fitting(lines: Sequence[str], visible: str | None, kind: str) -> tuple[
     fitting = tuple(one for one in usable if products[one] == kind)
     if usable and not fitting:
         raise BenchError(
-            f"No accelerator that may be used here is a {kind}.", hint="Times of two kinds do not compare."
+            f"No accelerator that may be used here is a {kind}.",
+            hint="Times of two kinds of machine cannot be compared.",
         )
     return fitting
 

@@ -56,7 +56,7 @@ class DeviceArena:
                 self.raw = torch.empty(size, dtype=torch.uint8, device=device)
             except torch.OutOfMemoryError:
                 told = f"The device has no {size / (1 << 30):.1f} GiB left for the buffers of one more process."
-                raise BenchError(told, hint="Who else uses it? `nvidia-smi` or `rocm-smi` tells.") from None
+                raise BenchError(told, hint="`nvidia-smi` or `rocm-smi` shows who else uses it.") from None
 
     def share(self) -> dict[str, Any]:
         """What a worker needs to open it."""

@@ -75,7 +75,7 @@ def _head_to_head(state: State) -> Iterator[Block]:
     if state.head_to_head is None:
         going = state.baseline is None or state.best.number > 1
         yield Paragraph(
-            "Not measured yet: it is when the campaign has been stopped."
+            "Not measured yet: this is measured once the campaign has been stopped."
             if going
             else "No round was accepted: the best is the baseline."
         )

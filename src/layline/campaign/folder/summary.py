@@ -197,7 +197,7 @@ def _rollback_analysis(item: Round) -> str:
             f"- Actual effect: {one_line(actual)}",
             (
                 "- Root cause: "
-                f"{one_line(' '.join(item.texts('diagnosis')) or 'not diagnosed yet; demanded before the next round')}"
+                f"{one_line(' '.join(item.texts('diagnosis')) or 'not diagnosed yet; required before the next round')}"
             ),
             f"- Lesson learned: {one_line(' '.join(lessons) or 'none recorded')}",
         )

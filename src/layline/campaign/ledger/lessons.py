@@ -122,7 +122,7 @@ def render_lesson(at: str, origin: str, fields: Mapping[str, str]) -> str:
 def render_correction(at: str, lesson: Lesson, reason: str, takeaway: str | None) -> str:
     """A tombstone: the old lesson stays where it is and is no longer shown."""
     if not reason.strip():
-        raise ConfigError("A correction says why.")
+        raise ConfigError("A correction needs a reason.")
     lines = [f"### {at} correction of {lesson.id}", f"- Withdrawn: {one_line(reason)}"]
     if takeaway:
         lines.append(f"- Takeaway: {one_line(takeaway)}")

@@ -49,7 +49,7 @@ def check_ready(campaign: Campaign) -> None:
 def check_proposal(campaign: Campaign, proposal: Proposal, *, again: bool) -> None:
     """One stated hypothesis, an eligible bucket, a change that is new and touches the kernel alone."""
     if not proposal.hypothesis.strip() or not proposal.change.strip():
-        raise ConfigError("A round states its hypothesis and its one change before it is measured.")
+        raise ConfigError("A round needs a hypothesis and one change before it is measured.")
     if proposal.bucket is None or proposal.bucket.is_refused:
         named = proposal.bucket or "no bucket"
         raise ConfigError(
@@ -64,7 +64,7 @@ def check_proposal(campaign: Campaign, proposal: Proposal, *, again: bool) -> No
     same = [item.number for item in find_duplicates(campaign.state, kernel)]
     if campaign.state.best.number in same:
         raise ConfigError(
-            "The kernel is the best one, byte for byte: there is nothing to judge.", hint="Edit it first."
+            "The kernel equals the best one byte for byte: there is nothing to judge.", hint="Edit it first."
         )
     if same and not again:
         raise ConfigError(

@@ -42,7 +42,7 @@ def record_head_to_head(campaign: Campaign) -> None:
     measured = campaign.bench.measure(trial)
     if measured.measurement.status is Status.CONTROLS_FAILED:
         raise BenchError(
-            "The head-to-head run's controls failed: it says nothing.",
+            "The head-to-head run's controls failed, so its figures mean nothing.",
             hint="Run `layline campaign report` again when the machine is quieter.",
         )
     check_frozen(campaign)

@@ -219,7 +219,7 @@ class LiveArm:
                 raise Fault(
                     "own-buffers",
                     f"{one.step.symbol} on {describe_shape(one.shape)} writes to buffers of a call that was not made: {what}.",
-                    "it remembers where earlier calls lay and works ahead",
+                    "it remembers the addresses of earlier calls and works ahead",
                 )
 
     def _fill(self, step: Pass, given: Given) -> tuple[Filled, ...]:

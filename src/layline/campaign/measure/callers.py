@@ -129,7 +129,7 @@ FOUND = {
     Left.SLOW_RESTED: ("gain-carries-over", "takes {count} times as long after a pause of two seconds.", _TIMED_THERE),
     Left.THREAD: (
         "global-state",
-        "comes with a thread of its own, before anything of it was called.",
+        "starts a thread of its own before any of its functions is called.",
         "/proc/self/task",
     ),
 }

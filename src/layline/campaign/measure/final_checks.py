@@ -35,7 +35,7 @@ REASONS = {
     "hard-inputs": "Right for every input distribution.",
     "exact-integers": "Exact where integer inputs make the result exact.",
     "held-out-shape": "Right on odd, prime, tiny and empty neighbours of every shape.",
-    "follows-inputs": "One changed element on the same place changed the output as it should.",
+    "follows-inputs": "One changed element at the same address changed the output as it should.",
     "late-write": "Nothing was written after return.",
     "late-work": "The worker stopped after every reply.",
     "guard-band": "Nothing was written outside the outputs.",
@@ -55,10 +55,10 @@ REASONS = {
     "every-process": "Right in every new process.",
     "stream-order": "The kernel keeps the order of the stream it is called on.",
     "wide-offsets": "Right with more elements than 32 bits can count.",
-    "clocks-agree": "The parent's clock and the device's events told of the same work on every block.",
+    "clocks-agree": "The parent's clock and the device's events agreed on every block.",
     "timers-untouched": "Functions that time or wait were left alone.",
     "persisting-l2": "No L2 memory was set aside to survive the flush.",
-    "global-state": "What is set for the whole process was left alone.",
+    "global-state": "Settings of the whole process were left alone.",
 }
 """What a property means where its probe found nothing against it."""
 ON_EVERY_CALL = (

@@ -191,7 +191,7 @@ def _say_roof(state: State, bounds: Sequence[Bound]) -> Iterator[str]:
         yield (
             f"roofline: {roof[0] / 1e9:.0f} GFLOP/s and {roof[1] / 1e9:.0f} GB/s were measured here, but the "
             "kernel is faster "
-            f"than that on {above}: the measured roof is wrong, and no share of it is told"
+            f"than that on {above}: the measured roof is wrong, and no share of it is given"
         )
     elif roof and shares:
         yield (

@@ -122,7 +122,7 @@ def describe_live(name: str, number: int, live: Live, now: float, allowed: Allow
     lines = [
         f"Campaign {name}: round {number}, {max(0.0, now - live.since):.0f} s (process {live.pid})",
         f"now: {live.said or 'begins'}",
-        f"gain: {live.gain or 'nothing to tell yet'}",
+        f"gain: {live.gain or 'no figures yet'}",
     ]
     left = describe_left(number, allowed, now) if allowed is not None else ""
     return "\n".join([*lines, *([left] if left else [])])

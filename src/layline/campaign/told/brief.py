@@ -72,7 +72,7 @@ def build_report(brief: Brief, *, is_for_program: bool = False) -> Report:
     )
     sections = [
         Section(title="Task", blocks=(Bullets(facts),)),
-        _list("Demanded before the next round", (*((brief.escalation,) if brief.escalation else ()), *brief.demanded)),
+        _list("Required before the next round", (*((brief.escalation,) if brief.escalation else ()), *brief.demanded)),
         _list("What helped", tuple(map(_say, brief.effective))),
         _list("What did not help", tuple(map(_say, brief.ineffective))),
         _list("What could not be decided", tuple(map(_say, brief.inconclusive))),

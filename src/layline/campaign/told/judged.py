@@ -47,7 +47,7 @@ def build_checked(name: str, operator: Operator, findings: Sequence[OperatorFind
     )
     sections = [Section(title="", blocks=(Paragraph(lead), Table(columns=("", "what", "found"), rows=rows)))]
     begin = f"`layline campaign new NAME --operator {name} --kernel FILE` begins a campaign; `campaign judge` gives one verdict."
-    again = f"`layline campaign check-operator {name}` looks at it again."
+    again = f"`layline campaign check-operator {name}` checks it again."
     after = (*(one.hint for one in failed), again) if failed else (begin,)
     sections.append(Section(title="Next", blocks=(Bullets(after),)))
     data: answers.CheckedOperator = {

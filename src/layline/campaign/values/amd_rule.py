@@ -61,4 +61,4 @@ def _explain(ours: Outcome, mean: float, plan: Plan) -> str:
             "It looks at point estimates of the aggregate alone; ours also compares them with "
             "bounds, the other clock and medians."
         )
-    return "Ours accepts what it refuses; this must not happen, report it."
+    return "Ours accepts what it refuses; this must not happen: please report it."

@@ -34,10 +34,10 @@ _SIZES = {
 }
 _INPUTS = {
     "normal": "normal, the distribution that is timed",
-    "nudged": "the last call's, on the same place, with one element changed",
-    "swapped": "the last call's, on the same place, with two elements exchanged",
-    "twinned": "the last call's, on the same place, with one row a copy of the row before it but for one element",
-    "lifted": "the last call's, on the same place, with two or three elements of one row raised far above the others",
+    "nudged": "the last call's, at the same address, with one element changed",
+    "swapped": "the last call's, at the same address, with two elements exchanged",
+    "twinned": "the last call's, at the same address, with one row a copy of the row before it but for one element",
+    "lifted": "the last call's, at the same address, with two or three elements of one row raised far above the others",
     "repeated": "the same as in an earlier call",
     "scaled": "normal times another power of two in every call, 2^-12 to 2^12",
     "uneven": "each row at a magnitude of its own, 2^-16 to 2^16",

@@ -65,7 +65,9 @@ def _refuse(measurement: Measurement, bucket: Bucket | None) -> Verdict | None:
         case Status.CONTROLS_FAILED:
             failed = [control for control in measurement.controls if not control.passed]
             why = failed[0].reason if failed else measurement.problem
-            return Verdict(outcome=Outcome.INCONCLUSIVE, reason=f"No verdict, a control failed: {why}", bucket=measured)
+            return Verdict(
+                outcome=Outcome.INCONCLUSIVE, reason=f"No verdict, because a control failed: {why}", bucket=measured
+            )
         case Status.BUILD_FAILED | Status.CRASHED | Status.HUNG | Status.REFUSED:
             reasons = [f"fails “{gate.property}”: {gate.reason}" for gate in measurement.failed_gates]
             return Verdict(outcome=Outcome.ROLLBACK, reason=" ".join(reasons) or measurement.problem, bucket=measured)
@@ -97,7 +99,7 @@ def look(measurement: Measurement, *, is_last: bool = False) -> Verdict | None:
     literal = judge_literally(ratios.whole, shapes, plan, outcome)
     if outcome.is_accepted and not literal.accepts:
         outcome = Outcome.INCONCLUSIVE
-        reason = f"{reason} But AMD's rule refuses, and ours is never laxer: {literal.reason}"
+        reason = f"{reason} But AMD's rule refuses it, and Layline's rule is never laxer: {literal.reason}"
         literal = judge_literally(ratios.whole, shapes, plan, outcome)
     return Verdict(outcome=outcome, reason=reason, interval=interval, shapes=shapes, amd_literal=literal, notes=notes)
 
@@ -129,7 +131,7 @@ def _decide(
     if interval.lower > plan.min_effect and not unresolved:
         return _accept(interval, shapes, plan)
     if _is_hopeless(plan, ratios):
-        return _give_up(plan, ratios, interval, ", and more pairs would hardly tell")
+        return _give_up(plan, ratios, interval, ", and more pairs would hardly decide it")
     return None
 
 
@@ -261,7 +263,7 @@ def _find_denial(measurement: Measurement) -> tuple[Outcome, str] | None:
         differ = (
             f"Process pairs differ ({say(gain_interval(mean, MEAN_ALPHA))}), so it may be the machine: measure again."
         )
-        return Outcome.INCONCLUSIVE, f"No verdict, {told} {differ}"
+        return Outcome.INCONCLUSIVE, f"No verdict: {told} {differ}"
     return None
 
 
@@ -369,7 +371,7 @@ def describe_resolution(measurement: Measurement) -> str:
     plan = measurement.plan
     found = find_smallest_gain(spread, plan.looks[-1], _share(plan, plan.looks[-1]), plan.min_effect)
     return (
-        f"Smallest gain this machine can show now: about {found:+.1%}. Of 100 rounds that bring so much 95 find it, with up to "
+        f"Smallest gain this machine can show now: about {found:+.1%}. Of 100 rounds with such a gain 95 detect it, with up to "
         f"{plan.looks[-1]} process pairs each. Compared with itself, with its code at another place in each process, the kernel "
         f"differs by {spread:.1%} from pair to pair ({measurement.pairs} pairs)."
     )

@@ -69,7 +69,9 @@ def show_changed(on: Trial) -> Shown:
             _probe_every_input(stage, on.trial, shape)
         _probe_between_passes(stage, on.trial, shape)
     changes = "one element changed, two elements swapped, one row a copy of another but for one element, some of one row raised far above it, twice"
-    between = "; all of it, too, between two passes that read it on the same place" if len(operator.passes) > 1 else ""
+    between = (
+        "; all of it, too, between two passes that read it at the same address" if len(operator.passes) > 1 else ""
+    )
     yield "follows-inputs", f"every input of every pass: {changes}{between}"
 
 
