@@ -307,7 +307,9 @@ def _check(settings: Settings, where: str) -> None:
         if backend.pin is not None and (backend.pin.file is None) == (backend.pin.revision is None):
             raise ConfigError(f"{where}: backends.{key}.pin needs either `file` or `revision`.")
         if backend.pin is not None and backend.pin.branch is not None and backend.pin.file is None:
-            raise ConfigError(f"{where}: backends.{key}.pin: `branch` says where `file` is, and there is no `file`.")
+            raise ConfigError(
+                f"{where}: backends.{key}.pin: `branch` needs `file`: it names the branch that has that file."
+            )
         for name in ("path", "objects"):
             value = getattr(backend, name)
             if isinstance(value, str) and (not value or value.startswith("-")):

@@ -104,7 +104,7 @@ def test_check_writes_nothing_and_names_a_stale_index(project: Path, capsys: pyt
     before = index.read_bytes()
     capsys.readouterr()
     assert run(project, "--check") == 1
-    assert "docs/weekly_reports/dashboard-data/index.json is not what its records say" in " ".join(
+    assert "docs/weekly_reports/dashboard-data/index.json does not match its records" in " ".join(
         capsys.readouterr().out.split()
     )
     assert index.read_bytes() == before

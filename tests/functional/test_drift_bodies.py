@@ -477,7 +477,7 @@ def test_what_stands_in_the_way_of_an_effect(
 def test_an_installer_that_nothing_runs_is_only_worth_a_look(every: list[dict[str, Any]]) -> None:
     (row,) = [row for row in every if row["patch"].endswith(".forgotten") and row["target"] == "keel.run.Boat.speed"]
     assert (row["active"], row["severity"]) == (False, "look")
-    assert "nothing registers, calls or hands on harbour.patches.all.forgotten" in row["detail"]
+    assert "nothing registers, calls or passes on harbour.patches.all.forgotten" in row["detail"]
 
 
 def test_what_our_code_sets_or_upstream_sets_elsewhere_is_not_lost(rows: dict[str, dict[str, Any]]) -> None:

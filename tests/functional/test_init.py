@@ -269,8 +269,8 @@ def test_every_version_that_the_project_asks_for_is_told_with_its_place(tmp_path
     assert layline("init", "--upstream", "../upstream", cwd=layered.downstream.path).code == 0
     text = (layered.downstream.path / "layline.toml").read_text()
     told = (
-        "# the project also asks elsewhere: pyproject.toml:3 for >=0.5,<=1.0 without 2 of these and "
-        "requirements.txt:1 for ==1.0; an exact version is taken before a range, the first file before others\n"
+        "# other places in the project name it, too: pyproject.toml:3 for >=0.5,<=1.0 without 2 of these and "
+        "requirements.txt:1 for ==1.0; an exact version takes precedence over a range, and the first file over others\n"
     )
     assert told in text
 

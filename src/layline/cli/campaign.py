@@ -24,7 +24,7 @@ def campaign() -> None:
 def recording(function: Function) -> Function:
     """Options of every command that works on a campaign."""
     chosen = click.option(
-        "--campaign", "chosen", default=None, help="Name or folder of the campaign; default: the one that is going on."
+        "--campaign", "chosen", default=None, help="Name or folder of the campaign; default: the campaign in progress."
     )
     return chosen(function)
 
@@ -115,7 +115,7 @@ BUCKETS = {
     "K1": "inside the kernel: tiles, instructions, pipelining",
     "K2": "a variant for a memory layout",
     "K3": "fewer launches by fusion",
-    "K4": "forward hands something to its own backward",
+    "K4": "data kept from forward to backward",
     "W1": "a cache of the weight (the gain is bounded)",
     "W2": "a cache of activations or gradients (refused: training never hits it)",
     "W3": "a memory of whole calls (also refused)",
@@ -147,7 +147,7 @@ def _list_buckets() -> str:
     type=_Bucket(list(BUCKETS)),
     help="Where the gain comes from. K1: inside the kernel (tiles, instructions); K2: a variant for a memory layout; "
     "K3: fewer "
-    "launches by fusion; K4: forward hands something to its own backward; W1: a cache of the weight (gain is bounded); "
+    "launches by fusion; K4: data kept from forward to backward; W1: a cache of the weight (gain is bounded); "
     "W2: a cache of activations or gradients, W3: of whole calls (both refused: training never hits them).",
 )
 @click.option("--expect", default=None, help="Expected effect, e.g. `+4 %`.")
@@ -240,7 +240,7 @@ def explain(number: int, chosen: str | None, format_: str, output: Path | None) 
 @recording
 @format_option("text", "json", "md")
 def brief(measures: bool, chosen: str | None, format_: str, output: Path | None) -> int:
-    """Show what a proposer is told before the next round."""
+    """Show the brief for the next round."""
     from layline.app.campaign_brief import campaign_brief
 
     return show(campaign_brief(chosen, measures=measures), format_, output)
@@ -250,14 +250,14 @@ def brief(measures: bool, chosen: str | None, format_: str, output: Path | None)
 @recording
 @format_option("text", "json", "md")
 def resume(chosen: str | None, format_: str, output: Path | None) -> int:
-    """Continue where a crash stopped."""
+    """Continue a campaign after a crash."""
     from layline.app.campaign import campaign_resume
 
     return show(campaign_resume(chosen, progress=tell_progress), format_, output)
 
 
 @campaign.command()
-@click.option("--reason", default=None, help="You ask for the stop yourself (T4).")
+@click.option("--reason", default=None, help="Why you stop the campaign yourself (T4).")
 @recording
 @format_option("text", "json", "md")
 def stop(reason: str | None, chosen: str | None, format_: str, output: Path | None) -> int:

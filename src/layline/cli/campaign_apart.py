@@ -23,7 +23,7 @@ from layline.cli.show import deliver, format_option, show
 @click.option("--at", default="HEAD", show_default=True, help="With --repo: the commit to read.")
 @format_option("text", "json", "md")
 def audit(folder: str, repo: Path | None, at: str, format_: str, output: Path | None) -> int:
-    """Check a campaign FOLDER that others wrote against the rules."""
+    """Check a campaign FOLDER written by others against the rules."""
     from layline.app.campaign_audit import campaign_audit
 
     return show(campaign_audit(folder, repo=repo, at=at), format_, output)
@@ -56,7 +56,9 @@ def check_operator(operator: str, format_: str, output: Path | None) -> int:
 @campaign.command()
 @click.argument("candidate", type=click.Path(dir_okay=False, path_type=Path))
 @click.option(
-    "--against", required=True, help="The kernel to compare with: a file, or a start of the operator by name."
+    "--against",
+    required=True,
+    help="The kernel to compare with: a file, or the name of a starting kernel of the operator.",
 )
 @click.option("--operator", required=True, help="A shipped operator, an operator file, or kernelbench:DIR/level1/23.")
 @click.option("--shape", "shapes", multiple=True, help="Shape to measure on; repeat for several. All by default.")
@@ -78,7 +80,7 @@ def judge(candidate: Path, save: Path | None, format_: str, output: Path | None,
 @click.option("--op", "operator", required=True, help="Operator with its precision, e.g. gemm_fp8_blockwise.")
 @click.option("--backend", required=True, help="Kernel backend: TRITON, CK, HIPBLASLT, TURBO, FLYDSL, C.")
 @click.option("--gpu", required=True, help="Architecture: gfx942, gfx950 or another, or cpu.")
-@click.option("--new-kernel", is_flag=True, help="A kernel from scratch, or heavy trial and error.")
+@click.option("--new-kernel", is_flag=True, help="The kernel is written from scratch, or needs much trial and error.")
 @click.option("--python", "python", default=sys.executable, help="Interpreter of the environment that runs the kernel.")
 @click.option("--kernel", default=None, help="Kernel source file.")
 @click.option("--test", default=None, help="Focused test command.")

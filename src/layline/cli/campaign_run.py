@@ -31,13 +31,13 @@ def parse_duration(_context: click.Context, _option: click.Parameter, text: str 
     metavar="search|command:PROGRAM",
     help="Who proposes: the built-in search, or a program run once per round.",
 )
-@click.option("--rounds", type=click.IntRange(1), default=None, help="End after so many rounds.")
+@click.option("--rounds", type=click.IntRange(1), default=None, help="Stop after this many rounds.")
 @click.option(
     "--budget",
     default=None,
     callback=parse_duration,
     metavar="TIME",
-    help="End after this long, e.g. 30m; the round going on is finished.",
+    help="Stop after this long, e.g. 30m; the current round is finished first.",
 )
 @click.option(
     "--time-limit",
@@ -52,7 +52,7 @@ def parse_duration(_context: click.Context, _option: click.Parameter, text: str 
     "passed",
     multiple=True,
     metavar="NAME",
-    help="Environment variable the program needs; nothing else of yours is passed.",
+    help="Environment variable to pass to the program; no other one is passed.",
 )
 @executor_option
 @click.option("--parallel", type=click.IntRange(2), default=None, metavar="N", help="The same as --executor local:N.")
@@ -90,9 +90,9 @@ def run(
 @recording
 @format_option("text", "json", "md")
 def move(executor: str | None, chosen: str | None, format_: str, output: Path | None) -> int:
-    """Go on with this campaign on another kind of machine.
+    """Continue this campaign on another kind of machine.
 
-    Measures the best kernel there first; rounds are refused until then.
+    It measures the best kernel there first; until then rounds are refused.
     """
     from layline.app.campaign import campaign_move
     from layline.executors import open_wanted

@@ -103,8 +103,8 @@ def gap_find(
 ) -> int:
     """Find what upstream did about WORD since the pin.
 
-    Titles of its changes and paths of the files they touched are searched; of a name as code spells it (save_every)
-    also the code that gains or loses it. What brings something new comes first.
+    It searches the titles of upstream's changes and the paths of the files they touch; for a name written as in code
+    (save_every), also the code that adds or removes it. Changes that bring something new come first.
     """
     from layline.app.gap_find import gap_find as find
     from layline.workspace.open import fetch_backend, open_workspace

@@ -40,7 +40,7 @@ from layline.patches.wanted import ELSEWHERE
     "since",
     default=None,
     metavar="REV",
-    help="Upstream tag or commit to compare from, as if you pinned it; for a pull request that moves the pin: the old one.",
+    help="Upstream tag or commit to compare from, as if you pinned it; for a pull request that moves the pin, give the old pin.",
 )
 @at_option
 @worktree_option

@@ -31,7 +31,7 @@ from layline.core.environment import PdfEngine
     "--fonts",
     type=click.Path(file_okay=False, path_type=Path),
     default=None,
-    help="A folder of fonts for scripts Typst's own lack.",
+    help="A folder of fonts for scripts that Typst's own fonts lack.",
 )
 def pdf(
     file: Path, output: Path, engine: str, style: Path | None, fonts: Path | None, **header: str | bool | None

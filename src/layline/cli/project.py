@@ -50,7 +50,9 @@ def init(
 @command()
 @at_option
 @click.option("--pins", is_flag=True, help="Only check that each pin can be read; needs no upstream objects.")
-@click.option("--executor", default=None, metavar="WHERE", help="Ask the machines of local:N, ray://HOST:PORT or auto.")
+@click.option(
+    "--executor", default=None, metavar="WHERE", help="Also check the machines of local:N, ray://HOST:PORT or auto."
+)
 @format_option("text", "json", "md")
 @config_option
 def doctor(at: str, pins: bool, executor: str | None, format_: str, output: Path | None, config: Path | None) -> int:

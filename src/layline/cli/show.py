@@ -32,7 +32,7 @@ executor_option = click.option(
     "--executor",
     default=None,
     metavar="WHERE",
-    help="Work on local:N processes, on ray://HOST:PORT, or on auto; default: here.",
+    help="Where to work: local:N processes, ray://HOST:PORT or auto; default: in this process.",
 )
 fetch_option = click.option(
     "--fetch", is_flag=True, help="First download upstream's newest commits; nothing else uses the network."

@@ -103,7 +103,7 @@ def upgrade_check(
     output: Path | None,
     config: Path | None,
 ) -> int:
-    """Check every import, target, call and anchor of ours against the pin.
+    """Check that all places of ours fit the pin: imports, calls, patches.
 
     Nothing is compared with an older commit: each place fits that upstream tree or it does not. Exit 1 if one does not.
     """

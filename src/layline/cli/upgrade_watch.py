@@ -125,7 +125,7 @@ def watch(
 ) -> int:
     """Tell only what is new since the last answer.
 
-    Places that broke or were mended, tips that became safe, patches that can go. Exit 1 if something is new.
+    Places that broke or were mended, tips that became safe, patches that can be deleted. Exit 1 if something is new.
     """
     from layline.app.over_time import watch as answer_watch
     from layline.cli.progress import show_progress
@@ -173,8 +173,8 @@ def impact(ref: str, fleet: Path, executor: str | None, format_: str, output: Pa
 def fleet(file: Path, executor: str | None, format_: str, output: Path | None) -> int:
     """Show every project of FILE and what breaks in it: one page.
 
-    FILE has one [[project]] with `config` (its layline.toml) for each, perhaps `name` and `git`. Exit 1 if something
-    breaks.
+    FILE lists one [[project]] for each: `config` is the path of its layline.toml; `name` and `git` are optional.
+    Exit 1 if something breaks.
     """
     from layline.app.fleet import fleet as answer_fleet
     from layline.app.many import ask_fleet, spread

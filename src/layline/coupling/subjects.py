@@ -69,5 +69,5 @@ def _unregistered(item: Unregistered, idle: frozenset[str]) -> Patch:
         handler=item.within,
         handler_lines=(item.effect.location.line, item.effect.location.line),
         active=name is None,
-        active_reason=f"nothing registers, calls or hands on {name}" if name is not None else "",
+        active_reason=f"nothing registers, calls or passes on {name}" if name is not None else "",
     )

@@ -83,7 +83,7 @@ def build_site(
     for path, page, dead in _build_pages(plan, pages, progress):
         files[path] = page
         skipped += [
-            Skipped(f"a link in {path}", f"{address} leads nowhere on the site; its words were kept")
+            Skipped(f"a link in {path}", f"{address} leads nowhere on the site; the link was removed and its text kept")
             for address in dead
         ]
     files |= dict(build_badges(plan.standings))

@@ -96,7 +96,7 @@ def build_answer(
     total = len(records.gap) + len(records.periodic)
     alerts = [
         Alert(
-            severity=Severity.LOOK, message=f"{path} is not what its records say; `layline dashboard index` rewrites it"
+            severity=Severity.LOOK, message=f"{path} does not match its records; `layline dashboard index` rewrites it"
         )
         for path in stale or ()
     ]

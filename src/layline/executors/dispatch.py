@@ -111,7 +111,7 @@ def dispatch(
                 case Gone(why=why):
                     counted.lost += 1
                     if known.try_ >= tries:
-                        raise Lost(f"Job {known.job + 1} of {len(jobs)}", f"{why}; it went out {tries} times")
+                        raise Lost(f"Job {known.job + 1} of {len(jobs)}", f"{why}; it was sent {tries} times")
                     waiting.append((known.job, known.try_ + 1))
                 case Raised(message=message, hint=hint):
                     raise Error(message, hint=hint)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from layline.executors.values import Plain
 
 SAME = "Install the same Layline there as here."
-NO_TIME = "The node is too busy or cut off: `ray status` lists what waits for it."
+NO_TIME = "The node is too busy or cut off: `ray status` lists what is waiting for it."
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,5 +48,5 @@ def find_reason(said: Plain) -> Reason | None:
         case {"failed": "import", "said": text}:
             return Reason(f"Layline does not start there ({text})", "Install what it needs there, too: see pip check.")
         case {"failed": _, "said": text}:
-            return Reason(f"the node cannot say what it is ({text})", "Run `layline doctor` on it.")
+            return Reason(f"the node cannot describe itself ({text})", "Run `layline doctor` on it.")
     return None

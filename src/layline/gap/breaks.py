@@ -266,7 +266,7 @@ def _say_coupling(one: Coupling, left: Successor | None, clashes: Mapping[str, i
     if one.new_target:
         differs = f"; {left.short}" if left is not None and left.short else ""
         number = clashes.get(one.new_target, 0)
-        meet = f"; {number} names that we replace are one there, so the last replacement wins" if number else ""
+        meet = f"; {number} names that we replace became one name, so the last replacement wins" if number else ""
         return 0, f"{state}, now {one.new_target}{differs}{meet}"
     if one.near:
         return 1, f"{state}; {one.near} may take its place"

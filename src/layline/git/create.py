@@ -67,7 +67,7 @@ class PlannedTag:
 def create_repository(directory: Path, commits: Iterable[PlannedCommit], tags: Iterable[PlannedTag] = ()) -> list[str]:
     """Make a bare repository at `directory`, which must not exist; the hashes of the commits in order."""
     if directory.exists():
-        raise GitError(f"{directory} exists already.", hint="Choose a new directory.")
+        raise GitError(f"{directory} already exists.", hint="Choose a new directory.")
     _init(directory)
     stream = b"".join((*_find_commit_lines(commits), *_find_tag_lines(tags), b"done\n"))
     handle, marks = tempfile.mkstemp(prefix="layline-marks-")

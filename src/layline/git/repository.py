@@ -155,7 +155,7 @@ class Repository:
     def _find_entry(self, commit: str, path: str) -> TreeEntry | None:
         *folders, last = path.split("/")
         if not {"", ".", ".."}.isdisjoint((*folders, last)):
-            raise GitError(f"{path!r} is not a path as trees have them.")
+            raise GitError(f"{path!r} is not a valid path inside a git tree.")
         held = f"{commit}^{{tree}}"
         for folder in folders:
             inner = find_in_tree(self._objects.read(held, kind="tree"), folder)

@@ -120,7 +120,7 @@ TOOLS = (
     ),
     Tool(
         name="campaign_note",
-        says="Note what a round taught; a diagnosis is demanded after a rollback.",
+        says="Note what a round taught; a diagnosis is required after a rollback.",
         does=ADDS,
         questions={"note": _note},
         inputs=(

@@ -8,4 +8,4 @@ BACKEND = Input(name="backend", says="Key or label of a backend; may be left out
 AT = Input(name="at", says="Commit of ours; default HEAD.")
 TO = Input(name="to", says="Upstream ref; default: the configured one.")
 FULL = Input(name="full", says="Every field of each row, with its evidence.", kind="boolean", default=False)
-CAMPAIGN = Input(name="campaign", says="Name of a campaign; default: the one that is going on.")
+CAMPAIGN = Input(name="campaign", says="Name of a campaign; default: the campaign in progress.")

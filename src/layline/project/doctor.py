@@ -153,7 +153,7 @@ def _look_at_range(tree: Tree, key: str, backend: Backend) -> Iterator[Finding]:
     """A project may support several versions; what is said of one of them need not hold for the others."""
     allowed = find_range(read_declarations(tree, last=Rank.REQUIREMENTS), backend.packages)
     if allowed is not None:
-        told = f"{allowed.place} allows {allowed.spec}; answers are for the pin (others: `layline patches matrix`)"
+        told = f"{allowed.place} allows {allowed.spec}; answers are for the pin; `layline patches matrix` judges other versions"
         yield Finding(subject=key, what="versions", state="ok", detail=told)
 
 

@@ -273,7 +273,9 @@ def _draft_proposal(tree: Tree, one: Proposal, folder: Path) -> Draft:
         if version.choice:
             remarks.append(version.choice)
         if version.others:
-            remarks.append(f"the project also asks elsewhere: {listed(version.others, most=4)}; {version.before}")
+            remarks.append(
+                f"other places in the project name it, too: {listed(version.others, most=4)}; {version.before}"
+            )
     folders = _find_importing_folders(tree, one.package)
     backend = Backend(
         label=one.package,

@@ -28,8 +28,8 @@ _EXACT = frozenset({"==", "==="})
 _ENDS = re.compile(r"<\s*\d|~=")
 _HIGHEST = re.compile(r"<=\s*(\d[\w.]*)")
 _ADDRESS = re.compile(r"git\+(https://[\w.-]+/[\w./-]+?)(?:\.git)?@([\w./-]*\d\.\d[\w./-]*)")
-_EXACT_FIRST = "an exact version is taken before a range, the first file before others"
-_METADATA_FIRST = "package metadata are taken before requirement files, and these before CI and docs"
+_EXACT_FIRST = "an exact version takes precedence over a range, and the first file over others"
+_METADATA_FIRST = "package metadata take precedence over requirement files, and these over CI and docs"
 _LOWEST_ALLOWED = (
     "the pin is the lowest version that this allows; write the one you use. `layline patches matrix` judges the others"
 )
@@ -142,7 +142,7 @@ def _read_version(needs: list[Declaration], declared: Declarations, wanted: str)
         locked = dict(lock.versions).get(wanted)
         if locked:
             return Version(
-                text=locked, said=f"{lock.path} locks {locked}", before="a lock file is taken before a range"
+                text=locked, said=f"{lock.path} locks {locked}", before="a lock file takes precedence over a range"
             )
     for item in ordered:
         highest = _HIGHEST.search(item.spec) if item.rank <= Rank.REQUIREMENTS else None

@@ -123,7 +123,7 @@ def _render_switch(inventory: Mapping[str, Any]) -> str:
     if not engine["switch"]:
         return ""
     text = (
-        f"{engine['switch']} = {engine['switch_values']} allows patches by id, on top of each patch's own flag "
+        f"{engine['switch']} = {engine['switch_values']} selects patches by id; each patch's own condition must hold as well "
         f"({engine['location']})."
     )
     return f'<p class="meta">{escape(text)}</p>'

@@ -151,13 +151,13 @@ def _judge_import(place: Place, there: Resolver, ground: OwnGround) -> Judged | 
     if place.type_checking:
         return _row(place, there, fits=True, why="imported for type checking only")
     if place.guarded:
-        return _row(place, there, fits=True, why="not there, but our code expects that (a check or a try around it)")
+        return _row(place, there, fits=True, why="it does not exist, but our code is prepared for that (a check or a try around it)")
     if _at(place) in ground.alternatives and ground.may_not_run(place.location, place.target.rpartition(".")[2]):
         return _row(
             place,
             there,
             fits=True,
-            why="not there, but the import stands in one of several branches, and another may run",
+            why="it does not exist, but the import is in one of several branches, and another one may run",
         )
     why = f"{place.target.rpartition('.')[0]} is a class" if symbol.exists else _say_missing(place.target, there)
     return _row(place, there, fits=False, why=why)
@@ -194,7 +194,7 @@ def _judge_use(place: Place, there: Resolver) -> Judged | None:
         return _row(place, there, fits=True)
     if place.guarded:
         return _row(
-            place, there, fits=True, why="the call does not fit, but our code expects that (a check or a try around it)"
+            place, there, fits=True, why="the call does not fit, but our code is prepared for that (a check or a try around it)"
         )
     return _row(place, there, fits=False, why=f"{place.target.rpartition('.')[2]} {'; '.join(sure[:3])}")
 
@@ -208,7 +208,7 @@ def _judge_missing(place: Place, there: Resolver, symbol: Symbol) -> Judged | No
     if owner.kind is not SymbolKind.SUBMODULE and not is_class:
         return None
     if place.guarded or place.type_checking:
-        return _row(place, there, fits=True, why="not there, but our code expects that (a check or a try around it)")
+        return _row(place, there, fits=True, why="it does not exist, but our code is prepared for that (a check or a try around it)")
     return _row(place, there, fits=False, why=_say_missing(place.target, there))
 
 

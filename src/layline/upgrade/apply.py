@@ -167,7 +167,7 @@ class _Worker:
         ahead = self._tree.git("rev-list", "--count", f"{tip}..{self._base.hash}", "--").strip()
         if found != wanted or ahead != b"0":
             raise ConfigError(
-                f"The branch {name} holds commits that are no steps of this plan; nothing was changed.",
+                f"The branch {name} has commits that are not steps of this plan; nothing was changed.",
                 hint="Name another one with --branch, or delete it.",
             )
         return len(messages)
@@ -188,7 +188,7 @@ class _Worker:
             self._tree.git("update-ref", "-m", f"layline: upgrade step {number}", f"refs/heads/{name}", commit, old)
         except GitError as error:
             raise ConfigError(
-                f"git could not write the branch {name}, which stays as it was: {error.message}",
+                f"git could not write the branch {name}; it is unchanged: {error.message}",
                 hint="A .lock file of a git command that was killed can be deleted. Then run the command again.",
             ) from None
         return Made(number, commit, tests, output)
@@ -207,7 +207,7 @@ class _Worker:
                 raise ConfigError(f"{edit.path} is not a plain file at {parent[:12]}; the branch stays where it is.")
             if digest_text(held[1]) != edit.before:
                 raise ConfigError(
-                    f"{edit.path} is not what the plan read; the branch stays at {parent[:12]}.",
+                    f"{edit.path} changed since the plan read it; the branch stays at {parent[:12]}.",
                     hint="Run `layline upgrade plan` again.",
                 )
             found.append((edit.path, (held[0], edit.after.encode("utf-8", "surrogatepass"))))
@@ -291,7 +291,7 @@ def _answer(plan: Plan, label: str, name: str, done: int, made: list[Made]) -> A
         f"{left} left for a person."
     )
     lines = tuple(f"step {one.number}: {one.commit[:12]}{_say_tests(one)}" for one in made)
-    blocks = (Bullets(lines),) if lines else (Paragraph("Every step was there already."),)
+    blocks = (Bullets(lines),) if lines else (Paragraph("Every step was already done."),)
     hints = (
         Paragraph(
             f"Look at it: git log --reverse -p HEAD..{name}; then `layline upgrade check {plan.backend} --at {name}`."

@@ -67,7 +67,7 @@ def _find_off(row: Drift, patch: Patch | None, sides: Sides) -> str | None:
         if any(decide(condition, ground, 1).holds is False for condition in conditions):
             return "its condition is false here"
     needed = any(_asks_for(condition, row.target or "") for condition in conditions)
-    return "not there, but the patch asks for it first" if needed and row.dead_today else None
+    return "it does not exist, but the patch checks for it first" if needed and row.dead_today else None
 
 
 def _asks_for(condition: Condition, target: str) -> bool:

@@ -181,7 +181,7 @@ def _edit_file(
         made_moves.append(move)
     after = apply_edits(text, edits.values())
     if isinstance(parse_tree(path, after.encode("utf-8", "surrogatepass")), Skipped):
-        found.left.append(Skipped(path, "the edit would not be Python; nothing was changed"))
+        found.left.append(Skipped(path, "the edited file would not be valid Python; nothing was changed"))
         return None
     return Edited(path, text, after, tuple(made_moves)) if made_moves else None
 

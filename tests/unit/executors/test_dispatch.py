@@ -74,7 +74,7 @@ def test_an_attempt_is_noted_before_it_goes_out() -> None:
 
 
 def test_a_job_that_is_always_lost_ends_the_run() -> None:
-    with pytest.raises(Lost, match="Job 1 of 1 was lost: node; it went out 3 times"):
+    with pytest.raises(Lost, match="Job 1 of 1 was lost: node; it was sent 3 times"):
         list(dispatch([{}], Script([Gone(0, "node")], [Gone(1, "node")], [Gone(2, "node")])))
 
 

@@ -286,7 +286,7 @@ def test_doctor_says_what_cannot_be_compared(
         (ModuleNotFoundError("No module named 'layline'", name="layline"), "Layline is not installed there"),
         (ImportError("cannot import name 'x'", name="layline.executors.machine"), "another version of Layline"),
         (ModuleNotFoundError("No module named 'pydantic'", name="pydantic"), "does not start there (No module named"),
-        (OSError("no /proc"), "cannot say what it is (OSError: no /proc)"),
+        (OSError("no /proc"), "cannot describe itself (OSError: no /proc)"),
     ],
 )
 def test_a_node_says_why_it_cannot_be_used(monkeypatch: pytest.MonkeyPatch, error: Exception, why: str) -> None:

@@ -72,13 +72,13 @@ def test_a_class_that_nobody_makes_by_name_is_told_at_its_row_and_in_a_sentence(
         "renamed, now up.new.B; other arguments; not constructed by name"
     ]
     assert tell_unmade(found) == (
-        "1 class that we replace has a new name (B), by which upstream never constructs it: replacing that changes nothing."
+        "1 class that we replace has a new name (B); upstream never constructs it by that name, so replacing it changes nothing."
     )
     two = gap(
         couple(1, "up.A", "up.new.B"), couple(2, "up.C", "up.new.B"), successors=(left, replace(left, target="up.C"))
     )
     assert tell_unmade(two, whole=False) == (
-        "2 classes that we replace have a new name, by which upstream never constructs them: replacing these changes nothing."
+        "2 classes that we replace have a new name; upstream never constructs them by these names, so replacing them changes nothing."
     )
     assert tell_unmade(gap(couple(1, "up.A", "up.new.B"))) == ""
 

@@ -83,7 +83,7 @@ def test_hashes_do_not_depend_on_the_users_settings(tmp_path: Path, monkeypatch:
 
 
 def test_an_existing_place_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(GitError, match="exists already"):
+    with pytest.raises(GitError, match="already exists"):
         create_repository(tmp_path, PLAN)
 
 

@@ -194,7 +194,7 @@ def test_a_file_that_is_not_what_the_plan_read_is_refused(project: Project) -> N
     plan = make_plan(ask(workspace, "keel", "main"))
     (edit,) = plan.steps[0].edits
     stale = replace(plan, steps=(replace(plan.steps[0], edits=(replace(edit, before="0" * 64),)),))
-    with pytest.raises(Error, match=r"own/use.py is not what the plan read; the branch stays at"):
+    with pytest.raises(Error, match=r"own/use.py changed since the plan read it; the branch stays at"):
         apply_plan(workspace, stale, refuse_project(workspace, "keel", options), options)
     assert project.downstream.git("branch", "--list", "layline/*") == ""
 
