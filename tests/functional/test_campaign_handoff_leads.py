@@ -117,7 +117,10 @@ def test_tests_and_options_that_lead_to_the_kernel_are_chosen(tmp_path: Path) ->
     values, told, _contradictions = ask(tmp_path, "attention")
     assert values["Focused test command"] == 'pytest tests/ops/test_attention.py -v -k "fp8"'
     assert values["Focused benchmark command"] == "python benchmark/bench_attention.py --fp8"
-    assert "the only documented command for it that leads to turbo/triton/attention/attention_kernel.py" in told["Focused benchmark command"]
+    assert (
+        "the only documented command for it that leads to turbo/triton/attention/attention_kernel.py"
+        in told["Focused benchmark command"]
+    )
     assert "nothing on its way reads a backend's variable" in told["Focused benchmark command"]
     assert values["Target shapes"] == "2 shapes"
     assert values["Acceptance suite"] == "pytest tests/ -v"

@@ -310,7 +310,7 @@ def test_an_import_that_fails_already_breaks_and_says_so(tmp_path: Path) -> None
         "does-not-fit",
         "neither the pin nor the tip has it: the import fails when this line runs",
     )
-    assert drift(place).out.splitlines()[0].endswith("Elsewhere, 1 place fails at the pin already.")
+    assert drift(place).out.splitlines()[0].endswith("Outside our patches, 1 place fails at the pin already.")
 
 
 def test_a_flag_that_is_gone_is_told_by_drift_as_by_the_gap_report(tmp_path: Path) -> None:

@@ -358,10 +358,10 @@ def every(tmp_path_factory: pytest.TempPathFactory) -> list[dict[str, Any]]:
             "Boat.anchor",
             "signature-changed",
             "breaks",
-            "needs rope, which upstream calls depth; upstream leaves it out at",
+            "needs rope, which upstream calls depth; upstream omits it at",
         ),
         ("Boat.moor", "unchanged", "breaks", "uses keel.old.helper, which is gone"),
-        ("step", "body-changed", "breaks", "returns 3 values, upstream's callers take 4"),
+        ("step", "body-changed", "breaks", "returns 3 values where upstream's callers expect 4"),
         (
             "spec",
             "signature-changed",
@@ -383,7 +383,7 @@ def every(tmp_path_factory: pytest.TempPathFactory) -> list[dict[str, Any]]:
             "Crew",
             "signature-changed",
             "breaks",
-            "does not take name=None; upstream passes it to whichever class a field holds",
+            "does not take name=None; upstream passes it to whichever class is stored in a field",
         ),
     ],
 )
@@ -422,7 +422,7 @@ def test_a_replacement_that_no_longer_works_is_no_fit(
             "binding-lost",
             "look",
             "keel.tools.tool",
-            "the same patch rebinds keel.tools.tool, which the tip uses at keel/tools.py:6",
+            "the same patch also rebinds keel.tools.tool, which the tip uses at keel/tools.py:6",
         ),
     ],
 )
@@ -483,4 +483,4 @@ def test_an_installer_that_nothing_runs_is_only_worth_a_look(every: list[dict[st
 def test_what_our_code_sets_or_upstream_sets_elsewhere_is_not_lost(rows: dict[str, dict[str, Any]]) -> None:
     assert "self.job" not in rows["Boat.moor"]["detail"]
     assert [item for item in rows["Boat.steer"]["problems"] if "crew" in item], "still told, as a doubt"
-    assert "takes 3 values from the original" in rows["step"]["detail"]
+    assert "expects 3 values from the original" in rows["step"]["detail"]

@@ -125,7 +125,7 @@ def test_a_class_that_the_pin_does_not_have_is_nothing_we_add_to(tmp_path: Path,
     project = make_project(tmp_path, {"keel/experts.py": MIXER}, {}, ABSENT.format(name, name, name), past=EXPERTS)
     row = next(one for one in find_rows(project) if one["target"] == f"keel.experts.{name}.forward")
     assert (row["kind"], row["severity"], row["today"]) == ("dead-at-pin", "ok", "dead"), row["detail"]
-    assert "the condition of this effect is false at the pin already" in row["retire"]
+    assert "the condition of this effect is already false at the pin" in row["retire"]
 
 
 def test_a_module_that_comes_later_is_not_said_to_have_never_been(tmp_path: Path) -> None:
@@ -186,7 +186,7 @@ def test_a_method_that_only_other_versions_call_fails_nowhere(
     project = make_project(tmp_path, {"keel/experts.py": GATHER}, {"keel/experts.py": f"{GATHER}# more\n"}, ours)
     (row,) = find_rows(project)
     assert (row["severity"], row["today"]) == (severity, today), row["detail"]
-    assert ("at the pin already" in row["detail"]) is (today == "does-not-fit")
+    assert ("already at the pin" in row["detail"]) is (today == "does-not-fit")
 
 
 SIGNATURE = """\

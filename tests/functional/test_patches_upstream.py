@@ -106,7 +106,7 @@ def test_a_patch_file_is_listed_with_its_target_and_whether_it_applies(answer: d
 def test_a_file_that_runs_code_at_startup_is_said(answer: dict[str, Any]) -> None:
     assert {
         "what": "site/start.pth:1",
-        "why": "runs `import own.boot` when Python starts; what that changes is not followed",
+        "why": "runs `import own.boot` when Python starts; Layline does not follow what that changes",
     } in answer["skipped"]
 
 

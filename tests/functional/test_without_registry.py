@@ -106,7 +106,7 @@ def test_a_line_inside_a_replacement_finds_its_patch(project: Path, rows: list[d
     ("word", "hint"),
     [
         ("src/fast/pacth.py:8", f"Did you mean {FILE}?"),
-        ("nothing.py", "Paths are those of the repository, from its root."),
+        ("nothing.py", "Write paths from the root of the repository."),
     ],
 )
 def test_a_file_that_is_not_there_is_an_error(project: Path, word: str, hint: str) -> None:
@@ -344,7 +344,7 @@ def test_a_function_that_only_builds_a_module_of_ours_is_no_step_of_a_plan(tmp_p
     made = make_project(tmp_path, [("begin", {**upstream})], {"own/tune.py": ours})
     page = " ".join(render(patches_show(made.open(), "own/tune.py:7"), "text").split())
     assert "sets keel.a.TABLE to {} in a stand-in module of our own" in page
-    assert "Set TABLE in the module that our code makes: nothing of upstream's is rebound." in page
+    assert "Set TABLE in the module that our code creates: nothing in upstream is rebound." in page
     assert all(word not in page for word in ("Rebind", "Call build()", "copies keel.a.TABLE"))
 
 

@@ -94,7 +94,7 @@ def find_unsafe_values(plain: Any, place: str = "", depth: int = 0) -> Iterator[
                 yield from find_unsafe_values(value, _join(place, key), depth + 1)
         case list() | tuple():
             if len(plain) > MOST_ITEMS:
-                yield Problem(place, f"has {len(plain)} items; more than {MOST_ITEMS} are not shown on a page")
+                yield Problem(place, f"has {len(plain)} items; a page shows at most {MOST_ITEMS}")
             for index, value in enumerate(plain):
                 yield from find_unsafe_values(value, f"{place}[{index}]", depth + 1)
 
@@ -129,7 +129,7 @@ def a_list(value: Any) -> str | None:
 
 
 def some_items(value: Any) -> str | None:
-    return a_list(value) or (None if value else "is empty; at least one item belongs here")
+    return a_list(value) or (None if value else "is empty; it needs at least one item")
 
 
 def between_items(least: int, most: int) -> Check:
@@ -138,7 +138,7 @@ def between_items(least: int, most: int) -> Check:
     def check(value: Any) -> str | None:
         wrong = a_list(value)
         if wrong is None and not least <= len(value) <= most:
-            return f"has {len(value)} items; {least} to {most} belong here"
+            return f"has {len(value)} items; it needs {least} to {most}"
         return wrong
 
     return check
@@ -239,7 +239,7 @@ def relative_path(*suffixes: str) -> Check:
         if any(part in ("", ".") or part.startswith(".") or part != part.strip() for part in parts):
             return f"{shorten(value)} has an empty or hidden part"
         if re.search(r"[\\\x00-\x1f\x7f?#%*:|<>\"]", value):
-            return f"{shorten(value)} holds a character that does not belong in a path"
+            return f"{shorten(value)} holds a character that is not allowed in a path"
         return None if value.endswith(suffixes) else f"{shorten(value)} does not end in {' or '.join(suffixes)}"
 
     return check

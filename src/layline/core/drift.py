@@ -76,8 +76,8 @@ KINDS = {
             101,
             "TargetBodyChanged",
             (
-                "The target keeps its signature and has another body at the tip. A replacement made from the old body "
-                "misses what upstream changed."
+                "The target has the same signature but a different body at the tip. A replacement copied "
+                "from the old body misses what upstream changed."
             ),
         ),
         rank=1,
@@ -104,8 +104,8 @@ KINDS = {
             103,
             "TargetMoved",
             (
-                "The target lives in another module at the tip. Assigning to the old address raises nothing and does "
-                "nothing."
+                "The target is in another module at the tip. Assigning to the old name raises no error and "
+                "has no effect."
             ),
         ),
     ),
@@ -116,20 +116,20 @@ KINDS = {
         (
             104,
             "TargetRenamed",
-            "The target has another name at the tip. Assigning to the old name raises nothing and does nothing.",
+            "The target has another name at the tip. Assigning to the old name raises no error and has no effect.",
         ),
     ),
     DriftKind.REMOVED: KindFacts(
         Fate.GONE,
         Severity.BREAKS,
         "{target} was removed",
-        (105, "TargetRemoved", "Nothing at the tip is the target. Assigning to it raises nothing and does nothing."),
+        (105, "TargetRemoved", "The target is gone at the tip. Assigning to it raises no error and has no effect."),
     ),
     DriftKind.DEAD_AT_PIN: KindFacts(
         Fate.OPEN,
         Severity.LOOK,
         "dead patch: {target} does not exist at the pin",
-        (106, "TargetAbsentAtPin", "Upstream does not have the target at the pin either."),
+        (106, "TargetAbsentAtPin", "Upstream does not have the target at the pin, so the patch does nothing today."),
         rank=11,
     ),
     DriftKind.BINDING_LOST: KindFacts(
@@ -146,7 +146,7 @@ KINDS = {
         Fate.GONE,
         Severity.BREAKS,
         "the text that we rewrite is gone from {target}",
-        (108, "AnchorLost", "A source rewrite searches for a text that is gone from upstream's source."),
+        (108, "AnchorLost", "Our patch rewrites upstream's source and searches for a text that is no longer there."),
         rank=10,
     ),
     DriftKind.EXTERNAL: KindFacts(
@@ -159,7 +159,11 @@ KINDS = {
         Fate.OPEN,
         Severity.LOOK,
         "{target} cannot be decided without running the code",
-        (110, "TargetUnresolved", "Reading cannot decide what the target is; the message says why."),
+        (
+            110,
+            "TargetUnresolved",
+            "What the target is cannot be decided without running the code; the message says why.",
+        ),
     ),
 }
 

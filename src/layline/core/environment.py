@@ -92,7 +92,8 @@ def _explain_disk(error: OSError, number: int) -> Error:
     what = error.filename or "A file"
     said = error.strerror or errno.errorcode[number]
     if number in {errno.ENOSPC, errno.EDQUOT}:
-        return Error(f"{what} cannot be written: {said}.", hint="Make room on the disk and run the command again.")
+        return Error(f"{what} cannot be written: {said}.", hint="Free some disk space and run the command again.")
     return Error(
-        f"{what} cannot be read or written: {said}.", hint="Check who owns it, and whether its disk may be written."
+        f"{what} cannot be read or written: {said}.",
+        hint="Check its owner and permissions, and whether its disk is writable.",
     )

@@ -94,7 +94,7 @@ def parse_date(text: str) -> date:
     try:
         return date.fromisoformat(text)
     except ValueError:
-        raise ValueError("is a day that no calendar has") from None
+        raise ValueError("is a date that does not exist") from None
 
 
 def parse_moment(text: str) -> datetime:
@@ -104,4 +104,4 @@ def parse_moment(text: str) -> datetime:
     try:
         return datetime.fromisoformat(text.removesuffix("Z") + ("+00:00" if text.endswith("Z") else ""))
     except ValueError:
-        raise ValueError("is a time that no calendar has") from None
+        raise ValueError("is a date or time that does not exist") from None

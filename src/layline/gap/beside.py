@@ -50,7 +50,9 @@ def tell_asked(gap: Gap, most: int = 3, *, whole: bool = True) -> Inline:
     if not whole:
         return f"{asks} such keys: a patch that depends on one stops applying once the key is gone from our YAML."
     told = f"{asks} {count(len(gap.asked), 'key')} that the tip does not know: "
-    return join_text(told, names, ". A patch that depends on such a key stops applying once the key is gone from our YAML.")
+    return join_text(
+        told, names, ". A patch that depends on such a key stops applying once the key is gone from our YAML."
+    )
 
 
 def tell_unmade(gap: Gap, *, whole: bool = True) -> str:
@@ -65,9 +67,13 @@ def tell_unmade(gap: Gap, *, whole: bool = True) -> str:
     told = f"{count(len(homes), 'class')} that we replace"
     named = f" ({listed(names, most=3)})" if whole else ""
     if len(homes) == 1:
-        return f"{told} has a new name{named}; upstream never constructs it by that name, so replacing it changes nothing."
+        return (
+            f"{told} has a new name{named}; upstream never constructs it by that name, so replacing it changes nothing."
+        )
     new = "a new name" if len(names) == 1 else count(len(names), "new name")
-    return f"{told} have {new}{named}; upstream never constructs them by these names, so replacing them changes nothing."
+    return (
+        f"{told} have {new}{named}; upstream never constructs them by these names, so replacing them changes nothing."
+    )
 
 
 def tell_follows(gap: Gap, most: int = 3, *, whole: bool = True) -> Inline:

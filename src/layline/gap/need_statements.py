@@ -95,7 +95,7 @@ def _tell_needs(gap: Gap, rows: list[Difference]) -> Inline:
     kinds = {
         "Changed": [row for row in now if row.was and (row.was.scope == "runtime" or row.kind is Kind.PYTHON)],
         "New": [row for row in now if not row.was],
-        "Optional until now": [
+        "No longer optional": [
             row for row in now if row.was and row.was.scope != "runtime" and row.kind is not Kind.PYTHON
         ],
         "Dropped": [row for row in gone if not row.imported_at],

@@ -1,4 +1,4 @@
-"""What became possible upstream: new models, packages, public classes, and what titles say they bring."""
+"""New in upstream: new models, packages, public classes, and what titles say they bring."""
 
 from __future__ import annotations
 

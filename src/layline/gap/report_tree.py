@@ -240,7 +240,7 @@ def _shims(gap: Gap) -> Section:
     gone = [path for path, _ in gap.shims if statements.breaks_in(gap, path)]
     text = f"{count(len(gap.shims), 'module')} of the tip {'warns' if one else 'warn'} of deprecation when imported."
     if gone:
-        text += f" What we use of {listed(gone, most=6)} is gone all the same: see the errors."
+        text += f" What we use of {listed(gone, most=6)} is gone nevertheless: see the errors."
     return Section(title="Deprecation shims", blocks=(Paragraph(text[:1].upper() + text[1:]), Bullets(items)))
 
 

@@ -52,7 +52,7 @@ def build_short(gap: Gap, before: Before | None) -> Section:
     blocks += [Paragraph(join_text(f"Recommendation: {gap.recommendation}. ", why_sentence(gap)))]
     found = build_novelties(gap)
     if found:
-        blocks += [Paragraph("What became possible upstream:"), Bullets(found)]
+        blocks += [Paragraph("New in upstream:"), Bullets(found)]
     blocks += [Paragraph("Changed dependencies and CI:"), Bullets(need_statements.dependency_items(gap, most=4))]
     return Section(title="In short", blocks=tuple(blocks))
 
@@ -225,7 +225,7 @@ def way_sentence(gap: Gap) -> Inline:
         left = count(gap.distance.behind - step.ahead + 1, "commit")
         return (
             cell,
-            f", {where}, breaks {places}. Without these fixes the pin cannot move past it: {left} stay out of reach.",
+            f", {where}, breaks {places}. The pin cannot move past it until these are fixed: {left} stay out of reach.",
         )
     here = f"{step.commit[:12]} ({step.date}, {say_after(gap, step.behind)})"
     what = f"#{step.number}" if step.number else "that change"

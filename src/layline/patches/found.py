@@ -37,7 +37,7 @@ def check_file(tree: Tree, word: str) -> None:
     if not path.endswith(".py") or any(path in one for one in tree.entries):
         return
     near = difflib.get_close_matches(path, list(tree.paths(suffix=".py")), n=1, cutoff=0.8)
-    hint = f"Did you mean {near[0]}?" if near else "Paths are those of the repository, from its root."
+    hint = f"Did you mean {near[0]}?" if near else "Write paths from the root of the repository."
     raise Error(f"There is no file {path} in this repository.", hint=hint)
 
 

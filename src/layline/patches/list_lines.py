@@ -24,7 +24,7 @@ _LONGEST = 160
 """A condition is shown up to here; the JSON and `patches show` tell the whole."""
 _MOST = 5
 """Other packages that the head line names, those with most patches first."""
-_NEXT = "`layline patches show ID` tells one of them in full and how to save it (`patches port`); `-o FILE` saves this list."
+_NEXT = "`layline patches show ID` shows one patch in full, `patches port` plans how to reuse it elsewhere, `-o FILE` saves this list."
 _UPSTREAM, _OTHER, _SETTING, _UNNAMED = "upstream", "other", "setting", "unnamed"
 
 
@@ -83,7 +83,7 @@ def _say_next(rows: list[tuple[Effect, Patch | None]], roots: _Roots) -> Iterato
     if rows:
         yield _NEXT
     if roots.own and any(_find_part(effect, roots) == _OTHER for effect, _ in rows):
-        yield f"`--target {roots.own[0]}` leaves out what is done to other packages."
+        yield f"`--target {roots.own[0]}` leaves out effects on other packages."
     yield from _say_help([effect for effect, _ in rows if _find_part(effect, roots) == _UNNAMED])
 
 
@@ -96,10 +96,10 @@ def _say_help(effects: list[Effect]) -> Iterator[str]:
     some = "They change" if number == len(effects) else f"{number} of them {verb(number, 'changes')}"
     which = "It changes" if len(effects) == 1 else some
     them = "The effect" if len(effects) == 1 else f"The {len(effects)} effects"
-    yield f"{them} whose target cannot be named {verb(len(effects), 'is')} listed here and not compared by `patches drift`."
+    yield f"{them} whose target cannot be named {verb(len(effects), 'is')} listed here, but `patches drift` cannot compare {'it' if len(effects) == 1 else 'them'}."
     yield (
-        f"{which} an object whose exact class the code does not tell, e.g. `{first.reached}` at {first.location}. Annotate "
-        "the parameter that holds the object with its class, or check that with `isinstance` before the line: then the "
+        f"{which} an object whose exact class cannot be read from the code, e.g. `{first.reached}` at {first.location}. Annotate "
+        "the parameter that holds the object with its class, or check the class with `isinstance` before the line: then the "
         "target has a name."
     )
 
@@ -116,7 +116,7 @@ def _say_absent(effects: list[Effect]) -> Iterator[str]:
     which = ("the other one" if rest == 1 else f"the other {rest}") if dead else "it" if rest == 1 else "they"
     adds = "adds a name of ours or is" if rest == 1 else "add names of ours or are"
     yield (
-        f"{len(absent)} of these {verb(len(absent), 'is')} on {name} that the pin does not have: {first}`patches drift` "
+        f"{len(absent)} of these effects {'targets' if len(absent) == 1 else 'target'} {name} that the pin does not have: {first}`patches drift` "
         f"decides whether {which} {adds} dead{', too' if dead else ''}."
     )
 

@@ -56,14 +56,14 @@ def find_named(inventories: Iterable[Inventory], word: str) -> Named:
         if found:
             listed = "; ".join(one.shown for one in found[:_MOST])
             more = f"; and {len(found) - _MOST} more" if len(found) > _MOST else ""
-            raise Error(f"{word!r} means {len(found)} patches.", hint=f"Name one by its id: {listed}{more}.")
+            raise Error(f"{word!r} matches {len(found)} patches.", hint=f"Name one by its id: {listed}{more}.")
     raise Error(f"No patch matches {word!r}.", hint=_hint(read, word))
 
 
 def _hint(inventories: list[Inventory], word: str) -> str:
     listed = "`layline patches list` shows every id, target and place."
     if word.startswith(_FINDING):
-        return "That is the id of a finding: name its patch by the `effect` of the same row. " + listed
+        return "That is the id of a finding. Use the `effect` id of the same row. " + listed
     near = _find_beside(inventories, word) or find_near(inventories, word)
     return f"Did you mean {near!r}? {listed}" if near else listed
 

@@ -135,9 +135,7 @@ def _check_flag(
     pattern = re.compile(rb"\b" + re.escape(row.flag.rpartition(".")[2].encode()) + rb"\b")
     place = next(_find_places(pattern, texts), None)
     if place is not None:
-        return _claim(
-            row, "flag", row.flag, Verdict.CONFIRMED, "read by the code, though by no guard of a patch", place
-        )
+        return _claim(row, "flag", row.flag, Verdict.CONFIRMED, "read by the code, but by no guard of a patch", place)
     declared = next((item for schema in schemas.values() for item in schema.find(row.flag)), None)
     if declared is not None:
         return _claim(
@@ -162,7 +160,7 @@ def _describe_search(texts: dict[str, bytes], schemas: dict[str, Schema]) -> str
     keys = [item for schema in schemas.values() for items in schema.keys.values() for item in items]
     files = len({item.location.path for item in keys})
     return (
-        f"its last name is in none of {len(texts)} Python files ({listed}; without tests and vendored code) and "
+        f"its last part is in none of {len(texts)} Python files ({listed}; without tests and vendored code) and "
         f"among none of the {len(keys)} keys of {files} config files"
     )
 
@@ -189,7 +187,7 @@ def _check_default(row: Row, schemas: dict[str, Schema]) -> Iterator[Claim]:
             "default",
             row.default,
             Verdict.NOT_CHECKABLE,
-            "only single models declare it, and they differ",
+            "only some models declare it, with different values",
             str(base.location),
         )
     else:

@@ -311,7 +311,7 @@ def describe_switch(engine: Engine) -> str | None:
     if not engine.switch:
         return None
     return (
-        f"{engine.switch} = {engine.switch_text} allows patches by id, on top of each patch's own flag "
+        f"{engine.switch} = {engine.switch_text} selects patches by id; each patch's own condition must hold as well "
         f"({engine.switch_at})."
     )
 
@@ -323,4 +323,4 @@ def describe_closing(inventory: Inventory) -> Iterator[str]:
     if switch:
         yield switch
     if engine.phases:
-        yield f"Phases of the engine: {', '.join(engine.phases)} ({engine.phases_at})."
+        yield f"Phases of this project's patches: {', '.join(engine.phases)} ({engine.phases_at})."

@@ -54,8 +54,8 @@ _NEEDS = {
     "package": "a package",
     "platform": "the platform",
     "context": "the run's context",
-    "attr": "a name being there",
-    "no attr": "a name not being there",
+    "attr": "the presence of a name",
+    "no attr": "the absence of a name",
 }
 _A_KIND = {
     TargetKind.DEFINITION: "a definition",
@@ -279,8 +279,8 @@ def _describe_target(opened: OpenedInventory, effect: Effect) -> Iterator[Block]
         yield Bullets(tuple(differences))
     if symbol.shadowed_by:
         yield Paragraph(
-            f"A package binds the submodule's name to {symbol.shadowed_by}: `import … as m` reaches that, not the "
-            "module."
+            f"A package binds the submodule's name to {symbol.shadowed_by}: `import … as m` gives that object, "
+            "not the module."
         )
 
 

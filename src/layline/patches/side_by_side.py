@@ -42,7 +42,7 @@ def find_differences(theirs: Definition, ours: Definition) -> Iterator[str]:
         mine = ours_by_name.get(item.name)
         if mine is None:
             if not takes_any:
-                yield f"upstream's `{item.name}` is not taken by ours"
+                yield f"ours does not take upstream's `{item.name}`"
         elif item.default != mine.default:
             yield (
                 f"`{item.name}` defaults to {item.default or 'nothing'} upstream and {mine.default or 'nothing'} "

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 DEAD, NEVER_ACTIVE, STATE = "dead", "never-active", "state"
 """Kinds of a list beside the styles."""
-RULED_OUT = "conditions above this line in the code rule it out"
+RULED_OUT = "conditions above this line make it unreachable"
 """Why an effect outside any registration is never active."""
 _UNREAD = frozenset({TargetKind.EXTERNAL, TargetKind.UNKNOWN})
 """Of what these are nothing is known that could be replaced."""
@@ -175,4 +175,4 @@ def say_rewriters(skipped: Iterable[Skipped]) -> Iterator[str]:
     number = sum(one.kind is SkippedKind.SOURCE_EDIT for one in skipped)
     if number:
         edit = f"{count(number, 'function')} of ours {'edits' if number == 1 else 'edit'} upstream's source as text"
-        yield f"Beside these, {edit} at run time, which is not judged: see Skipped."
+        yield f"In addition, {edit} at run time; such edits are not judged (see Skipped)."

@@ -151,7 +151,12 @@ def _judge_import(place: Place, there: Resolver, ground: OwnGround) -> Judged | 
     if place.type_checking:
         return _row(place, there, fits=True, why="imported for type checking only")
     if place.guarded:
-        return _row(place, there, fits=True, why="it does not exist, but our code is prepared for that (a check or a try around it)")
+        return _row(
+            place,
+            there,
+            fits=True,
+            why="it does not exist, but our code is prepared for that (a check or a try around it)",
+        )
     if _at(place) in ground.alternatives and ground.may_not_run(place.location, place.target.rpartition(".")[2]):
         return _row(
             place,
@@ -194,7 +199,10 @@ def _judge_use(place: Place, there: Resolver) -> Judged | None:
         return _row(place, there, fits=True)
     if place.guarded:
         return _row(
-            place, there, fits=True, why="the call does not fit, but our code is prepared for that (a check or a try around it)"
+            place,
+            there,
+            fits=True,
+            why="the call does not fit, but our code is prepared for that (a check or a try around it)",
         )
     return _row(place, there, fits=False, why=f"{place.target.rpartition('.')[2]} {'; '.join(sure[:3])}")
 
@@ -208,7 +216,12 @@ def _judge_missing(place: Place, there: Resolver, symbol: Symbol) -> Judged | No
     if owner.kind is not SymbolKind.SUBMODULE and not is_class:
         return None
     if place.guarded or place.type_checking:
-        return _row(place, there, fits=True, why="it does not exist, but our code is prepared for that (a check or a try around it)")
+        return _row(
+            place,
+            there,
+            fits=True,
+            why="it does not exist, but our code is prepared for that (a check or a try around it)",
+        )
     return _row(place, there, fits=False, why=_say_missing(place.target, there))
 
 

@@ -102,7 +102,7 @@ def build_impact_answer(ref: str, hits: list[Hit], unread: list[Skipped]) -> Ans
         f"{ref} breaks {count(total, 'place')} in {len({hit.project for hit in broken})} of "
         f"{count(len({hit.project for hit in hits}), 'project')}."
         if broken
-        else f"{ref} breaks nothing in {count(len({hit.project for hit in hits}), 'project')}."
+        else f"{ref} breaks no place of ours ({count(len({hit.project for hit in hits}), 'project')} compared)."
     )
     groups = tuple(
         Group(title=f"{hit.project} ({hit.backend})", items=tuple(map(_diagnose, hit.breaks))) for hit in broken

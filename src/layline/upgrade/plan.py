@@ -164,7 +164,9 @@ def find_unproven(jobs: Iterable[Job], before: Iterable[Judged], after: Again) -
         if job.broken.way == PATCHES and not job.changes:
             used = {*used, *written}  # behind a guard that is false there it fits, and is not mended
         if job.broken.way == PATCHES and not job.changes and (job.path, job.move.new) in taken:
-            found.append((job, "another line of this file already assigns that name, and this line may be for other versions"))
+            found.append(
+                (job, "another line of this file already assigns that name, and this line may be for other versions")
+            )
         elif (job.path, job.move.old) in used:
             found.append((job, "the old name is still used after the edit"))
         elif not (is_compared and job.changes) and (job.path, job.move.new) not in there:

@@ -36,14 +36,15 @@ def build_answer(plan: Plan, label: str, refusal: str | None = None) -> Answer:
 
 def say_plan(plan: Plan, label: str) -> str:
     places, left = count_places(plan)
-    idle = f", and {plan.idle} {'does' if plan.idle == 1 else 'do'} nothing there any more" if plan.idle else ""
+    idle = f", and {plan.idle} more {'loses its' if plan.idle == 1 else 'lose their'} effect there" if plan.idle else ""
+    of = f"of these {places}, " if plan.idle else ""
     if not plan.steps:
         return f"{label}: the pin {plan.start[:8]} is the safe one; the commit after it breaks places of ours."
     if not places:
         return f"{label}: nothing of ours breaks on the way to {plan.to[:8]}; {count(len(plan.steps), 'step')}."
     return (
         f"{label}: {count(places - plan.idle, 'place')} of ours {'breaks' if places - plan.idle == 1 else 'break'} on "
-        f"the way to {plan.to[:8]}{_say_last_good(plan)}{idle}; {places - left} can be fixed mechanically, {left} {verb(left, 'is')} left for a "
+        f"the way to {plan.to[:8]}{_say_last_good(plan)}{idle}; {of}{places - left} can be fixed mechanically, {left} {verb(left, 'is')} left for a "
         f"person, in {count(len(plan.steps), 'step')}."
     )
 
@@ -75,15 +76,13 @@ def say_counts(plan: Plan) -> Iterator[str]:
         left = sum(not mend.mechanical for mend in settings)
         more = f"; {left} {verb(left, 'is')} left for a person" if left else ""
         told = f"{count(len(settings), 'setting')} of ours (requirements, configuration keys)"
-        yield f"Beside these places, {told} must follow upstream{more}."
+        yield f"In addition, {told} must follow upstream{more}."
     gates = sum(mend.kind is MendKind.GATE_RETIRED for step in plan.steps for mend in step.mends)
     if gates:
-        yield f"{count(gates, 'version test')} of ours can be taken out: the new version decides {'it' if gates == 1 else 'them'}."
+        yield f"{count(gates, 'version test')} of ours can be removed: the new version decides {'it' if gates == 1 else 'them'}."
     revealed = count_revealed(plan)
     if revealed:
-        told = (
-            f"{count(revealed, 'more place')} of ours {'does' if revealed == 1 else 'do'} not fit what they reach then"
-        )
+        told = f"{count(revealed, 'more place')} of ours {'does' if revealed == 1 else 'do'} not fit the names they then use"
         yield f"After the mechanical edits {told}; the last step lists {'it' if revealed == 1 else 'them'}."
 
 

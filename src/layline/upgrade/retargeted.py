@@ -48,9 +48,7 @@ def build_retargeted(backend: str, pair: Pair, found: Retargeted) -> Answer:
         blocks.append(Code(found.diff, "diff"))
     nothing = f"{backend}: no target of a patch moved or was renamed up to {pair.tip[:8]}; there is nothing to edit."
     if left:
-        nothing = (
-            f"{backend}: no edit can be proven; {count(len(left), 'moved target')} {verb(len(left), 'is')} left for a person."
-        )
+        nothing = f"{backend}: no edit can be proven; {count(len(left), 'moved target')} {verb(len(left), 'is')} left for a person."
     report = Report(
         title=f"Retargeting {backend}: {count(len(done), 'target')}" if done else nothing,
         sections=(Section(title="The edit", blocks=tuple(blocks)),) if blocks else (),

@@ -124,7 +124,7 @@ def _say(points: list[Point], label: str) -> str:
     moves = sum(point.moved for point in points)
     return (
         f"{label}: {count(last.behind, 'commit')} behind on {last.date}, {count(last.breaks, 'place')} "
-        f"{verb(last.breaks, 'breaks')}; on {first.date} it was {first.behind} and {first.breaks}; the pin moved "
+        f"{verb(last.breaks, 'breaks')}; on {first.date}: {first.behind} behind, {first.breaks} {verb(first.breaks, 'breaks')}; the pin moved "
         f"{'once' if moves == 1 else f'{moves} times'} in between."
     )
 

@@ -174,8 +174,8 @@ def _say(events: list[Event], last: State | None, now: dict[str, Remembered]) ->
     if last is None:
         total = count_broken(now)
         return (
-            f"This is the first answer: {count(total, 'place')} of ours {verb(total, 'breaks')} at the tips. The next one tells what is "
-            "new."
+            f"This is the first answer: {count(total, 'place')} of ours {verb(total, 'breaks')} at the tips. The next answer "
+            "shows only what is new."
         )
     if not events:
         return f"Nothing is new since {last.date}."

@@ -1017,7 +1017,7 @@ def test_what_a_spec_of_ours_names_fails_where_no_call_of_upstream_fits_it(
     assert bool(rows) is fails
     if rows:
         assert rows[0].consequence.value == "look at"
-        assert "upstream passes it to whichever class a field holds, e.g. at keel/block.py:3" in rows[0].detail
+        assert "upstream passes it to whichever class is stored in a field, e.g. at keel/block.py:3" in rows[0].detail
 
 
 def test_of_calls_that_may_build_what_a_spec_names_those_of_a_spec_are_told(tmp_path: Path) -> None:
@@ -1310,7 +1310,7 @@ def test_of_what_never_fitted_all_that_is_passed_is_named_and_what_is_no_news_is
     assert row.detail.startswith(
         "our override does not take group=None, name=None and kind=0; upstream may pass it at keel/block.py:4, keel/block.py:6,"
     )
-    assert row.detail.endswith("; already so at the pin: group")
+    assert row.detail.endswith("; this was already so at the pin: group")
 
 
 def test_calls_that_pass_what_others_do_not_are_told_first(tmp_path: Path) -> None:
@@ -1830,7 +1830,7 @@ def test_what_an_override_needs_is_not_said_to_be_passed(tmp_path: Path) -> None
     before, after = TRAINER.format(", data", "1"), TRAINER.format("", "")
     found = couple(tmp_path, ours, {"keel/trainer.py": before}, {"keel/trainer.py": after})
     (row,) = [one for one in found if one.touch is Touch.OVERRIDE]
-    told = "our override needs data, which upstream does not pass; upstream calls it so at keel/trainer.py:5"
+    told = "our override needs data, which upstream does not pass; upstream calls it that way at keel/trainer.py:5"
     assert (row.consequence, row.detail) == (Consequence.WILL_BREAK, told)
 
 
@@ -2009,7 +2009,10 @@ EACH = [
         OLD_NAMES.replace(", wide=None", ""),
         OLD_NAMES.replace(", wide=None", "").replace("@renames('old', new='x')\n", ""),
         CallShape(positional=0, keywords=("old", "wide")),
-        [("at the tip run does not take the keyword wide", 0), ("at the tip run needs x, which our call names old", 1)],
+        [
+            ("at the tip run does not take the keyword wide", 0),
+            ("at the tip run needs x, which our call passes as old", 1),
+        ],
     ),
     (
         "two new parameters",

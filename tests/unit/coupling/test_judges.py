@@ -309,13 +309,13 @@ TAKEN_AWAY = [
         "deleted",
         "del part.scale",
         pack(),
-        ["deletes part.scale, which the original leaves and Pack.apply reads"],
+        ["deletes part.scale, which the original keeps and Pack.apply reads"],
     ),
     (
         "where it is there",
         "if hasattr(part, 'scale'):\n        delattr(part, 'scale')",
         pack(),
-        ["deletes part.scale, which the original leaves and Pack.apply reads"],
+        ["deletes part.scale, which the original keeps and Pack.apply reads"],
     ),
     ("set again", "del part.scale\n    part.scale = 2", pack(), []),
     ("in a branch", "if part.size:\n        del part.scale", pack(), []),
@@ -1302,7 +1302,7 @@ NEVER_FITTED = [
         "fits neither",
         "    return dive(x, 1, 2)\n",
         "does-not-fit",
-        "at the pin and at the tip takes at most 1 positional argument and gets 3",
+        "at pin and tip takes at most 1 positional argument and gets 3",
     ),
     ("in a branch of ours", "    if x:\n        return dive(x, far=1)\n    return 0\n", "does-not-fit", "at the pin"),
     ("after a question", "    if takes(dive):\n        return dive(x, far=1)\n    return dive(x)\n", "fits", ""),
@@ -1326,7 +1326,7 @@ def test_a_call_in_ours_that_never_fitted_is_told(tmp_path: Path, body: str, tod
     worst = "breaks" if "at the tip" in said else "look"
     assert (row.today, row.severity) == (today, worst if said else "ok")
     assert said in row.detail
-    assert ("at the pin already our replacement calls dive at harbour/patch.py:" in row.detail) is bool(said)
+    assert ("already at the pin, our replacement calls dive at harbour/patch.py:" in row.detail) is bool(said)
 
 
 def test_who_changed_the_target_is_not_to_blame_for_a_call_in_ours(tmp_path: Path) -> None:
@@ -1565,7 +1565,7 @@ def test_what_ours_reads_of_a_result_is_told_once_with_its_lines(tmp_path: Path)
     ours = "def fast(self, x):\n    y = self.encoder(x)\n    print(y.shape)\n    return y.shape, y.mean()\n"
     before, after = ({"keel/run.py": OUTPUT + ENCODER.format(made=made) + MODEL} for made in ("x", "Output(pooled=x)"))
     row = judge(tmp_path, before, {**after}, ours=ours, target="keel.run.Model.forward")
-    said = "reads .shape and .mean of the result of encoder(…) at harbour/patch.py:3, harbour/patch.py:4, which is a"
+    said = "reads .shape and .mean from the result of encoder(…) at harbour/patch.py:3, harbour/patch.py:4, which is a"
     assert said in row.detail
 
 

@@ -60,7 +60,7 @@ def test_names_with_one_fate_share_a_row_and_lost_ones_without_a_trace_do_not() 
 
 def test_several_patched_names_that_become_one_overwrite_one_another() -> None:
     pair = couple(1, "up.a", "up.z"), couple(2, "up.b", "up.z")
-    both = "renamed, now up.z; 2 names that we replace are one there, so the last replacement wins"
+    both = "renamed, now up.z; 2 names that we replace became one name, so the last replacement wins"
     assert [row.said for row in group_broken(gap(*pair, patched=("up.a", "up.b")))] == [both]
     assert [row.said for row in group_broken(gap(*pair, patched=("up.a",)))] == ["renamed, now up.z"]
 

@@ -119,7 +119,7 @@ def test_a_condition_that_is_false_is_not_called_uncertain() -> None:
         "not certain: only where keel.fast can be imported"
     )
     told = dict(tell_row(row_of(DEAD, doubt, never)).details)["why"]
-    assert told.endswith("its guard is false at the pin already: so")
+    assert told.endswith("its guard is already false at the pin: so")
     assert "not certain" not in told
 
 
@@ -140,7 +140,7 @@ def test_only_other_decorators_are_no_other_signature() -> None:
 NEEDS = [
     ("version:packaging >= 2", "It depends on a version: packaging >= 2."),
     ("env:KEEL_FAST", "It depends on an environment variable: KEEL_FAST."),
-    ("no attr:keel.run", "It depends on a name not being there: keel.run."),
+    ("no attr:keel.run", "It depends on the absence of a name: keel.run."),
     ("the weather", "It depends on the weather."),
 ]
 
@@ -188,7 +188,7 @@ KEPT = [
     (
         None,
         Why(Reason.FROM_OUTSIDE),
-        f"{TARGET}: its class is still there, but the name is inherited from elsewhere, or ours",
+        f"{TARGET}: its class is still there, but the name is inherited from another package, or our own",
     ),
 ]
 
@@ -241,7 +241,7 @@ def test_rows_behind_one_import_tell_what_they_are_without_it() -> None:
     (group,) = group_causes(rows)
     assert group.title == (
         "error: 2 effects not installed because the import of keel.old at harbor/base.py:2 fails; nothing else is known "
-        "to break them (`then`: what else changed):"
+        "to break them (`then` says what else changed):"
     )
     assert [(item.severity, item.code, item.message, item.details) for item in group.items] == [
         (Severity.BREAKS, "not-installed", TARGET, ()),
@@ -266,7 +266,7 @@ def test_rows_behind_one_import_tell_what_they_are_without_it() -> None:
     worse = replace(rows[0], findings=(more, waits), location=Location("harbor/hull.py", 9))
     first, single = group_causes([*rows, worse])
     assert first.title.startswith("error: 3 effects not installed because")
-    assert first.title.endswith("; 2 of them wait for that alone (`then`: what else changed):")
+    assert first.title.endswith("; 2 of them fail for that alone (`then` says what else changed):")
     assert [item.location.line for item in single.items] == [9]
     other = Why(Reason.NEEDS_GONE, "keel.older", places=(Location("harbor/crew.py", 5),))
     both = replace(waits, why=replace(waits.why, parts=(gone, other)))
@@ -288,7 +288,7 @@ STOPS = Finding(severity=Severity.LOOK, why=Why(Reason.STOPS_APPLYING), is_limit
 FIRST_LINES = [
     # findings, the target's place at the pin, the first line
     ((DEAD,), None, f"dead patch: {TARGET} does not exist at the pin"),
-    ((DEAD,), PIN, f"dead patch: {TARGET} is there at the pin, but nothing of ours takes effect on it"),
+    ((DEAD,), PIN, f"dead patch: {TARGET} exists at the pin, but our patch has no effect on it"),
     ((MOVED,), PIN, f"{TARGET} moved"),
     ((MOVED, STOPS), PIN, f"{TARGET} moved; the patch stops applying"),
 ]
@@ -354,7 +354,7 @@ def test_what_pin_and_tip_do_not_need_is_told_once_for_each_place() -> None:
     assert [line.split(": ")[0] for line in told[:-1]] == ["harbor/hull.py:3", "harbor/hull.py:9"]
     assert told[0].startswith("harbor/hull.py:3: not needed at the tip: paint (3 effects): ")
     assert told[1].startswith("harbor/hull.py:9: not needed at the tip: paint: ")
-    assert "not needed at the tip" in told[-1]  # the pin may need it
+    assert "the tip does not need" in told[-1]  # the pin may need it
     assert list(say_retired([])) == []
 
 
@@ -398,7 +398,7 @@ TALLIES = [
                 "compared at 2 places (a place is one line of ours): 2 do nothing, 1 fits (`--severity note` lists it)",
             )
         ],
-        ["3 of those compared are on names that the pin does not have: 2 do nothing and 1 fits."],
+        ["3 of those compared target names that the pin does not have: 2 do nothing and 1 fits."],
     ),
     (
         (effect_row(BREAKING, line=4), effect_row(TODAY, line=5), effect_row(FITS, line=6), effect_row(APART, line=7)),
@@ -418,7 +418,7 @@ TALLIES = [
         (row_of(BREAKING), effect_row(FITS)),
         1,
         [(1, "compared: 1 fits (`--severity note` lists it)")],
-        ["Beside them, 1 config key that a patch reads has a row."],
+        ["1 more row is about config keys that our patches read."],
     ),
     ((), 0, [], []),
 ]
@@ -474,7 +474,9 @@ SEARCHES = [
     # rows, what names the missing commits
     (
         BREAKING,
-        ["`layline patches drift keel --culprits` names the upstream commit behind this finding without `since`."],
+        [
+            "`layline patches drift keel --culprits` names the upstream commit behind this finding without a `since` line."
+        ],
     ),
     (FITS, []),
     (TODAY, []),
@@ -496,7 +498,7 @@ def test_the_command_asks_for_the_same_commits() -> None:
     report = replace(report_of(effect_row(BREAKING), effect_row(BREAKING, line=9)), since="v1", to="v2")
     told = [line for group in build_drift_listing(report).groups for line in group.lines]
     assert (
-        "`layline patches drift keel --from v1 --to v2 --culprits` names the upstream commit behind 2 findings without `since`."
+        "`layline patches drift keel --from v1 --to v2 --culprits` names the upstream commit behind 2 findings without a `since` line."
         in told
     )
 

@@ -101,7 +101,7 @@ def test_the_list_says_why_drift_counts_more_that_does_nothing() -> None:
     strays = tuple(Unregistered(effect=one, within="own.boot") for one in (made, dead, made))
     listing = build_listing(Inventory(backend="up", commit="c" * 40, unregistered=strays), "own", "up")
     assert listing.meta[1] == (
-        "3 of these are on names that the pin does not have: 1 is dead; `patches drift` decides whether the other 2 "
+        "3 of these effects target names that the pin does not have: 1 is dead; `patches drift` decides whether the other 2 "
         "add names of ours or are dead, too."
     )
 
@@ -163,7 +163,7 @@ UNNAMED = [
     (
         "def go(model, other):\n    model.forward = go\n    other.forward = go\n",
         [
-            "The 2 effects whose target cannot be named are listed here and not compared by `patches drift`.",
+            "The 2 effects whose target cannot be named are listed here, but `patches drift` cannot compare them.",
             "They change",
         ],
     ),

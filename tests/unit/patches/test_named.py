@@ -69,12 +69,12 @@ def test_what_tests_before_it_rule_out_is_never_active() -> None:
     told = [(one.active, one.active_reason) for one in (as_patch([stray]), as_patch([ruled_out]))]
     assert told == [
         (True, "it applies when install runs"),
-        (False, "conditions above this line in the code rule it out"),
+        (False, "conditions above this line make it unreachable"),
     ]
 
 
 def test_a_name_of_several_patches_lists_their_ids() -> None:
-    with pytest.raises(Error, match="means 2 patches") as caught:
+    with pytest.raises(Error, match="matches 2 patches") as caught:
         find_named([INVENTORY], "up.layers.Loss")
     assert all(item.effect.id in (caught.value.hint or "") for item in INVENTORY.unregistered[1:])
 
@@ -86,7 +86,7 @@ def test_a_name_of_several_patches_lists_their_ids() -> None:
         ("own/rope.py:4", "Did you mean 'src/own/rope.py:5'?"),
         ("norm.py:13", "Did you mean 'own/norm.py:12'?"),
         ("own/nrm.py:13", "Did you mean 'own/norm.py:12'?"),
-        ("drift-c45f784c0720", "That is the id of a finding: name its patch by the `effect` of the same row."),
+        ("drift-c45f784c0720", "That is the id of a finding. Use the `effect` id of the same row."),
     ],
 )
 def test_a_slip_of_the_hand_gets_a_hint(word: str, hint: str) -> None:

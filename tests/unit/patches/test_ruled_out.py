@@ -67,7 +67,7 @@ def test_a_line_that_never_runs_is_a_warning(tmp_path: Path) -> None:
     [told] = [item for group in listing.groups for item in group.items]
     assert (told.code, told.details) == (
         "never-active",
-        (("why", "conditions above this line in the code rule it out"),),
+        (("why", "conditions above this line make it unreachable"),),
     )
 
 

@@ -85,11 +85,11 @@ SHORT = [
     ),
     (
         _all(FIVE[0], Condition(kind=ConditionKind.CALLERS, text="11", parts=FIVE)),
-        "check_number_0(); and in one of 11 calls that lead here, each on a long condition of its own",
+        "check_number_0(); and in one of 11 calls that lead here, each under a long condition of its own",
     ),
     (
         Condition(kind=ConditionKind.CALLERS, text="2", wanted="one from outside", parts=FIVE),
-        "in one of 2 calls that lead here, each on a long condition of its own, or one from outside",
+        "in one of 2 calls that lead here, each under a long condition of its own, or one from outside",
     ),
     (
         Condition(kind=ConditionKind.HELPER, text="put", parts=FIVE),

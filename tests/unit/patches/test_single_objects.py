@@ -963,7 +963,7 @@ def test_what_a_replacement_puts_onto_objects_is_said_where_it_is_not_listed(tmp
     )
     found = read_files(tmp_path, {"own/a.py": source})
     assert [item.effect.target for item in found.unregistered] == ["up.a.Boat.__init__"]
-    told = "behaviour that our replacements put onto objects which only exist when these run is not listed (1 line): "
+    told = "what our replacements set on objects that exist only at run time is not listed (1 line): "
     left = [one.why for one in found.skipped if one.what == "objects that a replacement changes"]
     assert left == [f"{told}own/a.py:11"]
 

@@ -33,7 +33,7 @@ UNSEEN = [
         replace(_effect("up.a.nn.Norm"), target_kind=TargetKind.EXTERNAL),
         "fast",
         {"up.a"},
-        "is a name of another package that is reached through upstream, and watched under neither name",
+        "is a name of another package that is reached through upstream; it is watched under neither name",
     ),
     (_effect("up.a.f"), "fast", {"up.a"}, "only when fast"),
     (_effect("up.a.f", when="ready"), "fast", {"up.a"}, "only when fast and ready"),

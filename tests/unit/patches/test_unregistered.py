@@ -323,7 +323,7 @@ UNNAMED = [
         "a module found by an object",
         "import sys\ndef g(): pass\ndef go(model):\n    module = sys.modules[model.__module__]\n    module.f = g\n",
         "binding-replacement",
-        "sets `f` of the module sys.modules[model.__module__], which only a run can tell",
+        "sets `f` of the module sys.modules[model.__module__], which is only known at run time",
         None,
     ),
     (

@@ -61,7 +61,12 @@ def test_watch_tells_each_thing_once_on_the_day_it_happens(project: Project, tmp
 
 ON_GITHUB = [
     # (day, what is written for it after the day before, in parts)
-    (2, ["::notice::This is the first answer: 2 places of ours break at the tips. The next answer shows only what is new."]),
+    (
+        2,
+        [
+            "::notice::This is the first answer: 2 places of ours break at the tips. The next answer shows only what is new."
+        ],
+    ),
     (3, ["::notice::1 message since 2026-01-02: 1 mended.", "keel.a.run: does not break any more (broken by BROKE)"]),
     (
         4,

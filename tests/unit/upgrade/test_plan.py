@@ -453,7 +453,7 @@ def test_the_counts_of_drift_plan_and_check_are_reconciled(plan: Plan, project: 
     )
     safe, beside = say_counts(plan)
     assert safe.startswith("`--safe` plans the way")
-    assert beside == "Beside these places, 2 settings of ours (requirements, configuration keys) must follow upstream."
+    assert beside == "In addition, 2 settings of ours (requirements, configuration keys) must follow upstream."
     # one commit by itself shows what a comparison cannot, and the other way round: the check says which it is
     checked = upgrade_check(workspace, "keel", pin="main")
     assert checked.data["does_not_fit"] == plan.before
@@ -594,7 +594,7 @@ def test_what_the_edits_bring_to_light_is_left_for_a_person(tmp_path: Path) -> N
     shown = build_answer(plan, "Keel").listing
     assert shown is not None
     assert (
-        "After the mechanical edits 1 more place of ours does not fit what they reach then; the last step lists it."
+        "After the mechanical edits 1 more place of ours does not fit the names they then use; the last step lists it."
         in (shown.meta)
     )
 

@@ -124,7 +124,7 @@ IMPACT = ("impact", "--fleet=fleet.toml")
 REFUSED: list[tuple[str, Callable[[Project], None], tuple[str, ...], str]] = [
     ("a dirty tree", edit, APPLY, "1 file of own has uncommitted edits (own/use.py); nothing was changed."),
     ("the current branch", nothing, (*APPLY, "--branch=main"), "The branch main is checked out; nothing was changed."),
-    ("other work", hold_another, (*APPLY, "--branch=taken"), "holds commits that are no steps of this plan"),
+    ("other work", hold_another, (*APPLY, "--branch=taken"), "has commits that are not steps of this plan"),
     ("no name for a branch", nothing, (*APPLY, "--branch=a..b"), "'a..b' is not a valid branch name"),
     ("an empty name for a branch", nothing, (*APPLY, "--branch="), "'' is not a valid branch name"),
     (
@@ -137,7 +137,7 @@ REFUSED: list[tuple[str, Callable[[Project], None], tuple[str, ...], str]] = [
         "a lock of a killed git",
         leave_lock,
         APPLY,
-        "git could not write the branch layline/upgrade-keel, which stays as it was: ",
+        "git could not write the branch layline/upgrade-keel; it is unchanged: ",
     ),
     ("no work tree", make_bare, APPLY, "bare.git has no work tree to make a branch from; nothing was changed."),
     ("an empty ref", nothing, (*APPLY, "--to="), "'' is not a ref."),

@@ -108,7 +108,7 @@ def _say_shown(drift: DriftReport) -> str:
     shown = [f"{count(places.total, 'patched place')} ({patched})"] if places.total else []
     elsewhere = ", ".join(f"{number} {does}" for number, does in outside)
     if outside:
-        shown.append(f"{count(sum(number for number, _ in outside), 'place')} elsewhere ({elsewhere})")
+        shown.append(f"{count(sum(number for number, _ in outside), 'place')} outside patches ({elsewhere})")
     return f"The filters show {' and '.join(shown) or 'none of these places'}."
 
 
@@ -120,7 +120,7 @@ def _title(drift: DriftReport) -> str:
     if not places.total:
         return f"{drift.label}: {say_broken(places)}; {outside or 'no place outside patches breaks'} at {at}."
     told = "".join(f"; {part}" for part in more)
-    return f"{drift.label}: {say_broken(places)} at {at}{told}.{f' Elsewhere, {outside}.' if outside else ''}"
+    return f"{drift.label}: {say_broken(places)} at {at}{told}.{f' Outside our patches, {outside}.' if outside else ''}"
 
 
 def _title_dead(drift: DriftReport) -> str:
@@ -203,10 +203,10 @@ def _group_behind(rows: list[Drift], waiting: Mapping[Root, list[Drift]]) -> Gro
     commits = {row.culprit for row in rows}
     since = commits.pop() if len(commits) == 1 else None
     told = f" (since {say_commit(since)})" if since is not None else ""
-    after = "" if all(map(_fits_else, rows)) else " (`then`: what else changed)"
+    after = "" if all(map(_fits_else, rows)) else " (`then` says what else changed)"
     number = len(waiting.get(root, rows)) if root is not None else len(rows)
     alone = sum(len(find_roots([row])) == 1 for row in rows)
-    some = f"{alone or 'none'} of them {'wait' if alone > 1 else 'waits'} for that alone"
+    some = f"{alone or 'none'} of them {'fail' if alone > 1 else 'fails'} for that alone"
     some = "nothing else is known to break them" if number == alone else some
     return Group(
         title=f"{rows[0].severity.word}: {count(number, 'effect')} not installed{cause}{told}; {some}{after}:",
@@ -262,7 +262,7 @@ def say_row(row: Drift) -> str:
         said += f" to {row.suggestion.target}"
     meant = row.suggestion.target if row.suggestion is not None else row.effect and row.effect.suggestion
     if row.kind is DriftKind.DEAD_AT_PIN and row.pin_evidence is not None:
-        said = f"dead patch: {target} is there at the pin, but nothing of ours takes effect on it"
+        said = f"dead patch: {target} exists at the pin, but our patch has no effect on it"
     elif row.kind is DriftKind.DEAD_AT_PIN and meant and meant != target and not row.has(*_NO_TYPO):
         said += f". Did you mean {meant}?"
     if any(one.why.reason is Reason.STOPS_APPLYING for one in row.findings):
@@ -293,7 +293,7 @@ def _say_kept(row: Drift, target: str) -> str:
     if row.kind is not DriftKind.UNCHANGED or row.severity is not Severity.OK:
         return ""
     if row.reasons == _OUTSIDE:
-        return f"{target}: its class is still there, but the name is inherited from elsewhere, or ours"
+        return f"{target}: its class is still there, but the name is inherited from another package, or our own"
     if source.partition(".")[0] != target.partition(".")[0]:
         return f"{target} is still imported from {source.rpartition('.')[0]}, which is not compared"
     return ""
@@ -373,7 +373,7 @@ def _group_risks(rows: Iterable[Drift]) -> Iterator[Group]:
 
 def _holders(row: Drift) -> Iterator[str]:
     if row.holders:
-        yield f"these modules take it by `from … import` and may keep the original: {listed(row.holders, most=_HOLDERS)}"
+        yield f"these modules import it with `from … import` and may keep the original: {listed(row.holders, most=_HOLDERS)}"
 
 
 def _say_retired(why: Why) -> str:
@@ -391,7 +391,7 @@ def say_retired(rows: Iterable[Drift]) -> Iterator[str]:
         more = f" ({len(reasons)} effects)" if len(reasons) > 1 else ""
         yield f"{location}: not needed at the tip: {patch}{more}: {reasons[0]}"
     if places:
-        yield "What is not needed at the tip can be deleted once you support no version that needs it."
+        yield "Delete what the tip does not need once you no longer support a version that needs it."
 
 
 def _close(drift: DriftReport) -> Iterator[str]:
@@ -421,4 +421,4 @@ def _say_search(drift: DriftReport) -> Iterator[str]:
         to = [f" --to {drift.to}"] if drift.to else []
         asks = "".join((f"layline patches drift {drift.backend}", *since, *to, " --culprits"))
         of = "this finding" if len(unnamed) == 1 else f"{len(unnamed)} findings"
-        yield f"`{asks}` names the upstream commit behind {of} without `since`."
+        yield f"`{asks}` names the upstream commit behind {of} without a `since` line."

@@ -41,18 +41,17 @@ UNCOMPARED = {
     Uncompared.SETTING: "it sets a config key or an environment variable, not a name of upstream",
     Uncompared.NO_TARGET: "the target cannot be named without running the code",
     Uncompared.OTHER_PACKAGE: "the target is in a package that is not this upstream",
-    Uncompared.REPEATED: "another row says the same of the same line",
+    Uncompared.REPEATED: "another row says the same about the same line",
     Uncompared.FILTERED: "left out by the filters of this question",
 }
 _FEW = 60
 _DEAD = (
-    "Upstream does not have these at the pin: writing them changes nothing that upstream runs, and only code of "
-    "ours that"
-    " reads the name sees it. The tip does not break them."
+    "Upstream does not have these names at the pin. Setting them changes nothing that upstream runs; only "
+    "code of ours that reads the name sees the value. The tip does not break them."
 )
 _RISK = (
-    "Modules that imported the object by value before a patch rebinds it keep the old one; the table describes other "
-    "risks."
+    "A module that runs `from … import` before a patch rebinds the name keeps the original. The table names "
+    "such modules and other risks."
 )
 
 
@@ -134,7 +133,7 @@ def _sections(drift: DriftReport) -> Iterator[Section]:
         yield Section(title=f"Dead today ({len(dead)})", blocks=(intro, _table(dead, drift)))
     retire = [row for row in drift.rows if row.retire]
     if retire:
-        only = Paragraph("These can be deleted, unless you support other versions, too.")
+        only = Paragraph("Delete these, unless you also support other versions.")
         names = Bullets(tuple(_retired(row) for row in retire))
         yield Section(title=f"Not needed at pin and tip ({len(retire)})", blocks=(only, names))
     at_risk = [row for row in drift.rows if row.holders or row.risks]
@@ -242,7 +241,7 @@ def _risk_table(rows: list[Drift]) -> Table:
 def _risk(row: Drift) -> str:
     more = f" and {len(row.holders) - 8} more" if len(row.holders) > 8 else ""
     held = (
-        (f"these modules take it by `from … import` and may keep the original: {', '.join(row.holders[:8])}{more}",)
+        (f"these modules import it with `from … import` and may keep the original: {', '.join(row.holders[:8])}{more}",)
         if row.holders
         else ()
     )

@@ -9,17 +9,14 @@ _TOUCHES = {
     "imports": (
         122,
         "ImportFails",
-        (
-            "An import of ours finds nothing at the tip. Patches that wait behind it are not put in place; they are "
-            "named by their own findings."
-        ),
+        ("An import of ours fails at the tip. Patches that need it are not installed; each has a finding of its own."),
     ),
     "overrides": (
         120,
         "OverrideMisfits",
         (
-            "A method of ours overrides one of upstream and does not take what upstream's signature or calls pass at "
-            "the tip, or is no longer called."
+            "A method of ours overrides an upstream method, but does not accept what upstream passes at the tip, "
+            "or is no longer called."
         ),
     ),
     "calls": (
@@ -35,7 +32,7 @@ _TOUCHES = {
     "subclasses": (
         124,
         "BaseGone",
-        "A class of upstream that ours is derived from is gone at the tip, or is no longer a class.",
+        "An upstream class that ours inherits from is gone at the tip, or is no longer a class.",
     ),
 }
 

@@ -75,10 +75,10 @@ def _say_absent(rows: list[Drift]) -> Iterator[str]:
     ranks = Counter(map(rank, absent))
     if absent and set(ranks) != {DEAD}:
         name = "a name" if len(absent) == 1 else "names"
-        them = f"{len(absent)} of those compared {verb(len(absent), 'is')} on {name} that the pin does not have"
+        them = f"{len(absent)} of those compared {'targets' if len(absent) == 1 else 'target'} {name} that the pin does not have"
         yield f"{them}: {listed(_say_ranks(ranks))}."
 
 
 def _say_keys(drift: DriftReport) -> Iterator[str]:
     if drift.read_keys:
-        yield f"Beside them, {count(drift.read_keys, 'config key')} that a patch reads {verb(drift.read_keys, 'has')} a row."
+        yield f"{count(drift.read_keys, 'more row')} {verb(drift.read_keys, 'is')} about config keys that our patches read."

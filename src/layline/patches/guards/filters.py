@@ -28,7 +28,7 @@ _UNSEEN = frozenset({TargetKind.UNKNOWN, TargetKind.EXTERNAL})
 _LONGEST = 160
 _SHORT = 110
 """What is longer is told as it is written."""
-_FILTERED = "it is written in a loop that skips some items, and reading cannot tell whether it skips this one"
+_FILTERED = "it is written in a loop that skips some items; whether it skips this one cannot be decided without running the code"
 
 
 def apply_filters(event: Event, effect: Effect, installer: Installer) -> Effect | None:

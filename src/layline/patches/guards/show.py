@@ -129,7 +129,7 @@ def _show_callers(condition: Condition) -> str:
     """One of several calls, with what each asks where that is not too much."""
     ways = " or ".join(dict.fromkeys(f"({_join_all(_show_parts(part))})" for part in condition.parts))
     calls = "the call here" if condition.text == "1" else f"one of {condition.text} calls"
-    told = f"by {calls}: {ways}" if ways else f"in {calls} that lead here, each on a long condition of its own"
+    told = f"by {calls}: {ways}" if ways else f"in {calls} that lead here, each under a long condition of its own"
     if condition.text == "1" and not ways:
         told = "under the condition of the one call that leads here"
     return f"{told}, or {condition.wanted}" if condition.wanted else told

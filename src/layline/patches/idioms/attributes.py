@@ -171,12 +171,12 @@ def _is_one_module(event: Write) -> bool:
 
 
 def _name_loaded(event: Write) -> str:
-    """`sys.modules[model.__module__].f = g`: one module, which only a run can tell."""
+    """`sys.modules[model.__module__].f = g`: one module, which is only known at run time."""
     match event.owner:
         case Element(owner=Outside(path="sys.modules"), key=key) if _is_one_module(event):
-            where = f"the module sys.modules[{spell_object(key) or '…'}], which only a run can tell"
+            where = f"the module sys.modules[{spell_object(key) or '…'}], which is only known at run time"
             return f"sets `{text_of(event.name)}` of {where}"
-    return "rebinds a name in every loaded module; which ones is only known at run time"
+    return "rebinds a name in every loaded module; which modules these are is only known at run time"
 
 
 def _leaves_home_out(test: Value, original: str) -> bool:

@@ -77,5 +77,5 @@ def _describe_unnamed(event: Write, key: Value, value: Value, installer: Install
         moment=moment_of(event),
         holder=Holder.MODULES,
         told=True,
-        reason=f"replaces the module sys.modules[{spell_object(key) or '…'}], which only a run can name",
+        reason=f"replaces the module sys.modules[{spell_object(key) or '…'}], which is only known at run time",
     )

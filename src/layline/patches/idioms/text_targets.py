@@ -20,7 +20,7 @@ _ORIGINAL = re.compile(r"_*orig(?:in|inal)?(?:_|$)")
 
 
 NAMED = "named by text in "
-_UNKNOWN = "upstream has no such name and the call cannot be followed"
+_UNKNOWN = "upstream has no such name, and the call cannot be followed"
 
 
 def find_namings(event: Event, installer: Installer) -> Iterator[Effect]:

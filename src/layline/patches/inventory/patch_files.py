@@ -98,7 +98,9 @@ def _build(path: str, hunk: Hunk, upstream: Tree, index: Index) -> Effect:
         hunk.at += start - hunk.first  # as `git apply` does: the text decides, not a line number that has grown old
     module = next((name for name, entry in index.entries.items() if entry.path == hunk.path), None)
     target = _name_target(module, hunk, index) if module is not None else None
-    reason = None if fits else f"the lines it expects are not in {hunk.path} at the pin: it does not apply as it is"
+    reason = (
+        None if fits else f"{hunk.path} does not have the expected lines at the pin: the hunk does not apply as it is"
+    )
     return Effect(
         style=Style.SOURCE_REWRITE,
         target=target,
@@ -156,5 +158,5 @@ def find_startup_files(downstream: Tree) -> Iterator[Skipped]:
             line = data.count(b"\n", 0, found.start()) + 1
             text = data[found.start() :].split(b"\n", 1)[0].decode("utf-8", "replace")
             yield Skipped(
-                f"{path}:{line}", f"runs `{text[:120]}` when Python starts; what that changes is not followed"
+                f"{path}:{line}", f"runs `{text[:120]}` when Python starts; Layline does not follow what that changes"
             )

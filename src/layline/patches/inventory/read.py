@@ -279,7 +279,7 @@ def _judge_activity(patch: Patch, key: str, reading: Reading) -> Patch:
     if home is not None and home != key:
         notes.append(f"registered for {key} in a folder of {home}")
     if reading.engine.engine.phases and patch.phase is not None and patch.phase not in reading.engine.engine.phases:
-        notes.append(f"the engine knows no phase {patch.phase!r}")
+        notes.append(f"this project has no phase {patch.phase!r}")
     return replace(patch, active=active, active_reason=reason, notes=tuple(notes))
 
 
@@ -294,7 +294,7 @@ def _explain_activity(patch: Patch, reading: Reading) -> tuple[bool, str]:
     if callers.unknown:
         return (
             True,
-            f"registered when {late} is called; {callers.unknown} calls of that name on unknown objects may be it",
+            f"registered when {late} is called; {callers.unknown} calls of that name on objects of unknown class may be such calls",
         )
     return False, f"never registered: nothing calls {late}"
 
@@ -315,7 +315,11 @@ def _settle_duplicates(patches: list[Patch], reading: Reading) -> Iterator[Patch
         others = ", ".join(str(item.location) for item in rivals if item is not patch)
         if patch is winner:
             yield replace(
-                patch, notes=(*patch.notes, f"the id is also registered at {others}; this one, imported last, wins")
+                patch,
+                notes=(
+                    *patch.notes,
+                    f"the id is also registered at {others}; this registration is imported last and wins",
+                ),
             )
         else:
             yield replace(

@@ -85,7 +85,7 @@ def read_patch(registration: Registration, installer: Installer) -> Patch:
         body_keys=tuple(sorted({key for test in installed.tests for key in reader.find_asked(simplify(test))})),
         effects=installed.effects,
         implementation=tuple(find_implementation(installed, registration.at.path)),
-        notes=("the handler is too long to be read to its end; effects may be missing",) if installed.exhausted else (),
+        notes=("the handler is too long to be read completely; effects may be missing",) if installed.exhausted else (),
     )
 
 

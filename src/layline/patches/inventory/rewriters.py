@@ -17,7 +17,7 @@ from layline.source.facts import Facts
 from layline.source.names import absolute_name, is_package
 from layline.source.walking import walk
 
-_WHY = "edits source of upstream as text at run time: neither what it edits nor its texts are judged"
+_WHY = "edits upstream's source as text at run time; Layline judges neither what it edits nor the texts it searches for"
 _TAKES = "getsource"
 _EDITS = frozenset({"replace", "sub", "subn"})
 _Function: TypeAlias = ast.FunctionDef | ast.AsyncFunctionDef

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from layline.interpreter.modules import Module
     from layline.patches.installer import Installer
 
-_TOO_LONG = "only the first {limit} statements that a call of it runs were read; changes after them may be missing"
+_TOO_LONG = "only the first {limit} statements that a call of it runs were read; later changes may be missing"
 _MOST_VARIABLES = 12
 _FLAGS = re.compile(r"\.(?:backends|config|_config|knobs|envs|flags)\.[\w.]+$")
 """Switches that a package offers to be set: `torch.backends.cudnn.benchmark`."""
@@ -134,7 +134,7 @@ def count_left_out(items: Sequence[Unregistered], scope: Scope, known: Iterable[
         more = f" and {len(late) - _MOST_VARIABLES} more" if len(late) > _MOST_VARIABLES else ""
         yield Skipped(
             "objects that a replacement changes",
-            f"behaviour that our replacements put onto objects which only exist when these run is not listed "
+            f"what our replacements set on objects that exist only at run time is not listed "
             f"({count(len(late), 'line')}): {shown}{more}",
         )
     if tops:

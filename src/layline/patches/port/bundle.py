@@ -57,7 +57,7 @@ class Box(dict[str, Any]):
 
 
 def apply(config: dict[str, Any] | None = None, **context: Any) -> None:
-    """Install; the guard of the original is not asked (the README quotes it). Applying twice does nothing."""
+    """Install; the guard of the original is not checked (the README quotes it). Applying twice does nothing."""
     global _before
     if _before is not None:
         return
@@ -73,7 +73,7 @@ def apply(config: dict[str, Any] | None = None, **context: Any) -> None:
         raise
     if TARGETS and not any(_changed(target, old) for target, old in before.items()):
         _restore(before, loaded)
-        raise RuntimeError("the installer rebound nothing: it returned early; see the README for the keys it asks")
+        raise RuntimeError("the installer rebound nothing: it returned early; see the README for the keys it checks")
     _before = {{"values": before, "loaded": loaded}}
 
 

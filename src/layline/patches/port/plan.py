@@ -106,7 +106,7 @@ def build_plan(
     patched = set(rebound)
     files = [modules.path_of(name) or name for name in found.modules if name in found.statements]
     shims = sorted({stub for stubs in found.stubs.values() for stub in stubs})
-    replaced = f"; also {', '.join(shims)}, for which print stands in" if shims else ""
+    replaced = f"; also {', '.join(shims)}, replaced by print" if shims else ""
     engine = "" if is_effect_id(patch.id) else " and the engine's registration"
     steps: list[Inline] = [
         ("Copy what is needed from: ", name_all(files or [patch.file], whole=not told)),
@@ -169,7 +169,7 @@ def _describe_guard(guard: Guard, *, told: bool) -> str:
     if guard.written is not None:
         return f"Constraint: {show_condition(guard.written)} (reads: {show_guard(guard)}); copied word for word below."
     if not show_condition(guard.when):
-        return "Constraint: none, it always applies."
+        return "Constraint: none; it always applies."
     return f"Constraint: {_SAID if told else show_guard(guard)}."
 
 
@@ -180,7 +180,7 @@ def _describe_targets(patch: Patch) -> Iterator[Inline]:
             yield (
                 "Set ",
                 Cell(name, code=True),
-                " in the module that our code makes: nothing of upstream's is rebound.",
+                " in the module that our code creates: nothing in upstream is rebound.",
             )
         elif effect.holder is Holder.OBJECT and effect.moment is Moment.INSTALL:
             yield _describe_object(effect)

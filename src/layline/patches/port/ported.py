@@ -107,7 +107,7 @@ def _refuse_bundle(patch: Patch, to: Path) -> None:
     if "." in patch.handler or not patch.handler:
         where = f"inside {patch.handler}" if patch.handler else "when its module is imported"
         raise Error(
-            f"{patch.id} is installed {where}; only a function of its own can be bundled.",
+            f"{patch.id} is installed {where}; only a patch that a function of its own installs can be bundled.",
             hint=f"Leave --to out: `layline patches port {patch.id}` prints the plan.",
         )
     if to.exists() and any(to.iterdir()) and not (to / _MARK).is_file():
@@ -125,8 +125,8 @@ assert is_applied()
 remove()
 ```
 
-`apply()` installs at once and does not ask the guard: whether the constraint of the plan holds is for the caller to
-decide.
+`apply()` installs at once without checking the guard: the caller decides whether the constraint of the plan
+holds.
 
 ## Smoke test
 

@@ -55,9 +55,9 @@ def _build_report(traced: Traced, words: tuple[str, ...], code: int) -> Report:
         title=title,
         sections=(
             Section(title="", blocks=(Paragraph(ran), Paragraph(_LIMITS))),
-            Section(title=f"Seen and not listed ({len(alone)})", blocks=_tables(("Target", "Set to", "At"), alone)),
+            Section(title=f"Seen but not listed ({len(alone)})", blocks=_tables(("Target", "Set to", "At"), alone)),
             Section(title=f"Seen and listed ({len(both)})", blocks=_tables(("Target", "Set to", "At", "Id"), both)),
-            Section(title=f"Listed and not seen ({len(missed)})", blocks=_tables(("Target", "Why", "At"), missed)),
+            Section(title=f"Listed but not seen ({len(missed)})", blocks=_tables(("Target", "Why", "At"), missed)),
         ),
     )
 

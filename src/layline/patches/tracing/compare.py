@@ -12,7 +12,7 @@ from layline.core.patch import Effect, Inventory, Moment, Patch, TargetKind
 from layline.patches.guards.show import show_both
 
 ON_OBJECTS = "is set on single objects, which are not watched"
-THROUGH = "is a name of another package that is reached through upstream, and watched under neither name"
+THROUGH = "is a name of another package that is reached through upstream; it is watched under neither name"
 _IN_A_CLASS = 2
 """Names behind a module: a class and what is set on it."""
 
