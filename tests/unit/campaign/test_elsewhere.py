@@ -199,7 +199,7 @@ def test_a_campaign_moves_to_the_executors_other_kind(project: History, monkeypa
     other = replace(FAR, processor="Other 1", node="2", host="other")
     with inside(project.path):
         campaign_baseline(now=now, executor=Scripted(FAR, script=["runs"]))
-        with pytest.raises(ConfigError, match="on Faraway 9 already"):
+        with pytest.raises(ConfigError, match="already runs on Faraway 9"):
             campaign_move(now=now, executor=Scripted(FAR))
         with pytest.raises(ConfigError, match="2 kinds: Other 1, Other 2"):
             campaign_move(now=now, executor=Scripted(FAR, other, replace(other, processor="Other 2")))

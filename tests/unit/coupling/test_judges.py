@@ -1323,7 +1323,7 @@ def test_a_call_in_ours_that_never_fitted_is_told(tmp_path: Path, body: str, tod
     ours = f"import keel\nfrom packaging.version import Version\n{DIVE}{body}\nkeel.run.run = fast\n"
     before = {"keel/run.py": RUN, "keel/help.py": "def dive(x):\n    return x\n"}
     row = judge(tmp_path, before, {"keel/help.py": "def dive(x, far=0):\n    return x\n"}, ours=ours, at=6)
-    worst = "breaks" if "at the tip" in said else "look"
+    worst = "breaks" if "at pin and tip" in said else "look"
     assert (row.today, row.severity) == (today, worst if said else "ok")
     assert said in row.detail
     assert ("already at the pin, our replacement calls dive at harbour/patch.py:" in row.detail) is bool(said)
