@@ -175,8 +175,8 @@ BAD_VALUES: list[tuple[str, str, Any, str]] = [
     ("gap", "artifacts.1.path", "./reports/engine/upstream-main/REPORT.pdf", "the same file"),
     # periods and cadence
     ("weekly", "report_id", "2025-W53", "has no week 53"),
-    ("weekly", "report_id", "2026-W00", "no week 00"),
-    ("weekly", "report_id", "2026-W54", "no week 54"),
+    ("weekly", "report_id", "2026-W00", "does not exist: 00"),
+    ("weekly", "report_id", "2026-W54", "does not exist: 54"),
     ("weekly", "report_id", "2026-w19", "not an ISO week"),
     ("weekly", "report_id", "2026-05", "not an ISO week"),
     ("weekly", "report_id", "2026-W19/../x", "not an ISO week"),
@@ -184,8 +184,8 @@ BAD_VALUES: list[tuple[str, str, Any, str]] = [
     ("weekly", "content_type", "monthly-report", "in a folder of weekly reports"),
     ("weekly", "content_type", "daily-report", "not one of"),
     ("weekly", "content_type", [], "not text"),
-    ("monthly", "report_id", "2026-13", "no month 13"),
-    ("monthly", "report_id", "2026-00", "no month 00"),
+    ("monthly", "report_id", "2026-13", "does not exist: 13"),
+    ("monthly", "report_id", "2026-00", "does not exist: 00"),
     ("monthly", "report_id", "2026-W19", "not a month"),
     ("monthly", "content_type", "weekly-report", "in a folder of monthly reports"),
     # windows

@@ -280,7 +280,7 @@ def load_settings(file: Path) -> Loaded:
     try:
         text = file.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
-        raise ConfigError(f"{file} cannot be read: {error}.") from None
+        raise ConfigError(f"{file} cannot be read: {getattr(error, 'strerror', None) or error}.") from None
     return Loaded(parse_settings(text, where=str(file)), file.parent.resolve(), file)
 
 

@@ -235,8 +235,8 @@ def test_output_directories_that_are_not_ours_are_refused(project: Path) -> None
     write(project.parent / "forged/.layline-site.json", "{}")
     for wanted, reason in [
         (".", "project itself"),
-        ("..", "holds it"),
-        ("/", "holds it"),
+        ("..", "contains it"),
+        ("/", "contains it"),
         ("docs", "not made by"),
         ("../foreign", "not made by"),
         ("../forged", "not made by"),

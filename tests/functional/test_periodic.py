@@ -306,7 +306,7 @@ def test_a_record_of_another_tool_is_not_overwritten(project: Project, capsys: p
         (("weekly", "--week", "2025-W53"), "has no week 53"),
         (("weekly", "--week", "2026-W19", "--until", "soon"), "is not a time"),
         (("weekly", "--week", "2020-W10"), "has no commit up to"),
-        (("monthly", "--month", "2026-13"), "there is no month 13"),
+        (("monthly", "--month", "2026-13"), "names a month that does not exist: 13"),
     ],
 )
 def test_a_mistake_is_one_sentence(

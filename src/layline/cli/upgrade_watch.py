@@ -50,8 +50,8 @@ def patches_matrix(
 ) -> int:
     """Show each patch against many upstream commits.
 
-    `weekly` is the last first-parent commit of each ISO week (UTC). Without --every at most 12 are judged, spread
-    evenly; the answer says of how many. What was judged is kept: a second run goes on where the first was stopped.
+    `weekly` is the last first-parent commit of each ISO week (UTC). Without --every, at most 12 refs are judged, spread
+    evenly; the answer says out of how many. Judged refs are kept: a second run continues where the first stopped.
     """
     from layline.app.many import ask_matrix, spread
     from layline.app.over_time import patches_matrix as answer_matrix

@@ -54,11 +54,11 @@ def parse_period(text: str, cadence: Cadence) -> Period:
                 raise ValueError("is not an ISO week such as 2026-W19")
             year, week = int(found[1]), int(found[2])
             if not 1 <= week <= 53 or not 1 <= year <= 9998:
-                raise ValueError(f"there is no week {found[2]} in an ISO year")
+                raise ValueError(f"names a week that does not exist: {found[2]}")
             try:
                 monday = date.fromisocalendar(year, week, 1)
             except ValueError:
-                raise ValueError(f"the ISO year {year} has no week 53") from None
+                raise ValueError(f"names a week that does not exist: the ISO year {year} has no week 53") from None
             return Period(id=text, cadence=cadence, first=monday, after=monday + timedelta(days=7))
         case Cadence.MONTHLY:
             found = _MONTH.match(text)
@@ -66,7 +66,7 @@ def parse_period(text: str, cadence: Cadence) -> Period:
                 raise ValueError("is not a month such as 2026-06")
             year, month = int(found[1]), int(found[2])
             if not 1 <= month <= 12 or not 1 <= year <= 9998:
-                raise ValueError(f"there is no month {found[2]}")
+                raise ValueError(f"names a month that does not exist: {found[2]}")
             after = date(year + month // 12, month % 12 + 1, 1)
             return Period(id=text, cadence=cadence, first=date(year, month, 1), after=after)
 

@@ -110,5 +110,4 @@ def _count_fixes(inputs: Inputs) -> tuple[int | None, str]:
     if inputs.to_fix is None or inputs.to_fix >= (inputs.will_break or 0):
         return inputs.will_break, "place breaks|places break"
     some = f"of the {inputs.will_break} places that break"
-    rest = "the others work again after that"
-    return inputs.to_fix, f"{some} needs an edit and {rest}|{some} need an edit and {rest}"
+    return inputs.to_fix, f"{some} needs an edit|{some} need an edit"

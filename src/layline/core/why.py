@@ -114,7 +114,7 @@ class Reason(Enum):
     READS_VANISHED = "reads {name}, which no code of {other} has at the tip"
     USES_GONE = "uses {name}, which is gone{other:? (% now)}"
     NOT_REACHED = "is not reached: the import of {name} at line {counts[0]} fails{other:? (% now)}"
-    LINE_FAILS = "is not reached: line {counts[0]} fails, where {name} is gone{other:? (% now)}"
+    LINE_FAILS = "is not reached: line {counts[0]} fails because {name} is gone{other:? (% now)}"
     RESULT_LACKS = "reads {name} from the result of {other} at {places}, which is a {text} and has no such name"
     RESULT_LACKS_STILL = (
         "reads {name} from the result of {other} at {places}, which is a {text} and has no such name, also at the tip"
@@ -132,7 +132,7 @@ class Reason(Enum):
     # the fit of our replacement as a whole
     MISFITS = "our replacement {parts:20}"
     MISFITS_UNSHOWN = "our replacement {parts:20}, but no upstream call runs into that"
-    MISFITS_UNPASSED = "no upstream call fails: our replacement {parts:20}, but no call passes its arguments that way"
+    MISFITS_UNPASSED = "our replacement {parts:20}, but no upstream call passes such arguments, so no call fails"
     MISFITS_PASSED = "our replacement {parts:20}; upstream passes it at {places:4}"
     MISFITS_LEFT_OUT = "our replacement {parts:20}; upstream omits it at {places:4}"
     MISFITS_MAYBE = "our replacement {parts:20}; upstream may pass it at {places:4}"
@@ -159,7 +159,9 @@ class Reason(Enum):
     NO_LONGER_CALLED = "upstream's own code no longer calls it, so it does not run what we put there"
     UNCALLED = "no upstream code calls it at the tip"
     NO_LONGER_RETURNED = "{name} returned it unchanged and no longer does{other:?; it reads % now}"
-    RETURNED_WHERE = "{name} returned it unchanged and now reads it only where {text}{other:?; else it reads %}"
+    RETURNED_WHERE = (
+        "{name} returned it unchanged before; now it reads it only where {text}{other:?, otherwise it reads %}"
+    )
     RETURNED_MAYBE = (
         "{name} returned it unchanged; it still reads it, but whether it returns it cannot be decided without running "
         "the code{other:?; it reads % now, too}"
@@ -188,7 +190,7 @@ class Reason(Enum):
         "replace(), ==)"
     )
     HELD = "these modules import it with `from … import` and may keep the original: {names}"
-    BODY_USES = "its body uses {names:4+} now"
+    BODY_USES = "its body now uses {names:4+}"
     BODY_DROPS = "its body no longer uses {names:4+}"
     BODY_LINE = "1 line of its body changed"
     BODY_LINES = "{counts[0]} lines of its body changed"
@@ -238,7 +240,7 @@ class Reason(Enum):
     OUTGROWN = "expects {other} as {text} instead of {name}, which is gone"
     CALL_MISFITS = "at the tip {name} {parts:;}"
     LOOKED_AT = "our code checks for that with `inspect` first"
-    ONCE_MENDED = "it must be taken from {name} now, and even then it does not fit"
+    ONCE_MENDED = "it must be imported from {name} now, and even then our call does not fit"
     OVERRIDE_MISFITS = "our override {parts:;}"
     PASSED_AT = "upstream passes it at {places:3}"
     CALLED_AT = "upstream calls it that way at {places:3}"

@@ -34,7 +34,7 @@ class Root:
         return (
             f"the import of {self.name} at {self.location}"
             if self.is_import
-            else f"{self.location}, where {self.name} is gone,"
+            else f"{self.location} ({self.name} is gone)"
         )
 
 

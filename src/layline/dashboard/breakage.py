@@ -116,7 +116,7 @@ def find_breakage(record: GapRecord, plain: Mapping[str, Any]) -> Breakage | Non
     if not couplings and not patches:
         return None
     rows = [_read_coupling(fact, commits) for fact in couplings if fact["value"].get("consequence") == "will break"]
-    rows += [_read_patch(fact, commits) for fact in patches if fact["value"].get("severity") == "breaks"]
+    rows += [_read_patch(fact, commits) for fact in patches if _is_broken(fact["value"])]
     places = tuple(_merge(rows, dict(_read_causes(facts, commits))))
     look = {_place_of(fact) for fact in couplings if fact["value"].get("consequence") in ("may break", "look at")}
     look -= {(path, int(line)) for path, _, line in (one.place.rpartition(":") for one in places) if line.isdigit()}
@@ -134,6 +134,11 @@ def find_breakage(record: GapRecord, plain: Mapping[str, Any]) -> Breakage | Non
         files=len({item.place.rpartition(":")[0] for item in places}),
         pulls=dict(_read_pulls(facts, commits)),
     )
+
+
+def _is_broken(value: Mapping[str, Any]) -> bool:
+    """What fails at the pin already no upgrade breaks; files of older reports do not tell the two apart."""
+    return value.get("severity") == "breaks" and value.get("broken_by_upgrade", True) is not False
 
 
 def _read_counted(facts: list[Mapping[str, Any]]) -> dict[str, int]:

@@ -42,7 +42,7 @@ def find_place(wanted: Path, project: Path) -> Path:
     root = project.resolve()
     if place == root or place in root.parents:
         raise ConfigError(
-            f"{wanted} is the project itself or holds it; a build would replace it.",
+            f"{wanted} is the project itself or contains it; a build would replace it.",
             hint="Name a new folder, such as ./site.",
         )
     if not place.exists():

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from layline.core.evidence import Evidence, Fact
+from layline.coupling.drift_model import find_breaking
 from layline.gap.breaks import Standing, find_rewritten, find_standings
 from layline.gap.cells import diff_command, requirement_text, span
 from layline.gap.overview import find_fixes
@@ -34,6 +35,7 @@ def find_facts(gap: Gap) -> Iterator[Fact[Any]]:
 
 def _find_patches(gap: Gap) -> Iterator[Fact[Any]]:
     seen: dict[str, int] = {}
+    breaking = {id(row) for row in find_breaking(gap.patches or ())}
     for row in gap.patches or ():
         base = f"patch.{row.patch}.{row.location}.{row.target or ''}"
         seen[base] = seen.get(base, 0) + 1
@@ -41,6 +43,7 @@ def _find_patches(gap: Gap) -> Iterator[Fact[Any]]:
         value = {
             "kind": row.kind.value,
             "severity": row.severity.value,
+            "broken_by_upgrade": id(row) in breaking,
             "detail": row.detail,
             "since": row.culprit.hash if row.culprit is not None else None,
         }

@@ -193,9 +193,10 @@ def beyond_sentence(gap: Gap) -> str | None:
     if not found or not gap.footprint.folders:
         return None
     files = sum(number for _, number in gap.footprint.beyond)
-    are, rest = "is" if files == 1 else "are", gap.footprint.beyond[3:]
+    has, path = ("has", "its path") if files == 1 else ("have", "their paths")
+    rest = gap.footprint.beyond[3:]
     more = [f"{sum(number for _, number in rest)} in {count(len(rest), 'other path')}"] if rest else []
-    return f"{count(files, 'further file')} of ours {are} named after it: {listed([*found[:3], *more])}."
+    return f"{count(files, 'further file')} of ours {has} its name in {path}: {listed([*found[:3], *more])}."
 
 
 def outside_sentence(gap: Gap) -> str | None:

@@ -249,7 +249,11 @@ def _condition(effect: Effect, patch: Patch | None) -> str:
     both, is_whole = show_short(effect, patch, _LONGEST)
     if not is_whole:
         both = f"{both} (`patches show {patch.id if patch is not None else effect.id}` tells more)"
-    rest = "; otherwise it is left as it was" if effect.otherwise == AS_IT_WAS else f", else {effect.otherwise}"
+    rest = (
+        "; otherwise it is left as it was"
+        if effect.otherwise == AS_IT_WAS
+        else f"; otherwise it is set to {effect.otherwise}"
+    )
     return f"when {both}{rest if effect.otherwise else ''}" if both else ""
 
 

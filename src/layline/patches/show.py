@@ -381,7 +381,7 @@ def _build_plan(workspace: Workspace, opened: OpenedInventory, patch: Patch, key
     plan = build_plan(patch, found, modules, keys, [], registers=registers, told=find_told(patch.guard.when) != NEVER)
     hint: Inline = (
         Cell(f"layline patches port {patch.id}", code=True),
-        " adds which upstream modules import the target by name; ",
+        " plans how to reuse it elsewhere, with any upstream module that keeps its own copy of the target; ",
         Cell("--to DIR", code=True),
         " writes an installable bundle.",
     )

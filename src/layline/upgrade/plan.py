@@ -170,7 +170,7 @@ def find_unproven(jobs: Iterable[Job], before: Iterable[Judged], after: Again) -
         elif (job.path, job.move.old) in used:
             found.append((job, "the old name is still used after the edit"))
         elif not (is_compared and job.changes) and (job.path, job.move.new) not in there:
-            found.append((job, "the edited file, read again, does not reach the new name"))
+            found.append((job, "the edited file, read again, still does not resolve to the new name"))
         elif worse[job.path]:
             found.append((job, f"the edit breaks {worse[job.path][0].target}"))
         elif job.path in after.circles:

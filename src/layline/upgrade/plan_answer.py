@@ -54,7 +54,7 @@ def _say_last_good(plan: Plan) -> str:
         return ""
     if plan.last_good.hash == plan.start:
         return " (the first right after the pin)"
-    return f" (none up to {plan.last_good.hash[:8]}, {plan.last_good.date})"
+    return f" (the commits up to {plan.last_good.hash[:8]}, {plan.last_good.date}, break none)"
 
 
 def say_counts(plan: Plan) -> Iterator[str]:

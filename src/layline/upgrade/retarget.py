@@ -106,7 +106,7 @@ def confirm(found: Retargeted, before: Iterable[Effect], after: Iterable[Effect]
             kept.files.append(file)
             continue
         why = (
-            "the edited file, read again, does not patch the new name"
+            "the edited file, read again, still does not patch the new name"
             if lost is None
             else "the tip does not define it there"
         )

@@ -47,19 +47,13 @@ FIXES = [
         123,
         20,
         "plan sync",
-        (
-            "20 of the 123 places that break need an edit and the others work again after that; from 1 on a sync is planned "
-            "(plan_breaks in layline.toml)"
-        ),
+        ("20 of the 123 places that break need an edit; from 1 on a sync is planned (plan_breaks in layline.toml)"),
     ),
     (
         60,
         1,
         "plan sync",
-        (
-            "1 of the 60 places that break needs an edit and the others work again after that; from 1 on a sync is planned "
-            "(plan_breaks in layline.toml)"
-        ),
+        ("1 of the 60 places that break needs an edit; from 1 on a sync is planned (plan_breaks in layline.toml)"),
     ),
 ]
 

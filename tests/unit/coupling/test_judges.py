@@ -572,7 +572,7 @@ BODY_NAMES = [
         "    return [dive(x), 1]\n",
         "    return [dive(sail(x)), 1]\n",
         "between",
-        [("its body uses dive now", "between"), ("its body uses sail now", "tip")],
+        [("its body now uses dive", "between"), ("its body now uses sail", "tip")],
     ),
     (
         "one name came, another went later",
@@ -580,7 +580,7 @@ BODY_NAMES = [
         "    return [dive(x), 1, len(x)]\n",
         "    return [dive(x), 1]\n",
         "between",
-        [("its body uses dive now", "between"), ("its body no longer uses len", "tip")],
+        [("its body now uses dive", "between"), ("its body no longer uses len", "tip")],
     ),
     ("no name came or went", "    return [x, 1]\n", "    return [x, 2]\n", "    return [x, 3]\n", "between", []),
 ]
@@ -899,7 +899,7 @@ def test_who_took_the_class_away_is_to_blame_where_that_is_the_reason(
 
 
 BODIES = [
-    ("a call came", RUN.replace("total += step * x", "total += weigh(step, x)"), "its body uses weigh now"),
+    ("a call came", RUN.replace("total += step * x", "total += weigh(step, x)"), "its body now uses weigh"),
     ("a call went", RUN.replace("range(x)", "x"), "its body no longer uses range"),
     ("only figures", RUN.replace("total = 0", "total = 1"), "1 line of its body changed"),
     (
@@ -1435,7 +1435,7 @@ GETTERS = [
     (
         "returns another",
         GETTER.replace("return RUN", "return RUN if kind else FAST") + "FAST = None\n",
-        "get_run returned it unchanged and now reads it only where kind; else it reads FAST",
+        "get_run returned it unchanged before; now it reads it only where kind, otherwise it reads FAST",
     ),
     (
         "returns another alone",
@@ -1446,7 +1446,7 @@ GETTERS = [
     (
         "still reads it in one branch",
         f"{STATES}    if kind:\n        table = {{0: FAST}}\n    else:\n        table = {{0: RUN}}\n    return table[0]\n",
-        "get_run returned it unchanged and now reads it only where not kind; else it reads FAST",
+        "get_run returned it unchanged before; now it reads it only where not kind, otherwise it reads FAST",
     ),
     (
         "still reads it",
@@ -1781,8 +1781,8 @@ def test_what_fails_before_is_told_first_and_what_becomes_of_the_target_too(tmp_
         more={"harbour/base.py": "from keel.old import gone\n\n\ndef helper(x):\n    return gone()\n"},
     )
     assert (row.kind, row.severity, row.own.severity) == ("body-changed", "breaks", "look")
-    assert row.detail == "our code needs keel.old, imported at harbour/base.py:1, which is gone; its body uses min now"
-    assert row.own.detail == "its body uses min now"
+    assert row.detail == "our code needs keel.old, imported at harbour/base.py:1, which is gone; its body now uses min"
+    assert row.own.detail == "its body now uses min"
 
 
 @pytest.mark.parametrize(

@@ -82,8 +82,13 @@ def test_breakage_is_counted_by_place() -> None:
         "value": {"kind": "removed", "severity": "breaks", "detail": "gone", "since": "c" * 40},
         "evidence": [{"at": 0, "path": "harbor/run.py", "lines": [12, 12]}],
     }
+    failing = {
+        "name": "patch.engine.stop.harbor/stop.py:7.engine.core.stop",
+        "value": {"kind": "unchanged", "severity": "breaks", "broken_by_upgrade": False, "detail": "", "since": None},
+        "evidence": [{"at": 0, "path": "harbor/stop.py", "lines": [7, 7]}],
+    }  # at the pin already: gap report and drift do not count it either
     plain = {
-        "facts": [*FACTS, again, patch],
+        "facts": [*FACTS, again, patch, failing],
         "commits": COMMITS,
         "pin": record.local.commit,
         "tip": record.upstream.commit[:12],
@@ -94,7 +99,7 @@ def test_breakage_is_counted_by_place() -> None:
         ("harbor/run.py:12", "engine.run", "c" * 40)
     ]
     assert found.places[0].reasons == ("removed: gone",)
-    assert found.touched == 2
+    assert found.touched == 3
     counted = {"name": "places", "value": {"break": 1, "stop applying": 2, "need a look": 3, "fit": 4}}
     told = find_breakage(record, {**plain, "facts": [*plain["facts"], counted]})
     assert told is not None

@@ -197,7 +197,7 @@ OFFERED: list[tuple[str, dict[str, str], str, tuple[str, ...]]] = [
     (
         "as users do",
         {"examples/run.py": f"{TAKE}def go(a):\n    if a:\n        put()\n"},
-        "by the call here: (in the caller go: a), or one from outside",
+        "by the call here: (in the caller go: a), or a caller outside the project",
         ("examples/run.py:4", "own/deep/__init__.py:1 (offered to users)"),
     ),
     (

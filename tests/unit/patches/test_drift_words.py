@@ -249,7 +249,7 @@ def test_rows_behind_one_import_tell_what_they_are_without_it() -> None:
             Severity.BREAKS,
             "not-installed",
             TARGET,
-            (("then", f"the body of {TARGET} changed"), ("why", "its body uses varnish now")),
+            (("then", f"the body of {TARGET} changed"), ("why", "its body now uses varnish")),
         ),
     ]
     (alike,) = group_causes([replace(row, culprit=COMMIT) for row in (rows[0], rows[0])])
@@ -273,7 +273,7 @@ def test_rows_behind_one_import_tell_what_they_are_without_it() -> None:
     (group,) = group_causes([rows[0], replace(rows[0], findings=(own[0], both))])
     assert group.title.endswith(
         "2 effects not installed because the import of keel.old at harbor/base.py:2 fails; "
-        "1 of them waits for that alone:"
+        "1 of them fails for that alone:"
     )
     also = ("also", "the import of keel.older at harbor/crew.py:5 fails")
     assert [item.details for item in group.items] == [(), (also,)]
@@ -446,7 +446,8 @@ def test_what_is_not_compared_adds_up_with_what_is() -> None:
         "    lists them)\n"
         "  3 not compared: the target is in a package that is not this upstream\n"
         "  4 not compared: the target cannot be named without running the code (`patches\n"
-        "    list --uncertain` lists them and says what helps)\n"
+        "    list --uncertain` lists them, with the other uncertain effects, and says\n"
+        "    what helps)\n"
     )
 
 
@@ -515,7 +516,9 @@ def test_what_a_limit_leaves_out_is_told_before_the_tally() -> None:
     assert text.index("… 3 more; raise --limit") < text.index("The 5 effects of `patches list`:")
 
 
-@pytest.mark.parametrize(("number", "lines", "last"), [(4, 4, "name 3 now"), (6, 5, "2 more commits: `--format json`")])
+@pytest.mark.parametrize(
+    ("number", "lines", "last"), [(4, 4, "uses name 3"), (6, 5, "2 more commits: `--format json`")]
+)
 def test_a_row_names_few_of_many_commits(number: int, lines: int, last: str) -> None:
     when = "2026-01-01T00:00:00+00:00"
     causes = tuple(

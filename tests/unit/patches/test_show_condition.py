@@ -88,8 +88,8 @@ SHORT = [
         "check_number_0(); and in one of 11 calls that lead here, each under a long condition of its own",
     ),
     (
-        Condition(kind=ConditionKind.CALLERS, text="2", wanted="one from outside", parts=FIVE),
-        "in one of 2 calls that lead here, each under a long condition of its own, or one from outside",
+        Condition(kind=ConditionKind.CALLERS, text="2", wanted="a caller outside the project", parts=FIVE),
+        "in one of 2 calls that lead here, each under a long condition of its own, or a caller outside the project",
     ),
     (
         Condition(kind=ConditionKind.HELPER, text="put", parts=FIVE),

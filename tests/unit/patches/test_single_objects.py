@@ -418,9 +418,9 @@ def test_a_patch_on_one_object_says_so(tmp_path: Path) -> None:
 ANNOTATED = [
     # (what it shows, the line, target, certain, how its reason ends)
     ("a method that upstream has", "model.loss = g", None, False, "(class other.Wrapped)"),
-    ("one that upstream lacks", "model.more = g", "other.Wrapped.more", True, "not on the class"),
+    ("one that upstream lacks", "model.more = g", "other.Wrapped.more", True, "not on the class itself"),
     ("one that it is asked for", "if hasattr(model, 'more'): model.more = g", None, False, "(class other.Wrapped)"),
-    ("what every object has", "model.__class__ = G", "other.Wrapped.__class__", True, "not on the class"),
+    ("what every object has", "model.__class__ = G", "other.Wrapped.__class__", True, "not on the class itself"),
 ]
 
 

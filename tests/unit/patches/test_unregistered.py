@@ -211,7 +211,10 @@ def test_a_hook_table_binds_the_module_that_a_function_is_handed(tmp_path: Path)
     }
     found = read_files(tmp_path, files).unregistered
     assert [(item.effect.target, item.effect.certain) for item in found] == [("up.web.Client.get", True), (None, False)]
-    assert found[1].effect.reason == "wraps `Client.put` of `module`, a parameter whose class no caller tells"
+    assert (
+        found[1].effect.reason
+        == "wraps `Client.put` of `module`, a parameter whose class cannot be read from its callers"
+    )
 
 
 @pytest.mark.parametrize(

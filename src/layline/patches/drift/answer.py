@@ -32,7 +32,7 @@ def read_baseline(file: Path | None) -> tuple[Accepted, ...]:
     try:
         text = file.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
-        raise Error(f"The baseline {file} cannot be read: {error}.") from None
+        raise Error(f"The baseline {file} cannot be read: {getattr(error, 'strerror', None) or error}.") from None
     return parse_baseline(text, where=str(file))
 
 

@@ -25,7 +25,9 @@ _RANKS = {
     FITS: ("fits", "fit"),
 }
 """What is said of one row, and of several, by their rank."""
-_HELP = {Uncompared.NO_TARGET: " (`patches list --uncertain` lists them and says what helps)"}
+_HELP = {
+    Uncompared.NO_TARGET: " (`patches list --uncertain` lists them, with the other uncertain effects, and says what helps)"
+}
 
 
 def group_effects(drift: DriftReport, *, notes: bool) -> Iterator[Group]:

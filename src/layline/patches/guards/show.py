@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from layline.core.patch import Effect, Guard, Patch
 
 
-FROM_OUTSIDE = "one from outside"
+FROM_OUTSIDE = "a caller outside the project"
 """A call by users of what a package offers."""
 
 

@@ -133,7 +133,7 @@ def _name_class(effect: Effect, target: str, is_exact: bool, found: Known) -> Ef
         alias_of=found.alias_of,
         adds=is_exact and found.kind is TargetKind.ABSENT,
         holder=Holder.OBJECT,
-        reason=f"set on objects of the class, reached as `{effect.reached or '…'}`, not on the class",
+        reason=f"set on single objects of the class (reached as `{effect.reached or '…'}`), not on the class itself",
     )
 
 

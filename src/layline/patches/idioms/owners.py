@@ -17,7 +17,7 @@ def name_owner(owner: Value) -> str:
     """An owner that only exists at run time, as far as the code tells."""
     match owner:
         case Argument(name=name) if name not in _GENERIC:
-            return f"`{name}`, a parameter whose class no caller tells"
+            return f"`{name}`, a parameter whose class cannot be read from its callers"
         case Element(owner=Called(callee=Outside(path=path))) if path.endswith(".__subclasses__"):
             return f"every subclass of {path.removesuffix('.__subclasses__')}"
         case Member(owner=inner, name="__class__") | Called(callee=Outside(path="builtins.type"), arguments=(inner,)):

@@ -154,7 +154,7 @@ def describe_installing(patch: Patch) -> Inline:
             )
         call = Cell(f"{patch.handler}()", code=True)
         if all(effect.holder is Holder.OBJECT for effect in patch.effects):
-            return ("Call ", call, " for each object that is to have the change, before the object is used.")
+            return ("Call ", call, " on each object to be changed, before the object is used.")
         return ("Call ", call, " before upstream uses the name.")
     return (
         "Either rebind directly (",
