@@ -207,9 +207,18 @@ def test_a_month_looks_back_over_its_quarter(project: Project) -> None:
     assert (status["drift_type"], status["quarter_start_ts"]) == ("quarterly_in_repo", "2026-04-01T00:00:00+08:00")
 
 
-def test_without_a_period_the_newest_commit_decides(project: Project) -> None:
+def test_without_a_period_the_newest_commit_decides(project: Project, capsys: pytest.CaptureFixture[str]) -> None:
     assert project.run("weekly") == 0
     assert project.record()["generated_at"] == "2026-05-08T09:02:00+08:00"
+    said = " ".join(capsys.readouterr().out.split())
+    assert "that of the newest commit at hand (Harbor Kit, 2026-05-08); --period names another" in said
+
+
+def test_a_clone_that_ends_before_the_period_is_told(project: Project, capsys: pytest.CaptureFixture[str]) -> None:
+    project.engine.commit("later (#106)", {"core/late.py": "x = 1\n"}, at=at("2026-05-20T12:00:00+00:00"))
+    assert project.run("weekly") == 0
+    said = " ".join(capsys.readouterr().out.split())
+    assert "pull requests: the newest commit of Harbor Kit here is of 2026-05-08, before this period began" in said
 
 
 def test_a_backend_that_cannot_be_read_is_told(project: Project, capsys: pytest.CaptureFixture[str]) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from functools import partial
@@ -61,21 +61,22 @@ def report_period(
     workspace = know_packages(workspace) if span.couplings else workspace
     targets, missing = _open_targets(workspace)
     head = workspace.downstream.resolve(settings.ref)
-    newest = [read_commit(workspace.downstream, head)]
-    newest += [read_commit(target.upstream, target.head) for target in targets.values()]
-    window = _choose_window(cadence, settings.timezone, span, newest)
+    ours = read_commit(workspace.downstream, head)
+    project = workspace.settings.project.name
+    newest = [(project, ours)]
+    newest += [(one.backend.label or key, read_commit(one.upstream, one.head)) for key, one in targets.items()]
+    window = _choose_window(cadence, settings.timezone, span, [commit for _, commit in newest])
     previous, invalid = _find_previous(workspace, window)
     ground = _build_ground(workspace, window, head, previous, handed.find_notable)
     effect = handed.measure_effect if span.couplings else handed.read_effect
     ground = replace(ground, measure_effect=partial(effect, replace(workspace, commit=ground.tip)))
     activity = read_activity(ground, settings, targets, missing)
-    activity = replace(activity, skipped=(*activity.skipped, *invalid))
+    stale = _find_stale(project, ours, window)
+    activity = replace(activity, skipped=(*stale, *activity.skipped, *invalid))
     places = find_places(workspace.settings.project, window.period)
     link = _link(workspace, settings.branch or activity.ref, places.report)
     categories = tuple(category.name for category in settings.categories)
-    record = build_record(
-        activity, project=workspace.settings.project.name, path=places.report, link=link, categories=categories
-    )
+    record = build_record(activity, project=project, path=places.report, link=link, categories=categories)
     report = build_report(activity, title=record.title, categories=categories)
     plain = encode_record(record)
     if write:
@@ -86,9 +87,25 @@ def report_period(
         "written": [places.report, places.record] if write else [],
         **_tell(activity),
     }
+    if span.period is None and span.until is None:
+        report = replace(report, meta=(*report.meta, ("period", _say_chosen(newest))))
     if write:  # the files themselves do not say so
         report = replace(report, meta=(*report.meta, ("written", f"{places.report}, {places.record}")))
     return Answer(report=report, data=data)
+
+
+def _find_stale(name: str, newest: Commit, window: Window) -> Iterator[Skipped]:
+    """What cannot be known of a period that began after our clone was last brought up to date."""
+    if datetime.fromisoformat(newest.committed) < window.start:
+        why = (
+            f"the newest commit of {name} here is of {newest.date}, before this period began; later ones are not known"
+        )
+        yield Skipped("pull requests", why)
+
+
+def _say_chosen(newest: list[tuple[str, Commit]]) -> str:
+    name, commit = max(newest, key=lambda one: datetime.fromisoformat(one[1].committed))
+    return f"that of the newest commit at hand ({name}, {commit.date}); --period names another"
 
 
 def _open_targets(workspace: Workspace) -> tuple[dict[str, Target], dict[str, Skipped]]:

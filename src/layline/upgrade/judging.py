@@ -9,12 +9,12 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from layline.core.evidence import Evidence, Severity
 from layline.core.ours import is_own
 from layline.core.progress import Progress, silent
-from layline.core.why import Reason
+from layline.core.why import Reason, say
 from layline.coupling.around import mark_unreached
 from layline.coupling.culprit import blame_calls, find_hashes, find_unheard, name_culprits
 from layline.coupling.drift_model import Drift
@@ -40,6 +40,10 @@ from layline.workspace.open import know_packages, pin_to
 if TYPE_CHECKING:
     from layline.git import Repository
     from layline.workspace.open import Workspace
+
+
+Causes: TypeAlias = "tuple[tuple[str, str], ...]"
+"""What each of several upstream commits did, and its hash."""
 
 
 def find_lines(rows: Iterable[Judged | Break | Drift | Coupling | Elsewhere]) -> frozenset[tuple[str, int]]:
@@ -165,7 +169,8 @@ class Between:
             around = find_row(told, one.location, one.target)
             if row is None and around is None and self._is_fine(one):
                 continue  # what both commits were read for knows more than the end alone
-            found = find_break(self.opened, one, row, self._blame(one, row))
+            culprit, causes = self._blame(one, row)
+            found = replace(find_break(self.opened, one, row, culprit), causes=causes)
             yield replace(found, place=around.location) if around is not None else found
         for row in self.rows:
             place = (row.location.path, row.location.line)
@@ -185,13 +190,14 @@ class Between:
         here = self._find_here(one)
         return bool(here) and all(item.consequence is not Consequence.WILL_BREAK for item in here)
 
-    def _blame(self, one: Judged, row: Drift | None) -> str | None:
+    def _blame(self, one: Judged, row: Drift | None) -> tuple[str | None, Causes]:
         """Who broke a place: what its row says, else what is said of this line, or of this name in the file."""
         culprit = find_culprit(self.couplings, row) if row is not None else None
-        if culprit is not None:
-            return culprit
+        if row is not None and culprit is not None:
+            return culprit, _name_causes(row)
         known = self._find_here(one) or self._by_name.get(one.key, [])
-        return next((item.culprit for item in known if item.culprit is not None), None)
+        found = next((item for item in known if item.culprit is not None), None)
+        return (found.culprit, found.causes) if found is not None else (None, ())
 
     def _find_here(self, one: Judged) -> list[Coupling]:
         """What is said of this line."""
@@ -236,7 +242,12 @@ def _break_of_row(row: Drift, culprit: str | None) -> Break:
         new_target=home,
         culprit=culprit,
         evidence=row.tip_evidence,
+        causes=_name_causes(row),
     )
+
+
+def _name_causes(row: Drift) -> Causes:
+    return tuple((say(one.why), one.commit.hash) for one in row.causes)
 
 
 def _break_of_coupling(item: Coupling) -> Break:
@@ -248,6 +259,7 @@ def _break_of_coupling(item: Coupling) -> Break:
         new_target=item.new_target,
         culprit=item.culprit,
         evidence=item.tip_evidence,
+        causes=item.causes,
     )
 
 

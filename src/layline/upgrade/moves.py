@@ -84,7 +84,9 @@ def _say(found: Comparison, home: str, comparer: Comparer) -> str:
     """Why it is the same thing, in plain words."""
     there = comparer.tip.resolve(home)
     if found.kind is DriftKind.BINDING_LOST and there.home == found.before.home:
-        return "it is defined there as before; its old module stopped importing it"
+        stays = comparer.tip.resolve(found.name.rpartition(".")[0]).exists
+        left = "does not import it any more" if stays else "is gone"
+        return f"it is defined there as before; the module that it was imported from {left}"
     if found.before.kind is SymbolKind.SUBMODULE:
         return "the file moved"
     moved = f"{found.commits[0][:9]} moved it" if found.commits else ""

@@ -167,7 +167,11 @@ def _build_steps(
     for number, commit in enumerate(course.commits):
         mine = course.find_mine(commit, question.to)
         proposals = [
-            _propose(question, one, workshop.find_row(one), course.refuted) for one in mine if one not in mended
+            _propose(
+                question, replace(one, why=one.say_why(commit)), workshop.find_row(one), course.refuted.get(one, "")
+            )
+            for one in mine
+            if one not in mended
         ]
         left += len(proposals)
         changed = dict(sorted(course.texts[number].items())) if course.texts else {}
@@ -193,9 +197,9 @@ def _build_steps(
         )
 
 
-def _propose(question: Question, one: Break, row: Drift | None, refuted: dict[Break, str]) -> Mend:
+def _propose(question: Question, one: Break, row: Drift | None, refuted: str) -> Mend:
     mend = propose(one, row, question.between.opened.sides, question.upstream)
-    return unsure(mend, question.moves.get(one.target), refuted.get(one, ""))
+    return unsure(mend, question.moves.get(one.target), refuted)
 
 
 def _find_mends(jobs: list[Job], edits: tuple[FileEdit, ...], before: dict[str, str]) -> list[Mend]:

@@ -75,7 +75,9 @@ def _cut(diff: str) -> str:
 
 
 def find_example(upstream: Repository, culprit: str | None, target: str) -> str:
-    """One place where the commit changed a line of upstream's own that names the target; empty where there is none."""
+    """One place where the commit changed a line of upstream's own that names the target, best one that uses it; empty where
+    there is none.
+    """
     if culprit is None:
         return ""
     name = target.rpartition(".")[2]
@@ -96,12 +98,21 @@ def find_example(upstream: Repository, culprit: str | None, target: str) -> str:
         "--",
         "*.py",
     )
+    imports = ""
     for path, hunk in _find_hunks(out.decode("utf-8", "replace")):
         removed = [line for line in hunk if line.startswith("-") and _uses(line, name)]
         added = [line for line in hunk if line.startswith("+")]
         if removed and added and len(hunk) <= _EXAMPLE and _speaks_of(upstream, culprit, path, target):
-            return "\n".join([f"{path}:", *hunk])
-    return ""
+            found = "\n".join([f"{path}:", *hunk])
+            if not all(_imports(line) for line in removed):
+                return found
+            imports = imports or found
+    return imports
+
+
+def _imports(line: str) -> bool:
+    """An import tells where the name went, not how it is used now."""
+    return line[1:].split()[:1] in (["from"], ["import"])
 
 
 def _speaks_of(upstream: Repository, commit: str, path: str, target: str) -> bool:

@@ -67,10 +67,18 @@ class Break:
     place: Location | None = None
     """The line that `patches drift` counts for it, where that is another: of the patch whose replacement it stands in, or
     the first of its file that uses the name."""
+    causes: tuple[tuple[str, str], ...] = ()
+    """Where several upstream commits broke it: what each did, and its hash."""
 
     @property
     def key(self) -> tuple[str, str, str]:
         return self.location.path, self.target, self.way
+
+    def say_why(self, commit: str) -> str:
+        """What a commit did to it; what others did later is told with them, since it is not true there yet."""
+        mine = [why for why, by in self.causes if by == commit]
+        later = [f"from {by[:12]} on: {why}" for why, by in self.causes if by != commit]
+        return "; ".join((*mine, *later)) if mine else self.why
 
     @property
     def counted(self) -> Location:

@@ -608,6 +608,26 @@ def test_a_way_back_is_refused(project: Project) -> None:
         ask(project.open(newer), "keel", "main")
 
 
+def test_a_line_that_uses_the_name_is_a_better_example_than_its_import(tmp_path: Path) -> None:
+    history = History.start(tmp_path / "up")
+    history.commit("before", {"keel/a.py": "from keel.oars import run\n", "keel/b.py": "import keel.oars\nrun(1)\n"})
+    after = {"keel/a.py": "from keel.sails import run\n", "keel/b.py": "import keel.oars\nrun(1, 2)\n"}
+    culprit = history.commit("after", after)
+    assert find_example(open_repository(history.path), culprit, "keel.oars.run").splitlines()[1:] == [
+        "-run(1)",
+        "+run(1, 2)",
+    ]
+
+
+def test_each_step_tells_what_its_own_commit_broke() -> None:
+    causes = (("needs keel.deck, which is gone", "b" * 40), ("needs keel.mast, which is gone", "a" * 40))
+    broken = Break(location=Location("own/a.py", 9), target="keel.run", way="patches", why="all", causes=causes)
+    assert broken.say_why("a" * 40) == (
+        "needs keel.mast, which is gone; from bbbbbbbbbbbb on: needs keel.deck, which is gone"
+    )
+    assert broken.say_why("c" * 40) == "all"
+
+
 def test_a_patch_that_is_only_switched_off_is_not_mended() -> None:
     """Its line is as it was; a guard around it is false there, and the new home is patched by another line."""
     at, old, new = Location("own/a.py", 9), "keel.user.keep", "keel.state.keep"
