@@ -611,7 +611,10 @@ def test_a_way_back_is_refused(project: Project) -> None:
 def test_a_line_that_uses_the_name_is_a_better_example_than_its_import(tmp_path: Path) -> None:
     history = History.start(tmp_path / "up")
     history.commit("before", {"keel/a.py": "from keel.oars import run\n", "keel/b.py": "import keel.oars\nrun(1)\n"})
-    after = {"keel/a.py": "from keel.sails import run\n", "keel/b.py": "import keel.oars\nrun(1, 2)\n"}
+    after: dict[str, str | bytes | None] = {
+        "keel/a.py": "from keel.sails import run\n",
+        "keel/b.py": "import keel.oars\nrun(1, 2)\n",
+    }
     culprit = history.commit("after", after)
     assert find_example(open_repository(history.path), culprit, "keel.oars.run").splitlines()[1:] == [
         "-run(1)",
