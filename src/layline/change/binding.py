@@ -86,8 +86,13 @@ class CallSite:
 
 def find_tested(function: ast.AST) -> frozenset[str]:
     """Names of which a function asks what they hold."""
-    calls = (node for node in walk(function) if isinstance(node, ast.Call) and isinstance(node.func, ast.Name))
-    asked = (call.args[0] for call in calls if call.args and getattr(call.func, "id", "") in _TESTS)
+    return find_tested_by(node for node in walk(function) if isinstance(node, ast.Call))
+
+
+def find_tested_by(calls: Iterable[ast.Call]) -> frozenset[str]:
+    """The same, of the calls in it."""
+    named = (call for call in calls if isinstance(call.func, ast.Name))
+    asked = (call.args[0] for call in named if call.args and getattr(call.func, "id", "") in _TESTS)
     return frozenset(item.id for item in asked if isinstance(item, ast.Name))
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from layline.source.fingerprint import dotted_text
@@ -46,7 +46,12 @@ def _walk_flat(statement: ast.AST) -> Iterator[ast.AST]:
 
 def find_asked(function: ast.AST) -> Iterator[str]:
     """`hasattr(x, "word")`, `getattr(x, "word", other)`: what is read of it elsewhere in the function is asked for."""
-    for node in walk(function):
+    return find_asked_by(node for node in walk(function) if isinstance(node, ast.Call))
+
+
+def find_asked_by(calls: Iterable[ast.Call]) -> Iterator[str]:
+    """The same, by the calls in it."""
+    for node in calls:
         match node:
             case ast.Call(func=ast.Name(id="hasattr"), args=[_, ast.Constant(value=str(word))]):
                 yield word

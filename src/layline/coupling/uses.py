@@ -10,11 +10,11 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
-from layline.change.binding import CallShape, count_taken, find_tested
+from layline.change.binding import CallShape, count_taken, find_tested_by
 from layline.core.evidence import Skipped
 from layline.coupling import origins, variables
 from layline.coupling.call_rows import Call, decode_call, encode_call
-from layline.coupling.looked_at import asks_first, find_asked, find_looked_at
+from layline.coupling.looked_at import LookedAt, asks_first, find_asked_by, find_looked_at
 from layline.source import parse_tree
 from layline.source.fingerprint import text_of
 from layline.source.handlers import catches
@@ -138,16 +138,18 @@ class _Walker:
         self.uses: list[list[Any]] = []
         self.reads: list[list[Any]] = []
         self.guarded_imports: list[int] = []
-        self._aliases = frozenset(variables.find_aliases(tree))
+        nodes = list(walk(tree))
+        self._inspects = any(isinstance(node, ast.Name) and node.id == "inspect" for node in nodes)
+        self._aliases = frozenset(variables.find_aliases(tree, nodes))
         self._claims = frozenset(variables.find_claims(tree))
-        self._handed = variables.find_handed_in(tree)
+        self._handed = variables.find_handed_in(tree, nodes)
         self._scope: list[str] = []
         self._guards = 0
         self._asked: frozenset[str] = frozenset()
         """Attributes that the function at hand asks for, somewhere, before it reads them."""
         self._tested: frozenset[str] = frozenset()
         """Names of which the function at hand asks what they hold."""
-        self._looked_at = find_looked_at(tree.body, deep=False)
+        self._looked_at = find_looked_at(tree.body, deep=False) if self._inspects else LookedAt()
         """What the function at hand, or the file itself, looks at with `inspect`."""
         self._variables: list[dict[str, str]] = [{}]
         self._fields: list[dict[str, str]] = [{}]
@@ -305,9 +307,12 @@ class _Walker:
             else:
                 told = self._handed.get((node.name, argument.arg)) if not self._scope else None
                 inside[argument.arg] = f"claim:{told}" if told else f"name:{argument.arg}"
-        around, self._asked = self._asked, self._asked | frozenset(find_asked(node))
-        outside, self._tested = self._tested, self._tested | find_tested(node)
-        seen, self._looked_at = self._looked_at, self._looked_at | find_looked_at(node.body, deep=True)
+        calls = [one for one in walk(node) if isinstance(one, ast.Call)]
+        around, self._asked = self._asked, self._asked | frozenset(find_asked_by(calls))
+        outside, self._tested = self._tested, self._tested | find_tested_by(calls)
+        seen = self._looked_at
+        if self._inspects:
+            self._looked_at |= find_looked_at(node.body, deep=True)
         given, self._given = self._given, variables.count_given(node.body)
         inside = {name: origin for name, origin in inside.items() if name not in self._given or name in own}
         self._variables.append(inside)
@@ -459,8 +464,8 @@ class _Walker:
         chosen = (value.body, value.orelse) if isinstance(value, ast.IfExp) else (value,)
         texts = [text_of(one) if isinstance(one, ast.Name | ast.Attribute) else "" for one in chosen]
         roots = [text.partition(".")[0] for text in texts]
-        known = self._aliases - self._variables[-1].keys()
-        named = [text for text, root in zip(texts, roots, strict=True) if root in known]
+        known = self._variables[-1]
+        named = [text for text, root in zip(texts, roots, strict=True) if root in self._aliases and root not in known]
         if not named or name in self._aliases or self._given.get(name) != 1:
             return False
         self._variables[-1][name] = (

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import ast
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Container, Iterable, Iterator, Sequence
 from functools import lru_cache
+from typing import TypeGuard
 
 from layline.source.fingerprint import text_of
 from layline.source.walking import find_children, walk
@@ -29,15 +30,15 @@ def count_given(body: Iterable[ast.stmt]) -> Counter[str]:
     waiting: list[ast.AST] = list(body)
     while waiting:
         node = waiting.pop()
-        match node:
-            case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name) | ast.ClassDef(name=name):
-                found[name] += 1
-                continue
-            case ast.Name(id=name, ctx=ast.Store() | ast.Del()):
-                found[name] += 1
-            case ast.Global(names=names) | ast.Nonlocal(names=names):
-                found.update(dict.fromkeys(names, 2))
-        waiting += find_children(node)
+        if isinstance(node, ast.Name):  # first, since most nodes are names
+            if not isinstance(node.ctx, ast.Load):
+                found[node.id] += 1
+        elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+            found[node.name] += 1
+        else:
+            if isinstance(node, ast.Global | ast.Nonlocal):
+                found.update(dict.fromkeys(node.names, 2))
+            waiting += find_children(node)
     return found
 
 
@@ -66,10 +67,10 @@ def _is_self(node: ast.expr) -> bool:
     return isinstance(node, ast.Name) and node.id == "self"
 
 
-def find_aliases(tree: ast.Module) -> Iterator[str]:
+def find_aliases(tree: ast.Module, nodes: Iterable[ast.AST]) -> Iterator[str]:
     """Names that imports bind, and classes of the file that stand below another: theirs may be upstream's."""
     yield from (node.name for node in tree.body if isinstance(node, ast.ClassDef) and node.bases)
-    for node in walk(tree):
+    for node in nodes:
         if node.__class__ in _IMPORTS:
             for item in node.names:  # type: ignore[attr-defined]
                 yield item.asname or item.name.partition(".")[0]
@@ -180,17 +181,20 @@ def find_left(node: ast.If) -> Iterator[tuple[str, str]]:
             yield from find_narrowed(test)
 
 
-def find_handed_in(tree: ast.Module) -> dict[tuple[str, str], str]:
+def find_handed_in(tree: ast.Module, nodes: Sequence[ast.AST]) -> dict[tuple[str, str], str]:
     """What every call of a function of the file gives for a parameter, where all of them make it in the same way; of
     functions that the file only calls.
     """
     functions = {node.name: node for node in tree.body if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)}
+    lines = {node.lineno for node in nodes if _is_call_of(node, functions)}
+    if not lines:
+        return {}
     found: dict[tuple[str, str], set[str]] = {}
     called: Counter[str] = Counter()
-    for around in (tree, *(node for node in walk(tree) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef))):
+    for around in (tree, *(node for node in nodes if _is_function_around(node, lines))):
         calls = [
             (node, node.func.id)
-            for node in (_walk_own(around.body) if functions else ())
+            for node in _walk_own(around.body)
             if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in functions
         ]
         made = _find_made(around.body) if calls else {}
@@ -200,12 +204,23 @@ def find_handed_in(tree: ast.Module) -> dict[tuple[str, str], str]:
                 found.setdefault((called_name, name), set()).add(_tell_made(value, made))
     if not found:
         return {}
-    named = Counter(node.id for node in walk(tree) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load))
+    named = Counter(node.id for node in nodes if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load))
     return {
         (function, name): kinds.pop()
         for (function, name), kinds in found.items()
         if named[function] == called[function] and len(kinds) == 1 and "" not in kinds
     }
+
+
+def _is_function_around(node: ast.AST, lines: set[int]) -> TypeGuard[ast.FunctionDef | ast.AsyncFunctionDef]:
+    """Whether it is a function that holds one of the lines: most hold none, and need no walk of their own."""
+    if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+        return False
+    return not lines.isdisjoint(range(node.lineno, (node.end_lineno or node.lineno) + 1))
+
+
+def _is_call_of(node: ast.AST, names: Container[str]) -> TypeGuard[ast.Call]:
+    return isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in names
 
 
 def _find_made(body: list[ast.stmt]) -> dict[str, str]:

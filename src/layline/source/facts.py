@@ -193,6 +193,8 @@ class _Walker:
 
     def __init__(self, data: bytes) -> None:
         self.builds = BUILDER.encode() in data or not data.isascii()  # letters of other scripts may mean the same
+        self.built: set[int] = set()
+        """Lines of calls that build something."""
         self.imports: list[list[Any]] = []
         self.typed: list[list[Any]] = []
         self.handed: set[str] = set()
@@ -235,7 +237,11 @@ class _Walker:
 
     def read(self, tree: ast.Module) -> dict[str, Any]:
         add, notes = self.words.add, self._notes
-        for node in walk(tree):  # nearer ones first: a test is met before what stands under it
+        nodes = list(walk(tree))
+        if self.builds:
+            calls = (node for node in nodes if isinstance(node, ast.Call))
+            self.built = {call.lineno for call in calls if called_name(call).startswith(BUILDER)}
+        for node in nodes:  # nearer ones first: a test is met before what stands under it
             kind = node.__class__
             if kind is ast.Name:
                 add(node.id)  # type: ignore[attr-defined]
@@ -267,7 +273,9 @@ class _Walker:
 
     def _note_function(self, node: ast.FunctionDef | ast.AsyncFunctionDef) -> None:
         self.sites.note_definition(node)
-        for spec in find_own_specs(node) if self.builds else ():
+        first = min((one.lineno for one in node.decorator_list), default=node.lineno)
+        lines = range(first, (node.end_lineno or node.lineno) + 1)
+        for spec in find_own_specs(node) if self.builds and not self.built.isdisjoint(lines) else ():
             self.own.update(id(word) for word in spec.keywords if word.arg == SPECIFIED)
 
     def _note_class(self, node: ast.ClassDef) -> None:

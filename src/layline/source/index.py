@@ -84,6 +84,9 @@ class Index:
         self.answers = Answers()
         """What is found in single modules; who keeps it for the next commit gives another."""
         self._blobs = lru_cache(maxsize=256)(weakly(self._read_blob))
+        self._lines = lru_cache(maxsize=16)(weakly(self._split_blob))
+        self._nodes = lru_cache(maxsize=64)(weakly(self._parse_lines))
+        """One row asks again and again for the same few definitions."""
 
     def share(self, blobs: Iterable[str]) -> tuple[dict[str, str], dict[str, Module | str]]:
         """What is known of blobs, and what of it was decoded, for another index of the same files."""
@@ -234,10 +237,13 @@ class Index:
         return self.read_blob(module).decode("utf-8-sig", "replace")
 
     def read_node(self, module: str, definition: Definition) -> ast.stmt | None:
-        """The syntax tree of one definition, parsed anew from its own lines."""
-        first, last = definition.lines
+        """The syntax tree of one definition, parsed from its own lines; nobody changes it."""
         self._note_text(module, definition)
-        cut = "\n".join(self._blobs(module).decode("utf-8-sig", "replace").split("\n")[first - 1 : last])
+        return self._nodes(module, definition.lines, definition.name, definition.parameters is None)
+
+    def _parse_lines(self, module: str, lines: tuple[int, int], name: str, is_value: bool) -> ast.stmt | None:
+        first, last = lines
+        cut = "\n".join(self._lines(module)[first - 1 : last])
         # a block may be indented as it likes: under an `if` the lines can be parsed as they stand; empty lines before
         # them
         # cost less than counting every node's line anew
@@ -247,10 +253,10 @@ class Index:
         if isinstance(tree, Skipped):
             return None
         body = tree.body[0].body if nested and tree.body and isinstance(tree.body[0], ast.If) else tree.body
-        for node in body:
-            if _binds(node, definition):
-                return node
-        return None
+        return next((node for node in body if _binds(node, name, is_value)), None)
+
+    def _split_blob(self, module: str) -> list[str]:
+        return self._blobs(module).decode("utf-8-sig", "replace").split("\n")
 
     def _note_text(self, module: str, definition: Definition) -> None:
         """The lines of a definition are noted by its name, where it stands in the module under it."""
@@ -353,12 +359,12 @@ def find_entries(number: int, part: Part) -> Iterator[ModuleEntry]:
                 yield ModuleEntry(name=name, path=path, blob=found.oid, part=number, is_package=is_package(path))
 
 
-def _binds(node: ast.stmt, definition: Definition) -> bool:
+def _binds(node: ast.stmt, wanted: str, is_value: bool) -> bool:
     match node:
         case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name) | ast.ClassDef(name=name):
-            return name == definition.name
+            return name == wanted
         case ast.Assign() | ast.AnnAssign():
-            return definition.parameters is None
+            return is_value
     return False
 
 

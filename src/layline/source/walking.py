@@ -37,9 +37,13 @@ _PLANS: dict[type[ast.AST], tuple[str, ...]] = {}
 
 def find_children(node: ast.AST) -> list[ast.AST]:
     """What `ast.iter_child_nodes` gives, contexts and operators left out."""
-    kind, held = node.__class__, node.__dict__
+    kind = node.__class__
+    plan = _PLANS[kind] if kind in _PLANS else _plan(kind)
     below: list[ast.AST] = []
-    for name in _PLANS[kind] if kind in _PLANS else _plan(kind):
+    if not plan:  # more than half of all nodes
+        return below
+    held = node.__dict__
+    for name in plan:
         value = held.get(name)
         if value.__class__ is list:
             below += [item for item in value if isinstance(item, ast.AST)]
