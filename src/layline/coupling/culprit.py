@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from functools import partial
+from functools import cache, partial
 from typing import TypeAlias
 
 from layline.change.shims import name_only_call
@@ -28,7 +28,7 @@ from layline.coupling.model import Coupling, Touch
 from layline.coupling.row_parts import Passed
 from layline.git import Repository
 from layline.history.commits import read_commits
-from layline.source import Definition, DefinitionKind
+from layline.source import Definition, DefinitionKind, Symbol
 from layline.source.seen import Read
 from layline.source.slices import read_definition, read_node, read_signature, slice_definition
 from layline.source.usage import mentions
@@ -141,6 +141,8 @@ def _find_causes(row: Drift, sides: Sides) -> Iterator[tuple[Why, str]]:
             found = _find_unclassing(row, sides)
         if found is not None and part is told and part.reason is Reason.TEXT:
             yield from _split_loss(part, found, row, sides)
+        elif found is not None and part is told and part.reason is Reason.SIGNATURE:
+            yield from _split_changes(part, found, row, sides)
         elif found is not None:
             yield part, found
 
@@ -155,6 +157,43 @@ def _split_loss(said: Why, removed: str, row: Drift, sides: Sides) -> Iterator[t
     else:
         yield Why(Reason.WAS_REMOVED), removed
         yield said, outer
+
+
+def _split_changes(said: Why, first: str, row: Drift, sides: Sides) -> Iterator[tuple[Why, str]]:
+    """Of several changes of a signature which commit made which, the earliest first."""
+    symbol = _find_called(row, sides)
+    place = find_tracer(symbol.module, sides) if symbol is not None else None
+    if place is None or symbol is None or symbol.definition is None or len(said.names) < 2:
+        yield said, first
+        return
+    (tracer, path), pin = place, symbol.definition
+
+    @cache
+    def find_changes(text: str) -> frozenset[str] | None:
+        now = read_signature(text, pin.qualname)
+        return frozenset(map(str, compare_signatures(pin, now))) if now is not None else None
+
+    def has(name: str, text: str) -> bool:
+        changes = find_changes(text)
+        return changes is None or name in changes
+
+    made: dict[str, list[str]] = {}
+    for name in said.names:
+        made.setdefault(tracer.find_first_text(path, partial(has, name)) or first, []).append(name)
+    order = _positions(tracer)
+    for commit in sorted(made, key=lambda one: order.get(one, 0)):
+        yield replace(said, names=tuple(made[commit])), commit
+
+
+def _find_called(row: Drift, sides: Sides) -> Symbol | None:
+    """What the target is at the pin; of a class what makes its objects, where that is written."""
+    before = row.comparison.before if row.comparison is not None else None
+    if before is None or before.definition is None or before.home is None:
+        return None
+    if before.definition.kind is not DefinitionKind.CLASS:
+        return before
+    made = sides.pin.resolve(f"{before.home}.__init__")
+    return before if made.is_implicit or made.definition is None else made
 
 
 def _find_unclassing(row: Drift, sides: Sides) -> str | None:
@@ -288,18 +327,14 @@ def _find_returning(row: Drift, sides: Sides) -> str | None:
 
 def _find_change(row: Drift, sides: Sides) -> str | None:
     """Since when signature (or, where that is the news, body) differ from the pin's."""
-    comparison = row.comparison
-    before = comparison.before if comparison is not None else None
-    if before is None or before.definition is None or before.home is None:
-        return None
-    symbol = before
+    before = row.comparison.before if row.comparison is not None else None
     wants_signature = row.kind is DriftKind.SIGNATURE_CHANGED
-    if wants_signature and before.definition.kind is DefinitionKind.CLASS:
-        symbol = sides.pin.resolve(f"{before.home}.__init__")  # a class changes its signature where it is made
-        if symbol.is_implicit or symbol.definition is None:
-            symbol, wants_signature = before, False
+    symbol = _find_called(row, sides) if wants_signature else before
+    if before is None or before.home is None or symbol is None or symbol.definition is None:
+        return None
+    wants_signature = wants_signature and symbol.definition.kind is not DefinitionKind.CLASS
     place = find_tracer(symbol.module, sides)
-    if place is None or symbol.definition is None:
+    if place is None:
         return None
     tracer, path = place
     pin, qualname = symbol.definition, symbol.definition.qualname

@@ -607,6 +607,23 @@ def test_names_of_a_body_have_the_commits_that_brought_them(
     assert [(say(one.why), one.commit.subject) for one in row.causes] == told
 
 
+def test_each_change_of_a_signature_has_its_commit(tmp_path: Path) -> None:
+    texts = [RUN.replace("(x", f"(x{more}") for more in ("", ", keep=None", ", keep=None, every=None")]
+    row = judge(
+        tmp_path,
+        {"keel/run.py": texts[0]},
+        {"keel/run.py": texts[2]},
+        ours="def fast(x):\n    return [x, 1]\n",
+        between={"keel/run.py": texts[1]},
+    )
+    assert row.culprit is not None
+    assert (row.kind, row.culprit.subject) == ("signature-changed", "between"), row.detail
+    assert [(say(one.why), one.commit.subject) for one in row.causes][:2] == [
+        ("parameter keep=None added", "between"),
+        ("parameter every=None added", "tip"),
+    ]
+
+
 INNER = "def ours(x):\n    import keel.run\n    keel.run.go = ours\n    return x\n"
 
 
