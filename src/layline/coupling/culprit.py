@@ -180,6 +180,8 @@ def _split_changes(said: Why, first: str, row: Drift, sides: Sides) -> Iterator[
     made: dict[str, list[str]] = {}
     for name in said.names:
         made.setdefault(tracer.find_first_text(path, partial(has, name)) or first, []).append(name)
+    if first not in made:  # who passes what ours refuses came later: that is what broke it
+        made = {first: list(said.names)}
     order = _positions(tracer)
     for commit in sorted(made, key=lambda one: order.get(one, 0)):
         yield replace(said, names=tuple(made[commit])), commit
