@@ -12,7 +12,7 @@ from typing import Any, ClassVar, Literal, get_args, get_origin, get_type_hints
 from layline import codec
 from layline.core.environment import PdfEngine
 from layline.core.policy import Policy
-from layline.errors import ConfigError, RecordError
+from layline.errors import ConfigError, RecordError, say_error
 
 FILE_NAME = "layline.toml"
 _KEY = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]*\Z")
@@ -280,7 +280,10 @@ def load_settings(file: Path) -> Loaded:
     try:
         text = file.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
-        raise ConfigError(f"{file} cannot be read: {getattr(error, 'strerror', None) or error}.") from None
+        raise ConfigError(
+            f"{file} cannot be read: {say_error(error)}.",
+            hint="`-c` names an existing layline.toml; `layline init` writes one.",
+        ) from None
     return Loaded(parse_settings(text, where=str(file)), file.parent.resolve(), file)
 
 

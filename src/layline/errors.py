@@ -52,3 +52,8 @@ class BenchError(Error):
 
 class Ended(SystemExit):
     """Somebody asked this process to end: nothing that any code raised."""
+
+
+def say_error(error: Exception) -> str:
+    """What the system says of a file that cannot be read, without its number and without the path again."""
+    return str(getattr(error, "strerror", None) or error)

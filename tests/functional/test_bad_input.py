@@ -31,7 +31,9 @@ ARGUMENTS = [
     (("gap", "show", "keel", "-o", "/proc/nope/x"), "cannot be written", ""),
     (("gap", "audit"), "Missing argument", "--help"),
     (("nonsense",), "There is no command", "--help"),
-    (("gap", "show", "keel", "-c", "absent.toml"), "cannot be read", ""),
+    (("gap", "show", "keel", "-c", "absent.toml"), "absent.toml cannot be read: No such file", "`layline init` writes"),
+    (("gap", "verify", "absent.json"), "absent.json cannot be read: No such file", "all reports of the project"),
+    (("gap", "audit", "absent.json"), "absent.json cannot be read: No such file", "a published record"),
     (("init", "."), "already exists", "--force"),
 ]
 
@@ -71,6 +73,12 @@ def test_a_project_without_a_commit(tmp_path: Path) -> None:
     subprocess.run(["git", "init", "--quiet", "new"], cwd=tmp_path, check=True)
     (tmp_path / "layline.toml").write_text(CONFIG.replace('"downstream"', '"new"'))
     _expect(tmp_path, ("gap", "show", "keel"), "has no commit yet", "Commit something there first")
+
+
+def test_our_own_repository_is_no_copy(tmp_path: Path) -> None:
+    layered = make_layered(tmp_path)
+    arguments = ("gap", "show", "keel", "--at", "nope", "-c", "../layline.toml")
+    _expect(layered.downstream.path, arguments, "has no ref called 'nope'.", "")
 
 
 def test_no_configuration(tmp_path: Path) -> None:

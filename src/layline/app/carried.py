@@ -12,7 +12,7 @@ from contextlib import contextmanager, suppress
 from functools import lru_cache
 from pathlib import Path
 
-from layline.errors import ConfigError, Error, GitError
+from layline.errors import ConfigError, Error, GitError, say_error
 from layline.executors import Parcel, Plain
 from layline.executors.parcels import FILE, LACKS, PARCELS
 from layline.git import Repository, open_repository
@@ -99,7 +99,8 @@ def receive(job: Plain) -> Plain:
                 read_bundle(file, folder / job["id"], head=head, is_bare=is_bare, sha256=sha256)
     except OSError as error:
         raise ConfigError(
-            f"A repository cannot be kept in {folder}: {error}.", hint="LAYLINE_CACHE moves it; set it for Ray's nodes."
+            f"A repository cannot be kept in {folder}: {say_error(error)}.",
+            hint="LAYLINE_CACHE moves it; set it for Ray's nodes.",
         ) from None
     return {}
 

@@ -82,9 +82,7 @@ def gap_report(
 
 
 @command("verify")
-@click.argument(
-    "records", nargs=-1, type=click.Path(exists=True, dir_okay=False, path_type=Path), metavar="[RECORD]..."
-)
+@click.argument("records", nargs=-1, type=click.Path(dir_okay=False, path_type=Path), metavar="[RECORD]...")
 @format_option("text", "json", "md")
 @config_option
 def gap_verify(records: tuple[Path, ...], format_: str, output: Path | None, config: Path | None) -> int:
@@ -106,7 +104,7 @@ def gap_verify(records: tuple[Path, ...], format_: str, output: Path | None, con
     "records",
     nargs=-1,
     required=True,
-    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    type=click.Path(dir_okay=False, path_type=Path),
     metavar="RECORD...",
 )
 @at_option

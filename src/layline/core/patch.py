@@ -67,6 +67,10 @@ class TargetKind(StrEnum):
     UNKNOWN = "unknown"
 
 
+OFFERED = " (offered to users)"
+"""Behind a place of `called_from` where a package exports the function: no call of ours."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Removal:
     """What upstream's history says of a target that is absent at the pin."""

@@ -12,7 +12,7 @@ from layline.core.evidence import Alert, Severity, Skipped, encode_skipped
 from layline.core.period import Cadence
 from layline.core.report import Answer, Cell, Paragraph, Report, Section, Table
 from layline.dashboard.index import build_cadence_index, build_combined_index, build_gap_index
-from layline.errors import ConfigError, Error, RecordError
+from layline.errors import ConfigError, Error, RecordError, say_error
 from layline.periodic.presets import fill_preset
 from layline.workspace.records import GAP_FOLDER, Records, load_records, require_valid
 
@@ -75,7 +75,8 @@ def refuse_foreign(path: Path) -> None:
             raise RecordError(str(path), ("is not an index",))
     except (RecordError, OSError) as error:
         raise Error(
-            f"{path} is in the way: it is not an index that a tool wrote ({error}).", hint="Move it away and try again."
+            f"{path} is in the way: it is not an index that a tool wrote ({say_error(error)}).",
+            hint="Move it away and try again.",
         ) from None
 
 

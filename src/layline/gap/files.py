@@ -10,7 +10,7 @@ from typing import Any
 from layline import codec
 from layline.core.records import Artifact, GapRecord, RecordStatus, read_gap_record
 from layline.core.remarks import MADE_BY, REMARKS_BEGIN, with_remarks
-from layline.errors import Error, RecordError
+from layline.errors import Error, RecordError, say_error
 from layline.files import write_atomically
 from layline.gap.record import default_artifacts
 from layline.gap.structure import keep_structure
@@ -133,4 +133,4 @@ def _old_text(path: Path) -> str | None:
     except FileNotFoundError:
         return None
     except (OSError, UnicodeDecodeError) as error:
-        raise Error(f"{path} cannot be read: {error}.") from None
+        raise Error(f"{path} cannot be read: {say_error(error)}.") from None

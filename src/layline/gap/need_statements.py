@@ -56,11 +56,7 @@ def tell_unread(gap: Gap, *, whole: bool = True) -> Inline:
     for scope, name in list(asked.items())[: 3 if whole else 2]:
         sides = [side for side in (_place_unread(gap, 0, scope), _place_unread(gap, 1, scope)) if side]
         told += [join_text(f"{name} (", listed_text(sides), ")")] if sides else []
-    return (
-        join_text("Not all of these could be read, and what was not is not compared: ", listed_text(told), ".")
-        if told
-        else ""
-    )
+    return join_text("What could not be read was not compared: ", listed_text(told), ".") if told else ""
 
 
 def _place_unread(gap: Gap, side: int, scope: str) -> Inline:

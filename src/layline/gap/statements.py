@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from layline.gap.model import Gap
 
 
+UNSEEN = "What breaks on the way and works again at the tip is not listed."
 JUDGED = "Run your tests at each: what breaks on the way and works again at the tip is not listed."
 
 
@@ -223,7 +224,7 @@ def plan_sentence(gap: Gap, shown: str = "") -> str:
     stops = count(len(find_stops(gap.plan)), "stop")
     text = (
         f"{stops[:1].upper()}{stops[1:]} on the way{f'; {shown}' if shown else ''}. A stop is {release}the last commit before a change that "
-        f"breaks places of ours or asks for other settings, requirements or platforms. {JUDGED}"
+        f"breaks places of ours or asks for other settings, requirements or platforms. {JUDGED if find_stops(gap.plan) else UNSEEN}"
     )
     if any(step.again for step in gap.plan):
         text += " “Again”: an earlier change broke the same place."
@@ -239,8 +240,8 @@ def tags_phrase(gap: Gap) -> str:
     if not others:
         return found
     versions = [name for name in others if is_version(name)][::-1]
-    named = f" {listed(versions, most=3)}"
-    return f"{found}; on other branches{named}" if versions else found
+    named = f"{count(len(versions), 'version tag')} on other branches ({listed(versions, most=3)})"
+    return f"{found}; {named}" if versions else found
 
 
 def _coupling_sentences(gap: Gap) -> Iterator[str]:

@@ -13,7 +13,8 @@ from layline import codec
 from layline.core.progress import Progress
 from layline.core.remarks import without_remarks
 from layline.core.report import Answer, Cell, Paragraph, Report, Section, Table
-from layline.errors import Error, GitError, RecordError
+from layline.errors import Error, GitError, RecordError, say_error
+from layline.files import name_path
 from layline.gap.endpoints import Endpoints, find_endpoints
 from layline.gap.evidence import SCHEMA, read_before
 from layline.gap.files import compose, evidence_path, find_places
@@ -48,10 +49,10 @@ class Verified:
 
 
 def verify(workspace: Workspace, path: Path, handed: Handed, progress: Progress) -> Verified:
-    evidence_file = evidence_path(path)
+    record, evidence_file = _load(path), evidence_path(path)
     if not evidence_file.exists():
         raise Error(f"{path} has no evidence file.", hint="`layline gap audit` checks records made by others.")
-    record, evidence = _load(path), _load(evidence_file)
+    evidence = _load(evidence_file)
     if evidence.get("schema") != SCHEMA:
         raise RecordError(str(evidence_file), (f"schema is {evidence.get('schema')!r}, not {SCHEMA!r}",))
     shown = str(path.relative_to(workspace.root)) if path.is_relative_to(workspace.root) else str(path)
@@ -135,7 +136,8 @@ def _load(path: Path) -> dict[str, Any]:
     try:
         plain = codec.parse_json(path.read_bytes(), where=str(path))
     except OSError as error:
-        raise Error(f"{path} cannot be read: {error.strerror}.") from None
+        hint = "Name the JSON of a report, or none: then all reports of the project are verified."
+        raise Error(f"{name_path(path)} cannot be read: {say_error(error)}.", hint=hint) from None
     if not isinstance(plain, dict):
         raise RecordError(str(path), ("is not an object",))
     return plain

@@ -192,7 +192,8 @@ class Repository:
         where = name_path(self.git_dir)
         if not run_or_none(argv(self.git_dir, ("rev-list", "--all", "--max-count=1"))):
             raise GitError(f"{self.name} has no commit yet (looked in {where}).", hint="Commit something there first.")
-        said = f"{self.name} has no ref called {ref!r}" + ("." if where == self.name else f" in its copy at {where}.")
+        is_own = where in {self.name, ".git"}  # the repository that we stand in
+        said = f"{self.name} has no ref called {ref!r}" + ("." if is_own else f" in its copy at {where}.")
         raise GitError(said, hint=self._near_ref(ref))
 
     def _explain_missing(self, ref: str, name: str) -> GitError:

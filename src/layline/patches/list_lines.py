@@ -99,7 +99,7 @@ def _say_help(effects: list[Effect]) -> Iterator[str]:
     yield f"{them} whose target cannot be named {verb(len(effects), 'is')} listed here, but `patches drift` cannot compare {'it' if len(effects) == 1 else 'them'}."
     yield (
         f"{which} an object whose exact class cannot be read from the code, e.g. `{first.reached}` at {first.location}. Annotate "
-        "the parameter that holds the object with its class, or check the class with `isinstance` before the line: then the "
+        "the parameter that holds the object with its own class (not one above it), or check the class with `isinstance` before the line: then the "
         "target has a name."
     )
 

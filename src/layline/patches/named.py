@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from layline.core.condition import ALWAYS, NEVER, ConditionKind, combine, find_told
 from layline.core.patch import Effect, Guard, Inventory, Patch, TargetKind, Unregistered
 from layline.errors import Error
-from layline.patches.guards.show import show_condition
+from layline.patches.guards.show import say_callers, show_condition
 from layline.patches.wanted import RULED_OUT
 
 _PLACE = re.compile(r"(?P<path>.+\.\w+):(?P<line>\d+)\Z")
@@ -64,7 +64,7 @@ def _hint(inventories: list[Inventory], word: str) -> str:
     listed = "`layline patches list` shows every id, target and place."
     if word.startswith(_FINDING):
         return "That is the id of a finding. Use the `effect` id of the same row. " + listed
-    near = _find_beside(inventories, word) or find_near(inventories, word)
+    near = _find_beside(inventories, word) or _find_mistyped(inventories, word) or find_near(inventories, word)
     return f"Did you mean {near!r}? {listed}" if near else listed
 
 
@@ -80,6 +80,13 @@ def _find_beside(inventories: list[Inventory], word: str) -> str | None:
     found = found or [place for place in places if place.path in alike]
     near = min(found, key=lambda place: (abs(place.line - line), place.line), default=None)
     return str(near) if near is not None else None
+
+
+def _find_mistyped(inventories: list[Inventory], word: str) -> str | None:
+    """The one id that differs in one character from what was written as an id."""
+    ids = {name for name in find_names(inventories) if _SHORT_ID.match(name)} if word.startswith("e-") else set()
+    near = [name for name in ids if len(name) == len(word) and sum(map(str.__ne__, name, word)) == 1]
+    return near[0] if len(near) == 1 else None
 
 
 def find_near(inventories: Iterable[Inventory], word: str) -> str | None:
@@ -191,7 +198,7 @@ def as_patch(items: list[Unregistered]) -> Patch:
         implementation=tuple(
             dict.fromkeys(item.effect.replacement_at.path for item in items if item.effect.replacement_at)
         ),
-        notes=(f"called from {', '.join(callers)}",) if callers else (),
+        notes=tuple(say_callers(callers, unknown=any(item.unknown_callers for item in items))),
     )
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from layline.core.evidence import Alert, Evidence, Severity
 from layline.core.patch import Holder, Moment, Style, TargetKind
 from layline.core.report import Bullets, Cell, Paragraph, Report, Section, Table
-from layline.patches.guards.show import show_condition, show_guard
+from layline.patches.guards.show import say_callers, show_condition, show_guard
 from layline.patches.wanted import DELETED, asks_first, is_addition, is_state
 
 if TYPE_CHECKING:
@@ -259,7 +259,7 @@ def _build_unregistered(title: str, intro: str, items: list[Unregistered], at: t
                 effect.replacement or "",
                 Cell(str(effect.location), place, code=True),
                 show_condition(effect.when)
-                or (f"called from {', '.join(item.called_from[:3])}" if item.called_from else ""),
+                or "".join(say_callers(item.called_from[:3], unknown=bool(item.unknown_callers))),
             )
         )
     columns = ("Inside", "What it changes", "Replacement", "Code location", "When")

@@ -273,9 +273,8 @@ def _draft_proposal(tree: Tree, one: Proposal, folder: Path) -> Draft:
         if version.choice:
             remarks.append(version.choice)
         if version.others:
-            remarks.append(
-                f"other places in the project name it, too: {listed(version.others, most=4)}; {version.before}"
-            )
+            before = f"; {version.before}" if version.before else ""
+            remarks.append(f"other places in the project name it, too: {listed(version.others, most=4)}{before}")
     folders = _find_importing_folders(tree, one.package)
     backend = Backend(
         label=one.package,

@@ -136,7 +136,7 @@ _COUNTED = "Each place is judged at this commit alone; `patches drift` and `upgr
 def _say_counts(standing: Standing) -> tuple[str, ...]:
     """What a place is here, and why there are more rows than places."""
     rows, places = len(standing.misfits), len(standing.bad_lines)
-    several = f"{rows} rows: a line that uses several names has one for each."
+    several = f"{rows} rows, because a line that uses several names has one for each name."
     return (_COUNTED, several) if rows > places else (_COUNTED,)
 
 

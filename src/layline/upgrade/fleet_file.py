@@ -6,7 +6,7 @@ import tomllib
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from layline.errors import ConfigError
+from layline.errors import ConfigError, say_error
 from layline.git import open_repository
 from layline.workspace.open import Workspace, open_workspace
 
@@ -36,9 +36,7 @@ def read_fleet(file: Path) -> list[FleetProject]:
     try:
         plain = tomllib.loads(file.read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-        raise ConfigError(
-            f"The fleet file {file} cannot be read: {getattr(error, 'strerror', None) or error}."
-        ) from None
+        raise ConfigError(f"The fleet file {file} cannot be read: {say_error(error)}.") from None
     listed = plain.get("projects", [])
     tables = plain.get("project", [])
     if not isinstance(listed, list) or not isinstance(tables, list) or not (listed or tables):

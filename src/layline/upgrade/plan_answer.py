@@ -65,11 +65,11 @@ def say_counts(plan: Plan) -> Iterator[str]:
     elif plan.safe_pin is not None and plan.steps:
         yield f"{plan.to[:8]} is the newest safe pin: it is the last commit asked about, and breaks nothing of ours."
     elif plan.steps and not places:
-        yield f"{plan.to[:8]} is a safe pin: nothing of ours breaks there that does not break today."
+        yield f"{plan.to[:8]} is a safe pin: nothing of ours breaks there because of the upgrade."
     elif places:
         yield "`--safe` plans the way to the newest safe pin only: the last commit that breaks nothing of ours."
     if plan.lacks:
-        told = f"it does not contain {count(plan.lacks, 'commit')} that the pin has"
+        told = f"{count(plan.lacks, 'commit')} of the pin's own branch {verb(plan.lacks, 'is')} not in it"
         yield f"{plan.to[:8]} is on another branch than the pin: {told}."
     settings = [mend for step in plan.steps for mend in step.mends if mend.kind in SETTINGS]
     if settings:

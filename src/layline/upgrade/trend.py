@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 from typing import TYPE_CHECKING, Literal
 
@@ -66,9 +66,20 @@ def find_points(
     return points, skipped
 
 
-def build_trend_answer(key: str, label: str, found: tuple[list[Point], list[Skipped]]) -> Answer:
+def is_pin_projected(workspace: Workspace, key: str, points: list[Point]) -> bool:
+    """Whether today's pin stands for earlier days: it is written in the settings file, which was not committed then."""
+    pin, path = workspace.settings.backend(key).pin, workspace.settings_path
+    if pin is None or pin.revision is None:
+        return False
+    return path is None or workspace.downstream.read_file(points[0].commit, path) is None
+
+
+def build_trend_answer(
+    key: str, label: str, found: tuple[list[Point], list[Skipped]], *, projected: bool = False
+) -> Answer:
+    """`projected`: the pin of earlier days is not known, today's is taken."""
     points, skipped = found
-    title = _say(points, label)
+    title = _say(points, label, projected=projected)
     data: answers.Trend = {
         "schema": SCHEMA,
         "backend": key,
@@ -97,7 +108,7 @@ def find_moment(workspace: Workspace, key: str, day: datetime) -> tuple[Workspac
     commit = find_tip_at(workspace.downstream, workspace.commit, day)
     upstream = workspace.open_backend(key)
     tip = find_tip_at(upstream, upstream.resolve_upstream(workspace.settings.backend(key).ref), day)
-    return (replace(workspace, commit=commit), tip) if commit is not None and tip is not None else None
+    return (workspace.look_at(commit), tip) if commit is not None and tip is not None else None
 
 
 def _measure(workspace: Workspace, key: str, day: datetime, before: str | None) -> Point | None:
@@ -119,13 +130,18 @@ def _measure(workspace: Workspace, key: str, day: datetime, before: str | None) 
     )
 
 
-def _say(points: list[Point], label: str) -> str:
+def _say(points: list[Point], label: str, *, projected: bool) -> str:
     first, last = points[0], points[-1]
     moves = sum(point.moved for point in points)
+    moved = "the pin is written in layline.toml: today's pin is taken for all dates"
+    if not projected:
+        moved = f"the pin moved {'once' if moves == 1 else f'{moves} times'} in between"
+    return f"{label}: {_say_point(last)} on {last.date}; {_say_point(first)} on {first.date}; {moved}."
+
+
+def _say_point(point: Point) -> str:
     return (
-        f"{label}: {count(last.behind, 'commit')} behind on {last.date}, {count(last.breaks, 'place')} "
-        f"{verb(last.breaks, 'breaks')}; on {first.date}: {first.behind} behind, {first.breaks} {verb(first.breaks, 'breaks')}; the pin moved "
-        f"{'once' if moves == 1 else f'{moves} times'} in between."
+        f"{count(point.behind, 'commit')} behind and {count(point.breaks, 'place')} that {verb(point.breaks, 'breaks')}"
     )
 
 
@@ -147,7 +163,7 @@ def _build_report(points: list[Point], title: str, skipped: tuple[Skipped, ...])
         (one.date, one.pin[:8] + (" (moved)" if one.moved else ""), str(one.behind), str(one.patches), str(one.breaks))
         for one in points
     )
-    columns = ("date", "pin", "commits behind", "effects of patches", "places that break")
+    columns = ("date", "pin", "commits behind", "patches", "places that break")
     table = Table(columns=columns, rows=rows, numeric=frozenset({2, 3, 4}))
     charts = (
         Chart(kind="trend", title="Commits behind", series=_cut(points, "behind"), unit="commits"),

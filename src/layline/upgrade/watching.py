@@ -16,7 +16,7 @@ from layline.core.progress import Progress, silent
 from layline.core.prose import count, verb
 from layline.core.report import Annotation, Answer, Bullets, Paragraph, Report, Rule, Section, Subject
 from layline.coupling.drift_model import finding_id
-from layline.errors import ConfigError, Error, RecordError
+from layline.errors import ConfigError, Error, RecordError, say_error
 from layline.files import write_named
 from layline.history.commits import find_tip_at
 from layline.source.cache import cache_directory
@@ -122,7 +122,7 @@ def _load(place: Path) -> State | None:
     except FileNotFoundError:
         return None
     except (OSError, ValueError, RecordError) as error:
-        raise ConfigError(f"{place} cannot be read: {error}.", hint="Delete it to begin anew.") from None
+        raise ConfigError(f"{place} cannot be read: {say_error(error)}.", hint="Delete it to begin anew.") from None
 
 
 def count_broken(now: dict[str, Remembered]) -> int:

@@ -94,6 +94,13 @@ def test_what_is_changed_is_called_what_it_is(tmp_path: Path, source: str, expec
     assert told[0].message == expected.replace("ID", inventory.unregistered[0].effect.id)
 
 
+def test_what_is_handed_in_is_a_single_object_where_its_class_is_written(tmp_path: Path) -> None:
+    source = "from torch import nn\ndef g(x): pass\ndef put(module: nn.Module):\n    module.forward = g\n"
+    inventory = read_files(tmp_path, {"own/boot.py": source})
+    assert inventory.unregistered[0].effect.target is None
+    assert " It is set on a single object and uncertain." in build_listing(inventory, "own", "up").title
+
+
 def test_the_list_says_why_drift_counts_more_that_does_nothing() -> None:
     place, absent = Location("own/boot.py", 3), TargetKind.ABSENT
     made = Effect(style=Style.BINDING_REPLACEMENT, target="up.a.f", location=place, target_kind=absent)
@@ -129,7 +136,7 @@ def test_a_long_list_of_files_is_told_where_it_is_asked_for() -> None:
 
 
 INSTALLING = [
-    (Moment.INSTALL, "go", "Call go() before upstream uses the name."),
+    (Moment.INSTALL, "go", "Call go() before the name is used."),
     (Moment.TRANSIENT, "go", "It is undone when go ends: run what uses the name inside it (with go(…):)."),
     (Moment.TRANSIENT, "Go.__enter__", "It is undone when Go ends: run what uses the name inside it (with Go(…):)."),
 ]

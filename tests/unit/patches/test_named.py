@@ -9,8 +9,9 @@ import pytest
 from layline.core.condition import NEVER
 from layline.core.effect_ids import name_effects
 from layline.core.evidence import Location
-from layline.core.patch import Effect, Inventory, Patch, Style, Unregistered
+from layline.core.patch import OFFERED, Effect, Inventory, Patch, Style, Unregistered
 from layline.errors import Error
+from layline.patches.guards.show import say_callers
 from layline.patches.named import as_patch, find_named, split_scope
 
 
@@ -86,6 +87,7 @@ def test_a_name_of_several_patches_lists_their_ids() -> None:
         ("own/rope.py:4", "Did you mean 'src/own/rope.py:5'?"),
         ("norm.py:13", "Did you mean 'own/norm.py:12'?"),
         ("own/nrm.py:13", "Did you mean 'own/norm.py:12'?"),
+        (f"{ROPE[:-1]}z", f"Did you mean {ROPE!r}?"),
         ("drift-c45f784c0720", "That is the id of a finding. Use the `effect` id of the same row."),
     ],
 )
@@ -93,6 +95,16 @@ def test_a_slip_of_the_hand_gets_a_hint(word: str, hint: str) -> None:
     with pytest.raises(Error, match="No patch matches") as caught:
         find_named([INVENTORY], word)
     assert hint in (caught.value.hint or "")
+
+
+def test_a_function_that_is_only_exported_is_not_called() -> None:
+    assert list(say_callers(["own/x.py:3", f"own/__init__.py:1{OFFERED}"], unknown=False)) == [
+        "called from own/x.py:3, own/__init__.py:1 (offered to users)"
+    ]
+    assert list(say_callers([f"own/__init__.py:1{OFFERED}"], unknown=False)) == [
+        "our code does not call it; it is exported at own/__init__.py:1, for users to call"
+    ]
+    assert not list(say_callers([], unknown=True))
 
 
 def test_of_two_backends_the_one_that_has_the_target_is_meant() -> None:

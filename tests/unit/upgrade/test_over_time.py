@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import date
 from pathlib import Path
 
@@ -10,6 +11,7 @@ import pytest
 from layline.app.fleet import impact
 from layline.app.over_time import gap_trend, watch
 from layline.cli.show import render
+from layline.config import Pin
 from layline.errors import ConfigError
 from layline.upgrade.news import News, Place, Remembered, find_news
 from upgrading import Files, Project, make_project
@@ -135,5 +137,22 @@ def test_trend_is_cut_where_the_pin_moved(project: Project) -> None:
         ("2026-03-01", 4, 1, True),  # what the new pin lacks cannot break
         ("2026-03-12", 4, 1, False),
     ]
+    assert (
+        "no commits behind and no places that break on 2026-01-01; the pin moved once in between."
+        in answer.report.title
+    )
     charts = [block for block in answer.report.sections[0].blocks if getattr(block, "kind", "") == "trend"]
     assert [len(chart.series) for chart in charts] == [2, 2]  # type: ignore[union-attr]
+
+
+WRITTEN = "the pin is written in layline.toml: today's pin is taken for all dates."
+
+
+def test_trend_says_where_the_pin_of_earlier_days_is_not_known(project: Project) -> None:
+    """A pin in a settings file has a history where that file is committed."""
+    workspace = project.open()
+    pinned = replace(workspace.settings.backend("keel"), path=None, pin=Pin(revision=project.upstream.commits[0]))
+    settings = replace(workspace.settings, backends={"keel": pinned})
+    answer = gap_trend(replace(workspace, settings=settings), "keel", since=date(2026, 1, 1))
+    assert answer.report.title.endswith(WRITTEN)
+    assert not gap_trend(workspace, "keel", since=date(2026, 1, 1)).report.title.endswith(WRITTEN)

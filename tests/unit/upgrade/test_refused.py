@@ -207,7 +207,7 @@ def test_another_branch_than_the_pins_is_said(project: Project) -> None:
     answer = upgrade_plan(project.open(), "keel", to="release")
     assert answer.listing is not None
     assert any(
-        "is on another branch than the pin: it does not contain 1 commit that the pin has" in line
+        "is on another branch than the pin: 1 commit of the pin's own branch is not in it" in line
         for line in answer.listing.meta
     )
 

@@ -11,7 +11,7 @@ from layline import codec
 from layline.core.period import Cadence
 from layline.core.records import GapRecord, PeriodicRecord, read_gap_record, read_periodic_record
 from layline.core.report import Cell, Paragraph, Section, Table
-from layline.errors import ConfigError, Error, GitError, MissingObject, RecordError
+from layline.errors import ConfigError, Error, GitError, MissingObject, RecordError, say_error
 from layline.gap.audit.gap_record import audit_gap_record
 from layline.gap.audit.ground import MeasuredPair
 from layline.gap.audit.model import AuditedField, AuditVerdict, leave
@@ -51,7 +51,9 @@ def load_record(path: Path) -> GapRecord | PeriodicRecord:
     try:
         plain = codec.parse_json(path.read_bytes(), where=str(path))
     except OSError as error:
-        raise Error(f"{path} cannot be read: {error.strerror}.") from None
+        raise Error(
+            f"{path} cannot be read: {say_error(error)}.", hint="Name the JSON of a published record."
+        ) from None
     if isinstance(plain, dict) and "content_type" in plain:
         monthly = plain["content_type"] == Cadence.MONTHLY.content_type
         found: Any = read_periodic_record(plain, Cadence.MONTHLY if monthly else Cadence.WEEKLY)

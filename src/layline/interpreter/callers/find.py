@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from layline.core.patch import OFFERED
 from layline.interpreter.callers.files import Ask, Files
 from layline.interpreter.callers.hints import is_named_after, is_telling
 from layline.interpreter.callers.names import Names
@@ -91,7 +92,7 @@ class Search:
     def _add_offers(self, known: Callers, dotted: str) -> Callers:
         """With the place where a package offers it: its users may call it, too."""
         offers = find_offers(dotted, self._names, self._files)
-        return known.add_others(f"{offers[0]} (offered to users)") if offers else known
+        return known.add_others(f"{offers[0]}{OFFERED}") if offers else known
 
     def _find_foreign(self, owner: str, method: str) -> str | None:
         """The class of another package that one inherits from: it may call whatever is not private."""

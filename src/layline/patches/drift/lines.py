@@ -295,7 +295,8 @@ def _say_kept(row: Drift, target: str) -> str:
     if row.reasons == _OUTSIDE:
         return f"{target}: its class is still there, but the name is inherited from another package, or our own"
     if source.partition(".")[0] != target.partition(".")[0]:
-        return f"{target} is still imported from {source.rpartition('.')[0]}, which is not compared"
+        module = source.rpartition(".")[0]
+        return f"{target} is still imported from {module}; {module.partition('.')[0]} itself is not compared"
     return ""
 
 
@@ -391,7 +392,7 @@ def say_retired(rows: Iterable[Drift]) -> Iterator[str]:
         more = f" ({len(reasons)} effects)" if len(reasons) > 1 else ""
         yield f"{location}: not needed at the tip: {patch}{more}: {reasons[0]}"
     if places:
-        yield "Delete what the tip does not need once you no longer support a version that needs it."
+        yield "Delete what the tip does not need once you support only versions that do not need it."
 
 
 def _close(drift: DriftReport) -> Iterator[str]:
@@ -416,6 +417,10 @@ def _say_search(drift: DriftReport) -> Iterator[str]:
         and (row.severity is Severity.BREAKS or (row.severity is Severity.LOOK and row.kind not in known))
         and not (row.dead_today or row.fails_already)
     ]
+    judged: tuple[Drift | Elsewhere, ...] = (*drift.rows, *drift.elsewhere)
+    broken = [one for one in judged if one.severity is Severity.BREAKS and not one.fails_already]
+    if drift.culprits and not broken and not any(one.culprit for one in judged):
+        yield "Nothing broke, so there is no culprit to name."
     if unnamed and not drift.culprits:
         since = [f" --from {drift.since}"] if drift.since else []
         to = [f" --to {drift.to}"] if drift.to else []

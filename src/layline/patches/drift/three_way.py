@@ -23,7 +23,11 @@ def build_diff_report(patch: str, views: Sequence[ThreeWay], here: Evidence) -> 
         or (
             Section(
                 title="Nothing to show",
-                blocks=(Paragraph("No effect of this patch replaces code of a configured upstream that can be read."),),
+                blocks=(
+                    Paragraph(
+                        "There is no code to compare: no effect of this patch replaces a function or class of a configured upstream."
+                    ),
+                ),
             ),
         ),
         meta=(("downstream", f"{here.repo} at {here.commit}"),),

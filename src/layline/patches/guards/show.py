@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from layline.core.condition import ELSEWHERE, Condition, ConditionKind
+from layline.core.patch import OFFERED
 from layline.core.prose import count
 
 if TYPE_CHECKING:
@@ -163,3 +164,14 @@ def _show_inner(parts: Iterable[Condition]) -> str:
 
 def _bracket(text: str, *, is_needed: bool) -> str:
     return f"({text})" if is_needed else text
+
+
+def say_callers(places: Iterable[str], *, unknown: bool) -> Iterator[str]:
+    """Where our code calls it; where only a package exports it, that none of our code does."""
+    told = list(places)
+    exported = [place.removesuffix(OFFERED) for place in told if place.endswith(OFFERED)]
+    if len(exported) < len(told):
+        yield f"called from {', '.join(told)}"
+    elif exported:
+        none = "no call of it was found in our code" if unknown else "our code does not call it"
+        yield f"{none}; it is exported at {', '.join(exported)}, for users to call"

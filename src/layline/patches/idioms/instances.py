@@ -159,6 +159,8 @@ def _describe_object(effect: Effect, event: Write, name: str, installer: Install
     kind = f" (a class called {called})" if called else ""
     if root is not None and spell_object(owner):
         is_root = bool(find_said(owner, installer.machine))
+        # a class is written of it: what is handed in is an object, whatever it is called
+        effect = replace(effect, holder=Holder.OBJECT) if is_root and isinstance(owner, Argument) else effect
         kind = f" (class {root.path})" if is_root else f" (reached through {root.path})"
     whose = say_whose(owner, event, installer)
     if kind and isinstance(owner, Argument) and MODULE_LIKE.search(owner.name):

@@ -16,7 +16,7 @@ from layline.patches.port.guard import quote_guard
 from layline.patches.wanted import asks_first
 
 if TYPE_CHECKING:
-    from layline.core.patch import Effect, Guard, Patch
+    from layline.core.patch import Effect, Patch
     from layline.core.report import Block, Inline
     from layline.interpreter.modules import Modules
     from layline.patches.declared_keys import Schema
@@ -115,7 +115,7 @@ def build_plan(
         *_describe_targets(patch),
         *(_describe_consumer(item, patched) for item in consumers[:_MOST]),
         *_describe_keys(patch, keys),
-        _describe_guard(patch.guard, told=told),
+        _describe_guard(patch, told=told),
         *(f"Constraint: {need}." for need in patch.guard.other if not is_effect_id(patch.id)),
         *(f"Limit of our code: {limit.text} ({limit.location}), or it raises." for limit in keys.limits[:_MOST]),
         *([] if _only_builds(patch) else [describe_installing(patch)]),
@@ -141,7 +141,7 @@ def name_all(names: list[str], *, whole: bool) -> str:
 def describe_installing(patch: Patch) -> Inline:
     if is_effect_id(patch.id):
         if not patch.handler:
-            return "Make the assignment before upstream uses the name."
+            return "Make the assignment before the name is used."
         if all(effect.moment is Moment.TRANSIENT for effect in patch.effects):
             manager = patch.handler.removesuffix(".__enter__")  # a class: it is undone when its `with` ends
             around = Cell(f"with {manager}(…):", code=True)
@@ -155,7 +155,7 @@ def describe_installing(patch: Patch) -> Inline:
         call = Cell(f"{patch.handler}()", code=True)
         if all(effect.holder is Holder.OBJECT for effect in patch.effects):
             return ("Call ", call, " on each object to be changed, before the object is used.")
-        return ("Call ", call, " before upstream uses the name.")
+        return ("Call ", call, " before the name is used.")
     return (
         "Either rebind directly (",
         Cell("apply()", code=True),
@@ -164,12 +164,13 @@ def describe_installing(patch: Patch) -> Inline:
     )
 
 
-def _describe_guard(guard: Guard, *, told: bool) -> str:
+def _describe_guard(patch: Patch, *, told: bool) -> str:
     """When it applies; `told`: the page has said so."""
+    guard, handler = patch.guard, patch.handler if is_effect_id(patch.id) else ""
     if guard.written is not None:
         return f"Constraint: {show_condition(guard.written)} (reads: {show_guard(guard)}); copied word for word below."
     if not show_condition(guard.when):
-        return "Constraint: none; it always applies."
+        return f"Constraint: none{f', once {handler}() is called' if handler else '; it always applies'}."
     return f"Constraint: {_SAID if told else show_guard(guard)}."
 
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from layline.errors import ConfigError
+from layline.errors import ConfigError, say_error
 
 NEEDED = ("name", "axes", "inputs", "outputs", "reference")
 MOST_SHAPES = 6
@@ -41,7 +41,7 @@ def read_json(path: Path) -> dict[str, Any]:
     try:
         found: dict[str, Any] = json.loads(path.read_text("utf-8"))
     except (OSError, ValueError) as error:
-        raise ConfigError(f"{path} cannot be read as JSON: {error}.") from None
+        raise ConfigError(f"{path} cannot be read as JSON: {say_error(error)}.") from None
     if not isinstance(found, dict):
         raise ConfigError(f"{path} is not a table: it is not a Definition of flashinfer-bench.")
     return found
