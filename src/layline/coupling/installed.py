@@ -70,7 +70,7 @@ class InstalledFunctions:
         ]
         if not uses or len(guarded) != len(uses):
             return None
-        found = [self._read(home, around, use.lineno) for home, use, around in guarded]
+        found = [self._read(home, around, use) for home, use, around in guarded]
         asks = all(asks_about(one, ConditionKind.VERSION) for one in found)
         return combine(ConditionKind.ANY, found) if asks else None
 
@@ -100,9 +100,9 @@ class InstalledFunctions:
             uses += [(home, use) for use in calls]
         return uses
 
-    def _read(self, module: Module, function: Function, line: int) -> Condition:
-        tests = list(find_line_tests(find_body(function), line))
-        scope = self._reader.open_scope(module, [function], line)
+    def _read(self, module: Module, function: Function, use: ast.expr) -> Condition:
+        tests = [*find_line_tests(find_body(function), use.lineno), *_find_choices(function, use)]
+        scope = self._reader.open_scope(module, [function], use.lineno)
         asked = {node.id for test in tests for node in _find_names(test)}
         for name in asked & {one.arg for one in function.args.args}:
             scope.names[name] = self._find_given(module, function, name)
@@ -210,6 +210,15 @@ def _find_method_calls(module: Module, method: Function) -> list[ast.expr] | Non
             ) if name == method.name and node is not method:
                 return None
     return found
+
+
+def _find_choices(function: Function, use: ast.expr) -> Iterator[LineTest]:
+    """The tests of `use if test else other` around a use."""
+    for node in walk(function):
+        if isinstance(node, ast.IfExp):
+            for part, holds in ((node.body, True), (node.orelse, False)):
+                if any(one is use for one in walk(part)):
+                    yield LineTest(node=node.test, holds=holds)
 
 
 def _find_names(test: LineTest) -> Iterator[ast.Name]:

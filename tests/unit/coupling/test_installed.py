@@ -60,6 +60,24 @@ CASES = [
         "keel.__version__ < 3",
     ),
     (
+        "the other branch of a choice",
+        f"{HEAD}{OLD}def go():\n    put('m', print if parse(keel.__version__) >= parse('3') else old)\n",
+        "",
+        "not keel.__version__ >= 3",
+    ),
+    (
+        "a branch of a choice about something else",
+        f"{HEAD}{OLD}def go(flag):\n    put('m', print if flag else old)\n",
+        "",
+        None,
+    ),
+    (
+        "the test of a choice",
+        f"{HEAD}{OLD}def go():\n    put('m', 1 if old else parse(keel.__version__) >= parse('3'))\n",
+        "",
+        None,
+    ),
+    (
         "named in a comment of another file",
         f"{HEAD}{OLD}def go():\n    if parse(keel.__version__) < parse('3'):\n        keel.m = old\n",
         "# see old\n",
