@@ -104,7 +104,7 @@ def gap_find(
     """Find what upstream did about WORD since the pin.
 
     It searches the titles of upstream's changes and the paths of the files they touch; for a name written as in code
-    (save_every), also the code that adds or removes it. Changes that bring something new come first.
+    (save_every), also changes whose code adds or removes it. Changes that bring something new come first.
     """
     from layline.app.gap_find import gap_find as find
     from layline.workspace.open import fetch_backend, open_workspace

@@ -22,7 +22,7 @@ SCHEMA: Literal["layline.upgrade/1"] = "layline.upgrade/1"
 def build_answer(plan: Plan, label: str, refusal: str | None = None) -> Answer:
     """`refusal`: why `upgrade apply` could not write the pin."""
     title = say_plan(plan, label)
-    refused = (f"`upgrade apply` cannot move the pin: {refusal}.",) if refusal is not None else ()
+    refused = (f"`upgrade apply` cannot move the pin, because {refusal}.",) if refusal is not None else ()
     return Answer(
         report=_build_report(plan, title, refused),
         data=encode_plan(plan, refusal),

@@ -110,7 +110,7 @@ def build_plan(
     engine = "" if is_effect_id(patch.id) else " and the engine's registration"
     steps: list[Inline] = [
         ("Copy what is needed from: ", name_all(files or [patch.file], whole=not told)),
-        f"Leave behind: the rest of these files{engine}{replaced}.",
+        *([f"Leave behind: the rest of these files{engine}{replaced}."] if engine or replaced else []),
         f"Needs at run time: {name_all(sorted(found.outside), whole=not told) or 'nothing but Python'}.",
         *_describe_targets(patch),
         *(_describe_consumer(item, patched) for item in consumers[:_MOST]),
