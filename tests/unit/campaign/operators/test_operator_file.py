@@ -18,6 +18,7 @@ from layline.campaign.operators.own import guard
 from layline.campaign.operators.own.arrays import NumpyNumbers
 from layline.campaign.operators.own.build import build_operator
 from layline.campaign.operators.own.draws import draw_structure
+from layline.campaign.operators.own.opened import find_data
 from layline.campaign.operators.own.read import OperatorFile, read_operator_file, run_text
 from layline.campaign.operators.own.sizes import find_neighbours, fit
 from layline.campaign.operators.travel import open_operator, read_bytes, write_text
@@ -489,6 +490,13 @@ def test_what_a_function_reads_later_is_refused(tmp_path: Path, monkeypatch: pyt
     with pytest.raises(ConfigError, match=r"reference reads (factor.txt|beside_it.py) when it is called"):
         ask_reference(operator)
     sys.modules.pop("beside_it", None)
+
+
+def test_what_another_program_compiled_is_told_by_its_own_name(tmp_path: Path) -> None:
+    place = tmp_path / "__pycache__" / "beside_it.cpython-311-pytest-9.2.0.pyc"
+    place.parent.mkdir()
+    place.write_bytes(b"")
+    assert find_data({str(place)}, tmp_path) == [place]
 
 
 def test_a_reference_may_read_again_what_was_read_with_its_file(tmp_path: Path) -> None:

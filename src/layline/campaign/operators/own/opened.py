@@ -57,7 +57,7 @@ def _hear(event: str, given: tuple[Any, ...]) -> None:
 
 def find_data(heard: set[str], folder: Path) -> list[Path]:
     """The user's files among them: below the folder, or elsewhere in the project and not imported."""
-    imported = {getattr(module, "__file__", None) for module in list(sys.modules.values())}
+    imported = _find_imported()
     places = sorted({Path(one) for one in map(_find_source, heard)})
     return [
         one
@@ -66,9 +66,18 @@ def find_data(heard: set[str], folder: Path) -> list[Path]:
     ]
 
 
+def _find_imported() -> set[str]:
+    return {str(getattr(module, "__file__", None)) for module in list(sys.modules.values())}
+
+
 def _find_source(name: str) -> str:
     """Of what Python compiled earlier, the text it was compiled from."""
-    return source_from_cache(name) if name.endswith(".pyc") and "__pycache__" in name else name
+    if not name.endswith(".pyc"):
+        return name
+    try:
+        return source_from_cache(name)
+    except ValueError:  # compiled by another program, which has its own way of naming
+        return name
 
 
 def _is_installed(place: Path, folder: Path) -> bool:
@@ -83,7 +92,7 @@ def _is_installed(place: Path, folder: Path) -> bool:
 
 def read_data(heard: set[str], folder: Path) -> Iterator[tuple[str, bytes]]:
     """What an operator file read while it ran, but for the modules it imported, which are told by themselves."""
-    imported = {getattr(module, "__file__", None) for module in list(sys.modules.values())}
+    imported = _find_imported()
     for place in find_data(heard, folder):
         if str(place) not in imported:
             yield tell_place(place, folder), place.read_bytes()
