@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import csv
 import io
+import os
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -191,6 +194,18 @@ def test_a_bundle_calls_the_function_as_it_is(project: Path, rows: list[dict[str
     assert told.code == 0, told.err
     (package,) = tmp_path.glob("port/ported_*/__init__.py")
     assert "install(**context)" in package.read_text()
+    assert "The same function also sets keel.layers.Norm.forward." in told.out
+    program = (
+        f"import keel.layers as m, {package.parent.name} as p\n"
+        "before = m.rope, m.Norm.forward\np.apply()\nassert m.rope is not before[0] and m.Norm.forward is not before[1]\n"
+        "p.remove()\nassert (m.rope, m.Norm.forward) == before\n"
+    )
+    (tmp_path / "vanilla/keel").mkdir(parents=True)
+    for path, text in UPSTREAM.items():
+        if path.startswith("keel/"):
+            (tmp_path / "vanilla" / path).write_text(str(text))
+    search = f"{tmp_path / 'vanilla'}{os.pathsep}{tmp_path / 'port'}"
+    subprocess.run([sys.executable, "-c", program], env={"PYTHONPATH": search}, check=True)
 
 
 def _assert_searchable(told: Result, rows: list[dict[str, Any]]) -> None:

@@ -378,7 +378,7 @@ def _build_plan(workspace: Workspace, opened: OpenedInventory, patch: Patch, key
     modules = opened.reading.machine.modules
     registers = find_handler_calls(workspace.settings)
     found = follow_patch(patch, modules, registers)
-    plan = build_plan(patch, found, modules, keys, [], registers=registers, told=find_told(patch.guard.when) != NEVER)
+    plan = build_plan(patch, found, modules, keys, None, registers=registers, told=find_told(patch.guard.when) != NEVER)
     hint: Inline = (
         Cell(f"layline patches port {patch.id}", code=True),
         " plans how to reuse it elsewhere, with any upstream module that keeps its own copy of the target; ",

@@ -11,9 +11,9 @@ from layline.core.evidence import Location
 from layline.core.patch import Effect, Inventory, Moment, Patch, Style, TargetKind, Unregistered
 from layline.interpreter.needs import classify
 from layline.patches.list_lines import build_listing
-from layline.patches.port.plan import describe_installing, name_all
+from layline.patches.port.plan import describe_installing, find_entered, name_all
 from layline.render.inline import plain
-from snippets import read_files
+from snippets import open_reading, read_files
 
 NEEDS = [
     # path, what it asks for
@@ -137,8 +137,8 @@ def test_a_long_list_of_files_is_told_where_it_is_asked_for() -> None:
 
 INSTALLING = [
     (Moment.INSTALL, "go", "Call go() before the name is used."),
-    (Moment.TRANSIENT, "go", "It is undone when go ends: run what uses the name inside it (with go(…):)."),
-    (Moment.TRANSIENT, "Go.__enter__", "It is undone when Go ends: run what uses the name inside it (with Go(…):)."),
+    (Moment.TRANSIENT, "go", "Temporary: go() sets it and puts the old value back. Copy all of that function."),
+    (Moment.TRANSIENT, "Go.__enter__", "It is undone when Go ends. Run what uses the name inside with Go(…):"),
 ]
 
 
@@ -158,7 +158,33 @@ def test_how_a_patch_is_installed(moment: Moment, handler: str, expected: str) -
         handler_lines=(3, 3),
         effects=(effect,),
     )
-    assert plain(describe_installing(patch)) == expected
+    assert plain(describe_installing(patch, "Go" if handler.endswith("__enter__") else None)) == expected
+
+
+ENTERED = [
+    ("@contextmanager\ndef go(): yield\n", "go", "go"),
+    ("@contextlib.asynccontextmanager\ndef go(): yield\n", "go", "go"),
+    ("class Go:\n    def __enter__(self): pass\n", "Go.__enter__", "Go"),
+    ("class Go:\n    def __call__(self): pass\n", "Go.__call__", None),
+    ("def go():\n    def inner(): pass\n", "go.inner", None),
+]
+
+
+@pytest.mark.parametrize(("source", "handler", "expected"), ENTERED)
+def test_only_a_context_manager_is_entered(tmp_path: Path, source: str, handler: str, expected: str | None) -> None:
+    modules = open_reading(
+        tmp_path, {"own/boot.py": f"from contextlib import contextmanager\n{source}"}
+    ).machine.modules
+    patch = Patch(
+        id="e-1234567",
+        backend=None,
+        phase=None,
+        priority=None,
+        location=Location("own/boot.py", 1),
+        handler=handler,
+        handler_lines=(1, 1),
+    )
+    assert find_entered(modules, patch) == expected
 
 
 UNNAMED = [

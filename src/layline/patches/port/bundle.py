@@ -12,7 +12,7 @@ from layline.patches.port.slicing import Slice
 from layline.patches.port.vendor import write_modules
 
 if TYPE_CHECKING:
-    from layline.core.patch import Patch
+    from layline.core.patch import Effect, Patch
     from layline.interpreter.config_paths import Roots
     from layline.interpreter.modules import Modules
     from layline.source.tree import Tree
@@ -57,7 +57,7 @@ class Box(dict[str, Any]):
 
 
 def apply(config: dict[str, Any] | None = None, **context: Any) -> None:
-    """Install; the guard of the original is not checked (the README quotes it). Applying twice does nothing."""
+    """Run the original installer; tests around its calls stayed behind (see the README). Applying twice does nothing."""
     global _before
     if _before is not None:
         return
@@ -73,7 +73,7 @@ def apply(config: dict[str, Any] | None = None, **context: Any) -> None:
         raise
     if TARGETS and not any(_changed(target, old) for target, old in before.items()):
         _restore(before, loaded)
-        raise RuntimeError("the installer rebound nothing: it returned early; see the README for the keys it checks")
+        raise RuntimeError("the installer set nothing: a test inside it does not hold here, or a config key is missing (see the README)")
     _before = {{"values": before, "loaded": loaded}}
 
 
@@ -216,20 +216,20 @@ class Origin:
 
 
 def build_bundle(
-    patch: Patch, found: Slice, modules: Modules, tree: Tree, roots: Roots, origin: Origin, registers: frozenset[str]
+    patch: Patch,
+    taken: tuple[Slice, Modules, Tree],
+    roots: Roots,
+    origin: Origin,
+    registers: frozenset[str],
+    beside: tuple[str, ...] = (),
 ) -> dict[str, str]:
-    """Path → text of every file of the bundle."""
+    """Path → text of every file of the bundle; `beside`: what else the installer sets."""
+    found, modules, tree = taken
     package = name_package(patch.id)
     module = modules.names_by_path[patch.file]
     inside = {name.partition(".")[0] for name in found.modules}
-    targets = tuple(
-        dict.fromkeys(
-            e.target
-            for e in patch.effects
-            if e.target and e.moment is Moment.INSTALL and e.holder is not Holder.OBJECT
-            if e.target.partition(".")[0] not in inside
-        )
-    )
+    named = (*(effect.target or "" for effect in patch.effects if is_set_at_once(effect)), *beside)
+    targets = tuple(dict.fromkeys(one for one in named if one.partition(".")[0] not in inside))
     environment = tuple(
         dict.fromkeys(key.removeprefix("env:") for e in patch.effects for key in e.mutates if key.startswith("env:"))
     )
@@ -256,6 +256,11 @@ def build_bundle(
         config="{" + ", ".join(f"{key.partition('.')[0]!r}: True" for key in patch.guard.keys if "." not in key) + "}",
     )
     return files
+
+
+def is_set_at_once(effect: Effect) -> bool:
+    """Whether installing sets a name of a module or class, which can be put back."""
+    return bool(effect.target) and effect.moment is Moment.INSTALL and effect.holder is not Holder.OBJECT
 
 
 def name_package(patch_id: str) -> str:

@@ -13,6 +13,7 @@ from layline.core.prose import listed
 from layline.core.report import Bullets, Cell, Code, Paragraph, Section
 from layline.patches.guards.show import show_condition, show_guard
 from layline.patches.port.guard import quote_guard
+from layline.patches.port.slicing import called_name, find_holders
 from layline.patches.wanted import asks_first
 
 if TYPE_CHECKING:
@@ -26,6 +27,8 @@ if TYPE_CHECKING:
     from layline.source.resolve import Resolver
 
 _MOST = 12
+_ENTERS = ("__enter__", "__aenter__")
+_MANAGERS = ("contextmanager", "asynccontextmanager")
 _LONG = 20
 """A list of so many names is still read."""
 _SAID = "the condition under “Applies when” above"
@@ -41,6 +44,15 @@ class Consumer:
     line: int
     constructs: tuple[int, ...] = ()
     """Lines that call it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Around:
+    """What a patch leaves open when it is taken along alone."""
+
+    consumers: tuple[Consumer, ...]
+    beside: tuple[str, ...]
+    """What else the function sets that installs it."""
 
 
 def find_consumers(patch: Patch, index: Index, resolver: Resolver) -> Iterator[Consumer]:
@@ -96,29 +108,33 @@ def build_plan(
     found: Slice,
     modules: Modules,
     keys: Keys,
-    consumers: list[Consumer],
+    around: Around | None,
     *,
     registers: frozenset[str],
     told: bool = False,
 ) -> Section:
-    """`told`: the page has said already when it applies, and is no place for long lists."""
+    """`around`: None where nobody looked for it. `told`: the page has said already when it applies, and is no place for
+    long lists.
+    """
+    consumers, beside = (around.consumers, around.beside) if around is not None else ((), ())
     rebound = [effect.target for effect in patch.effects if effect.target and _is_rebound(effect)]
     patched = set(rebound)
     files = [modules.path_of(name) or name for name in found.modules if name in found.statements]
     shims = sorted({stub for stubs in found.stubs.values() for stub in stubs})
-    replaced = f"; also {', '.join(shims)}, replaced by print" if shims else ""
-    engine = "" if is_effect_id(patch.id) else " and the engine's registration"
     steps: list[Inline] = [
         ("Copy what is needed from: ", name_all(files or [patch.file], whole=not told)),
-        *([f"Leave behind: the rest of these files{engine}{replaced}."] if engine or replaced else []),
+        *([] if is_effect_id(patch.id) else ["Leave behind: the rest of these files and the engine's registration."]),
+        *([f"Functions that only log become `print` in the copy: {', '.join(shims)}."] if shims else []),
         f"Needs at run time: {name_all(sorted(found.outside), whole=not told) or 'nothing but Python'}.",
         *_describe_targets(patch),
         *(_describe_consumer(item, patched) for item in consumers[:_MOST]),
+        *_say_no_copies(rebound, around),
         *_describe_keys(patch, keys),
         _describe_guard(patch, told=told),
         *(f"Constraint: {need}." for need in patch.guard.other if not is_effect_id(patch.id)),
         *(f"Limit of our code: {limit.text} ({limit.location}), or it raises." for limit in keys.limits[:_MOST]),
-        *([] if _only_builds(patch) else [describe_installing(patch)]),
+        *([f"The same function also sets {listed(beside, most=_MOST)}."] if beside else []),
+        *([] if _only_builds(patch) else [describe_installing(patch, find_entered(modules, patch))]),
         *(f"Look at: {problem}." for problem in found.problems),
     ]
     if len(consumers) > _MOST:
@@ -138,20 +154,13 @@ def name_all(names: list[str], *, whole: bool) -> str:
     return f"{listed(names, most=_MOST)} (`patches port` names all)"
 
 
-def describe_installing(patch: Patch) -> Inline:
+def describe_installing(patch: Patch, entered: str | None = None) -> Inline:
+    """`entered`: the context manager whose end undoes it."""
     if is_effect_id(patch.id):
         if not patch.handler:
             return "Make the assignment before the name is used."
         if all(effect.moment is Moment.TRANSIENT for effect in patch.effects):
-            manager = patch.handler.removesuffix(".__enter__")  # a class: it is undone when its `with` ends
-            around = Cell(f"with {manager}(…):", code=True)
-            return (
-                "It is undone when ",
-                Cell(manager, code=True),
-                " ends: run what uses the name inside it (",
-                around,
-                ").",
-            )
+            return _describe_undone(patch, entered)
         call = Cell(f"{patch.handler}()", code=True)
         if all(effect.holder is Holder.OBJECT for effect in patch.effects):
             return ("Call ", call, " on each object to be changed, before the object is used.")
@@ -162,6 +171,28 @@ def describe_installing(patch: Patch) -> Inline:
         " of the bundle), or keep the engine: register the handler in phase ",
         f"{patch.phase}, priority {patch.priority}.",
     )
+
+
+def _describe_undone(patch: Patch, entered: str | None) -> Inline:
+    """What is put back: at the end of a `with`, or by the function that set it."""
+    if entered is not None:
+        around = Cell(f"with {entered}(…):", code=True)
+        return ("It is undone when ", Cell(entered, code=True), " ends. Run what uses the name inside ", around)
+    call = Cell(f"{patch.handler}()", code=True)
+    return ("Temporary: ", call, " sets it and puts the old value back. Copy all of that function.")
+
+
+def find_entered(modules: Modules, patch: Patch) -> str | None:
+    """The context manager that installs a patch: the class of an `__enter__`, or a generator that is decorated as one."""
+    name = modules.names_by_path.get(patch.file)
+    module, scope = modules.find(name) if name is not None else None, patch.handler.split(".")
+    holders = list(find_holders(module.body if module is not None else [], scope))
+    if len(holders) < len(scope):
+        return None
+    if scope[-1] in _ENTERS:
+        return patch.handler.rpartition(".")[0]
+    decorators = getattr(holders[-1], "decorator_list", [])
+    return patch.handler if any(called_name(one) in _MANAGERS for one in decorators) else None
 
 
 def _describe_guard(patch: Patch, *, told: bool) -> str:
@@ -183,12 +214,14 @@ def _describe_targets(patch: Patch) -> Iterator[Inline]:
                 Cell(name, code=True),
                 " in the module that our code creates: nothing in upstream is rebound.",
             )
-        elif effect.holder is Holder.OBJECT and effect.moment is Moment.INSTALL:
+        elif effect.holder is Holder.OBJECT and effect.moment is not Moment.DEFERRED:
             yield _describe_object(effect)
         elif effect.target and effect.moment is Moment.INSTALL:
             alias = f", an imported name of {effect.alias_of}" if effect.alias_of else ""
             absent = f" (absent at the pin: {_say_absent(effect)})" if effect.target_kind is TargetKind.ABSENT else ""
             yield ("Rebind ", Cell(effect.target, code=True), f"{alias}{absent} with {effect.replacement}.")
+        elif effect.target and effect.moment is Moment.TRANSIENT:
+            yield ("Set ", Cell(effect.target, code=True), f" to {effect.replacement or 'our value'} for a time.")
         elif effect.mutates:
             yield f"Set {', '.join(effect.mutates)} ({effect.moment.value})."
 
@@ -206,6 +239,11 @@ def _describe_object(effect: Effect) -> Inline:
     which = f" of one object ({effect.reached})" if effect.reached else " of one object"
     rest = f"; leave its class ({holder}) as it is" if holder else ""
     return ("Set ", Cell(name, code=True), f"{which} to {effect.replacement or 'our replacement'}{rest}.")
+
+
+def _say_no_copies(rebound: list[str], around: Around | None) -> Iterator[str]:
+    if rebound and around is not None and not around.consumers:
+        yield "No upstream module keeps its own copy of what is rebound."
 
 
 def _is_rebound(effect: Effect) -> bool:

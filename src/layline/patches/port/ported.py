@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from layline import codec
+from layline.core.effect_ids import is_effect_id
 from layline.core.report import Answer, Cell, Paragraph, Report, Section
 from layline.errors import Error
 from layline.files import write_inside
 from layline.patches.guards.show import show_condition, show_guard
 from layline.patches.inventory.read import find_handler_calls
-from layline.patches.port.bundle import Origin, build_bundle, name_package
+from layline.patches.port.bundle import Origin, build_bundle, is_set_at_once, name_package
 from layline.patches.port.guard import quote_guard
-from layline.patches.port.plan import Keys, build_plan, find_consumers
+from layline.patches.port.plan import Around, Keys, build_plan, find_consumers
 from layline.patches.port.slicing import Slice, follow_patch
 
 if TYPE_CHECKING:
@@ -23,7 +24,6 @@ if TYPE_CHECKING:
     from layline.patches import answers
     from layline.patches.named import Named
     from layline.patches.opened import OpenedInventory
-    from layline.patches.port.plan import Consumer
 
 _MARK = ".layline-port"
 
@@ -34,8 +34,7 @@ class Ported:
 
     named: Named
     found: Slice
-    consumers: tuple[Consumer, ...]
-    """Upstream modules that copy a target by value."""
+    around: Around
     report: Report
     registers: frozenset[str]
 
@@ -48,7 +47,9 @@ def follow_port(opened: OpenedInventory, named: Named, keys: Keys) -> Ported:
         raise Error(f"{patch.file} is not a module of the downstream.", hint="Set project.source_roots.")
     found = follow_patch(patch, modules, registers)
     consumers = tuple(find_consumers(patch, opened.upstreams.index, opened.upstreams.resolver))
-    plan = build_plan(patch, found, modules, keys, list(consumers), registers=registers)
+    beside = tuple(dict.fromkeys(_find_beside(named)))
+    around = Around(consumers=consumers, beside=beside)
+    plan = build_plan(patch, found, modules, keys, around, registers=registers)
     report = Report(
         title=f"Port of {patch.id}",
         sections=(plan,),
@@ -57,7 +58,20 @@ def follow_port(opened: OpenedInventory, named: Named, keys: Keys) -> Ported:
             ("pin", named.inventory.pin or "unknown"),
         ),
     )
-    return Ported(named=named, found=found, consumers=consumers, report=report, registers=registers)
+    return Ported(named=named, found=found, around=around, report=report, registers=registers)
+
+
+def _find_beside(named: Named) -> Iterator[str]:
+    """Other targets that the same function sets, or a function that it calls."""
+    patch, inventory = named.patch, named.inventory
+    (first, last), own = patch.handler_lines, set[str]()
+    if is_effect_id(patch.id):
+        own = {item.within for item in inventory.unregistered if item.effect.id in named.ids}
+    calls = {f"{patch.file}:{line}" for line in range(first, last + 1)}
+    for item in inventory.unregistered:
+        inside = item.within in own or not calls.isdisjoint(item.called_from)
+        if inside and item.effect.id not in named.ids and is_set_at_once(item.effect):
+            yield item.effect.target or ""
 
 
 def build_ported(opened: OpenedInventory, ported: Ported, to: Path | None, files: tuple[str, ...]) -> Answer:
@@ -76,13 +90,13 @@ def build_ported(opened: OpenedInventory, ported: Ported, to: Path | None, files
         "modules": found.modules,
         "needs": sorted(found.outside),
         "stubbed": sorted({stub for stubs in found.stubs.values() for stub in stubs}),
-        "targets": [effect.target for effect in patch.effects if effect.target],
+        "targets": [*(effect.target for effect in patch.effects if effect.target), *ported.around.beside],
         "guard": {
             "text": show_condition(patch.guard.written) or None,
             "expression": show_guard(patch.guard),
             "source": codec.encode(quotes),
         },
-        "consumers": codec.encode(ported.consumers),
+        "consumers": codec.encode(ported.around.consumers),
         "problems": found.problems,
         "files": list(files),
     }
@@ -95,7 +109,8 @@ def write_bundle(opened: OpenedInventory, ported: Ported, to: Path, render: Call
     _refuse_bundle(patch, to)
     origin = Origin(repository=workspace.downstream.name, commit=workspace.commit)
     modules, roots = opened.reading.machine.modules, opened.reading.roots
-    files = build_bundle(patch, ported.found, modules, opened.tree, roots, origin, ported.registers)
+    taken = ported.found, modules, opened.tree
+    files = build_bundle(patch, taken, roots, origin, ported.registers, ported.around.beside)
     files["README.md"] = render(ported.report) + _USE.format(package=name_package(patch.id))
     files[_MARK] = f"{patch.id}\n{workspace.commit}\n"
     for path, text in sorted(files.items()):
@@ -125,8 +140,9 @@ assert is_applied()
 remove()
 ```
 
-`apply()` installs at once without checking the guard: the caller decides whether the constraint of the plan
-holds.
+`apply()` calls our installer as it stands. Tests inside the installer still decide: where one of them says no, nothing
+is set and `apply()` raises. Tests around the calls of the installer stayed behind: call `apply()` only where the
+constraint of the plan holds.
 
 ## Smoke test
 

@@ -60,7 +60,7 @@ class Slicer:
     def follow_inner(self, name: str, scope: list[str]) -> Slice:
         """Everything a function inside a class or another function needs; the rest of what holds it stays behind."""
         module = self.modules.find(name)
-        holders = list(_find_holders(module.body if module is not None else [], scope))
+        holders = list(find_holders(module.body if module is not None else [], scope))
         if module is None or len(holders) < len(scope):
             return self.follow(name, scope[0])
         self.found.statements.setdefault(name, set())
@@ -206,7 +206,7 @@ def follow_patch(patch: Patch, modules: Modules, registers: frozenset[str]) -> S
     return slicer.found
 
 
-def _find_holders(
+def find_holders(
     body: list[ast.stmt], scope: list[str]
 ) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef]:
     """The class or function of each name of a scope, from the outside in."""
