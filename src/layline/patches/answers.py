@@ -168,6 +168,8 @@ class Elsewhere(TypedDict):
     touch: str
     target: str
     location: str
+    also_at: list[str]
+    """Further places that the row tells."""
     severity: Literal["breaks", "look", "ok"]
     today: Literal["fits", "does-not-fit"]
     detail: str

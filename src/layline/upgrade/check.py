@@ -130,13 +130,16 @@ def _say(label: str, standing: Standing, where: str, promise: Promise | None, to
     return f"{said} The plan promised {promise.left} left at step {promise.step} of {promise.steps}."
 
 
-_COUNTED = "Each place is judged at this commit alone; `patches drift` and `upgrade plan` compare it with the pin."
+_COUNTED = (
+    "Each place is judged at this commit alone: what fails here is an error. `patches drift` and `upgrade plan` compare two "
+    "commits: what fails at the pin and fits the tip is a warning there."
+)
 
 
 def _say_counts(standing: Standing) -> tuple[str, ...]:
     """What a place is here, and why there are more rows than places."""
     rows, places = len(standing.misfits), len(standing.bad_lines)
-    several = f"{rows} rows, because a line that uses several names has one for each name."
+    several = f"{rows} rows: a place is one line of ours, and a line that uses several names has one row for each."
     return (_COUNTED, several) if rows > places else (_COUNTED,)
 
 

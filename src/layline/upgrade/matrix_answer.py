@@ -184,15 +184,16 @@ def _say_safe(safe: answers.SafeRef | None, after: str | None) -> str:
 
 
 def _say(matrix: Matrix, label: str) -> str:
-    """With which commits our code works, then what the last one breaks."""
+    """Which commits break nothing that fits the pin (no more is compared), then what the last one breaks."""
     usable, last = [ref.name for ref in matrix.usable], matrix.refs[-1].name
     found = "; ".join(_say_last(matrix))
     if len(matrix.refs) == 1:
-        works = "works" if usable else "does not work"
-        return f"{label}: our code {works} unchanged with {last}: {found}."
+        return f"{label}: {last} breaks {'nothing' if usable else 'something'} of ours that fits the pin: {found}."
+    some = f"{len(usable)} of {count(len(matrix.refs), 'upstream commit')} {verb(len(usable), 'breaks')} nothing"
+    if not usable:
+        some = f"each of {count(len(matrix.refs), 'upstream commit')} breaks something"
     where = f" ({listed(usable, most=_SHOWN)})" if usable else ""
-    some = f"{len(usable) or 'none'} of {count(len(matrix.refs), 'upstream commit')}"
-    return f"{label}: our code works unchanged with {some}{where}. At {last}: {found}."
+    return f"{label}: {some} of ours that fits the pin{where}. At {last}: {found}."
 
 
 def _say_last(matrix: Matrix) -> Iterator[str]:
@@ -221,9 +222,11 @@ def _say_others(matrix: Matrix) -> Iterator[str]:
     if any(matrix.elsewhere) and len(matrix.refs) > 1:
         found = (f"{ref.name} {len(places)}" for ref, places in zip(matrix.refs, matrix.elsewhere, strict=True))
         yield f"Places outside patches that break: {', '.join(found)}."
+    failing = ""
     if matrix.failing:
         told = "fails at the pin already and is" if matrix.failing == 1 else "fail at the pin already and are"
-        yield f"{count(matrix.failing, 'more place')} of ours {told} not counted here; `patches drift` lists {'it' if matrix.failing == 1 else 'them'}."
+        failing = f"{count(matrix.failing, 'more place')} of ours {told} not counted here. "
+    yield f"{failing}`layline upgrade check --pin REF` says whether everything of ours fits one version."
 
 
 def _is_thinned(matrix: Matrix) -> bool:

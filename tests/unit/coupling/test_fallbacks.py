@@ -105,7 +105,7 @@ def test_a_name_that_is_needed_while_the_file_is_imported_breaks_it(
 def test_one_try_is_one_place(tmp_path: Path) -> None:
     ours = "try:\n    from keel.run import run\n    from keel.run import walk\n    HAVE = True\nexcept ImportError:\n    HAVE = False\n"
     couplings = _find_imports(tmp_path, ours, {"keel/run.py": f"{RUN}\ndef walk(): ...\n"})
-    (one,) = merge_imports(couplings)
+    ((one, _),) = merge_imports(couplings)
     assert (one.target, one.location.line) == ("keel.run.run", 2)
     assert one.detail.endswith("becomes False: HAVE; the same `try` imports more that is gone: walk")
 

@@ -42,14 +42,15 @@ def test_imports_that_only_the_tip_has_are_told_once_for_each_file() -> None:
 
     gone = place("a.py", 5, "D", Reason.FAILS_ALREADY)
     items = [place("a.py", 9, "B"), place("a.py", 3, "A"), place("b.py", 1, "C"), gone]
-    merged = list(merge_imports(items))
+    merged, also = zip(*merge_imports(items), strict=True)
+    assert also == ((Location("a.py", 9),), (), ())
     assert [(str(one.location), one.target) for one in merged] == [
         ("a.py:3", "up.m.A"),
         ("b.py:1", "up.m.C"),
         ("a.py:5", "up.m.D"),
     ]
     assert merged[0].detail.endswith("the same file imports more of this kind: B (line 9)")
-    assert merged[1:] == items[2:]
+    assert list(merged[1:]) == items[2:]
 
 
 LINE = Location(path="ours/model.py", line=4)

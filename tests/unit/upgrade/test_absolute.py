@@ -186,7 +186,9 @@ def test_an_override_that_is_wrong_today_is_a_warning_and_an_import_an_error(tmp
     assert rated[1] == {"own/base.py": "warning", "own/later.py": "error", "own/old.py": "error"}
     assert there.listing is not None
     assert there.listing.meta[0].startswith("Each place is judged at this commit alone")
-    assert there.listing.meta[1:] == ("5 rows, because a line that uses several names has one for each name.",)
+    assert there.listing.meta[1:] == (
+        "5 rows: a place is one line of ours, and a line that uses several names has one row for each.",
+    )
 
 
 def test_an_object_that_upstream_makes_itself_is_none_of_ours(tmp_path: Path) -> None:

@@ -51,8 +51,15 @@ class Elsewhere:
     fails_already: bool = False
     """Neither the pin nor the tip has the name."""
     fits_today: bool = True
+    also: tuple[Location, ...] = ()
+    """Further places that this row tells."""
     repeat: int = 0
     """Which of those that are alike but for their lines, in a file with several."""
+
+    @property
+    def places(self) -> tuple[Location, ...]:
+        """Each is a place of its own, told in one row."""
+        return self.location, *self.also
 
     @property
     def id(self) -> str:
@@ -61,9 +68,9 @@ class Elsewhere:
         return finding_id(*words, *([str(self.repeat)] if self.repeat else []))
 
 
-def merge_imports(items: Iterable[Coupling]) -> Iterator[Coupling]:
-    """One place for each `try` of ours whose import fails, and for all imports of a file that only the tip has: the first line
-    of it; the others are named there.
+def merge_imports(items: Iterable[Coupling]) -> Iterator[tuple[Coupling, tuple[Location, ...]]]:
+    """One row for each `try` of ours whose import fails, and for all imports of a file that only the tip has: its first
+    line, which names the others, and the places of those.
     """
     groups: dict[tuple[str, int], list[Coupling]] = {}
     for item in items:
@@ -74,7 +81,8 @@ def merge_imports(items: Iterable[Coupling]) -> Iterator[Coupling]:
         together = groups[key] if key is not None else [item]
         first, *others = sorted(together, key=lambda one: (one.location.line, one.target))
         if item is first:
-            yield replace(item, why=(*item.why, _name_others(item, others))) if others else item
+            more = dict.fromkeys(one.location for one in others if one.location != item.location)
+            yield replace(item, why=(*item.why, _name_others(item, others))) if others else item, tuple(more)
 
 
 def _name_others(first: Coupling, others: list[Coupling]) -> Why:
@@ -110,6 +118,7 @@ def encode_elsewhere(item: Elsewhere, accepted: Accepted | None) -> answers.Else
         "touch": item.touch,
         "target": item.target,
         "location": str(item.location),
+        "also_at": [str(place) for place in item.also],
         "severity": item.severity.value,
         "today": "fits" if item.fits_today and not item.fails_already else "does-not-fit",
         "detail": item.detail,

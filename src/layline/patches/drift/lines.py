@@ -16,7 +16,7 @@ from layline.core.revision import Commit
 from layline.core.why import PROBLEMS, Reason, Why, say, say_all
 from layline.coupling.drift_model import Drift
 from layline.coupling.roots import Root, explain, find_roots
-from layline.patches.drift.places import Places, count_places, stands_in
+from layline.patches.drift.places import Places, count_all, count_places, stands_in
 from layline.patches.drift.tally import group_effects
 from layline.patches.wanted import say_rewriters
 
@@ -76,7 +76,12 @@ def build_drift_listing(
     ]
     return Listing(
         title=_title_dead(whole or drift) if dead else _title(whole or drift),
-        meta=(_name_commits(drift), *((_say_shown(drift),) if whole else ()), *say_rewriters(drift.skipped)),
+        meta=(
+            _name_commits(drift),
+            *_say_all(whole or drift),
+            *((_say_shown(drift),) if whole else ()),
+            *say_rewriters(drift.skipped),
+        ),
         groups=tuple(group for group in groups if group.items or group.counts or group.lines),
         skipped=drift.skipped,
     )
@@ -129,6 +134,19 @@ def _title_dead(drift: DriftReport) -> str:
     return f"{drift.label}: {count(number, 'patched place')} {'does' if number == 1 else 'do'} nothing at the pin."
 
 
+def _say_all(drift: DriftReport) -> Iterator[str]:
+    """Patches and other lines together, where both have places of one kind."""
+    patched, every = count_places(drift.rows), count_all(drift.rows, drift.elsewhere)
+    pairs = ((one.broken, one.failing, one.look) for one in (patched, every))
+    if not any(0 < some < all_of_them for some, all_of_them in zip(*pairs, strict=True)):
+        return
+    pin = drift.since or "the pin"
+    told = [f"{count(every.broken, 'place')} {verb(every.broken, 'breaks')}"]
+    told += [f"{every.failing} {verb(every.failing, 'fails')} at {pin} already"] if every.failing else []
+    told += [f"{every.look} {verb(every.look, 'needs')} a look"] if every.look else []
+    yield f"In patches and outside, as `gap report` counts: {listed(told)}."
+
+
 def _say_outside(drift: DriftReport) -> str:
     """Imports, calls and overrides that break, and those that fail already; empty where none does."""
     told = _tell_outside(drift)
@@ -139,9 +157,9 @@ def _say_outside(drift: DriftReport) -> str:
 def _tell_outside(drift: DriftReport) -> list[tuple[int, str]]:
     counted = {row.location for row in drift.rows if row.severity is Severity.BREAKS and not row.dead_today}
     worst = [item for item in drift.elsewhere if item.severity is Severity.BREAKS]
-    broken = len({item.location for item in worst if not item.fails_already} - counted)
-    failing = len({item.location for item in worst if item.fails_already})
-    look = len({item.location for item in drift.elsewhere if item.severity is Severity.LOOK})
+    broken = len({place for item in worst if not item.fails_already for place in item.places} - counted)
+    failing = len({place for item in worst if item.fails_already for place in item.places})
+    look = len({place for item in drift.elsewhere if item.severity is Severity.LOOK for place in item.places})
     told = [(broken, verb(broken, "breaks"))] if broken else []
     told += [(failing, f"{verb(failing, 'fails')} at {drift.since or 'the pin'} already")] if failing else []
     return told + ([(look, f"{verb(look, 'needs')} a look")] if look else [])

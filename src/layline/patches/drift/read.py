@@ -392,12 +392,13 @@ def _find_places(rows: list[Drift], pair: Pair) -> Iterator[Elsewhere]:
 
 def _find_elsewhere(couplings: Iterable[Coupling]) -> Iterator[Elsewhere]:
     """Every other place of ours that breaks or fails already; overrides and calls also where they only may."""
-    for item in merge_imports([item for item in couplings if tells_elsewhere(item)]):
+    for item, also in merge_imports([item for item in couplings if tells_elsewhere(item)]):
         already = item.state in FAILING
         yield Elsewhere(
             touch=TOUCHES[item.touch],
             target=item.target,
             location=item.location,
+            also=also,
             culprit=item.culprit,
             causes=item.causes,
             severity=Severity.BREAKS if already or item.consequence is Consequence.WILL_BREAK else Severity.LOOK,
