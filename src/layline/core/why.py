@@ -54,6 +54,7 @@ class Reason(Enum):
     ONLY_IMPORTED = "it was only imported here, from {name}"
     UNBOUND = "{name} no longer has the name {other}"
     STILL_THERE = "{name} still has it"
+    STANDS_INSTEAD = "its own code uses {name} where it used {other}"
     UNBOUND_AND_MOVED = "{name} no longer has the name {other}, which moved to {text}"
     ORIGIN_GONE = "{name}, which it imported, is gone"
     MOVED_THEN_REMOVED = "{name} moved or renamed it, {other} removed it"
@@ -119,6 +120,7 @@ class Reason(Enum):
     RESULT_LACKS_STILL = (
         "reads {name} from the result of {other} at {places}, which is a {text} and has no such name, also at the tip"
     )
+    TAKEN_APART = "takes {counts[0]:#value} from {name} at {places}, which at the tip returns one {text}"
     TAKES_OTHER = "expects {counts[0]:#value} from {name} at {places}, which returns {counts[1]} at the tip"
     CALLS_REFUSING = "calls {name} at {places}, which at the tip {parts:2;}"
     CALLS_REFUSING_TODAY = "calls {name} at {places}, which at the pin {parts:;}"

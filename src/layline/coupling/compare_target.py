@@ -10,9 +10,10 @@ from layline.core.finding import Suggestion
 from layline.core.patch import Effect, Holder
 from layline.core.why import Reason, Why
 from layline.coupling.drift_model import LOST, Sides
+from layline.coupling.exchanged import find_exchanged
 from layline.source import SymbolKind
 from layline.source.definitions import DefinitionKind
-from layline.source.names import longest_root
+from layline.source.names import longest_root, parents
 
 
 def compare_target(target: str, effect: Effect, sides: Sides) -> Comparison:
@@ -25,7 +26,18 @@ def compare_target(target: str, effect: Effect, sides: Sides) -> Comparison:
         return replace(found, kind=DriftKind.DEAD_AT_PIN, why=(why,))
     if effect.holder is Holder.OBJECT and any(why.reason is Reason.OTHER_KIND for why in found.why):
         return replace(found, kind=DriftKind.UNRESOLVED, why=(*found.why, Why(Reason.RESULT_UNKNOWN)))
-    return found
+    return _exchange(found, sides) if found.kind is DriftKind.BINDING_LOST else found
+
+
+def _exchange(found: Comparison, sides: Sides) -> Comparison:
+    """A lost binding that we write to: what the code of its module uses instead is what has to be written now."""
+    instead = find_exchanged(found.name, sides.comparer)
+    if instead is None:
+        return found
+    module = next((one for one in parents(found.name) if one in sides.pin.index.entries), "")
+    new, old = (one[len(module) + 1 :].partition(".")[0] for one in (instead.target, found.name))
+    why = tuple(one for one in found.why if one.reason is not Reason.STILL_THERE)
+    return replace(found, suggestions=(instead, *found.suggestions), why=(*why, Why(Reason.STANDS_INSTEAD, new, old)))
 
 
 def _compare(target: str, sides: Sides) -> Comparison:

@@ -1,9 +1,12 @@
-"""Since when a class of upstream's does not have an attribute that its methods set."""
+"""Since when a class of upstream's, or what a function of it returns, does not have an attribute."""
 
 from __future__ import annotations
 
+import ast
+
 from layline.change.compare import Comparer
 from layline.change.trace import Tracer
+from layline.coupling.binding_kind import walk_own
 from layline.source import Symbol
 from layline.source.instances import gives
 from layline.source.slices import read_node, slice_definition
@@ -19,6 +22,27 @@ def find_attribute_loss(comparer: Comparer, owner: str, attribute: str) -> str |
         return attribute not in (slice_definition(text, name) or "") or not gives(read_node(text, name), attribute)
 
     return history[0].find_since(*history[1:], is_gone)
+
+
+def find_result_change(comparer: Comparer, function: str, made: str, attribute: str) -> str | None:
+    """Since when a function makes objects of the class that it makes at the tip; where it did so before, since when the
+    class does not have an attribute.
+    """
+    history, last = find_history(comparer, comparer.pin.resolve(function)), made.rpartition(".")[2]
+    if history is None:
+        return None
+
+    def makes(text: str, name: str) -> bool:
+        node = read_node(text, name)
+        returned = [one.value for one in walk_own(node) if isinstance(one, ast.Return)] if node is not None else []
+        return bool(returned) and all(
+            isinstance(one, ast.Call) and ast.unparse(one.func).rpartition(".")[2] == last for one in returned
+        )
+
+    tracer, path, qualname = history
+    if makes(tracer.read_base(path), qualname):
+        return find_attribute_loss(comparer, made, attribute)
+    return tracer.find_since(path, qualname, makes)
 
 
 def find_history(comparer: Comparer, symbol: Symbol) -> tuple[Tracer, str, str] | None:

@@ -13,13 +13,14 @@ from dataclasses import dataclass
 
 from layline.change.call_sites import read_modules
 from layline.change.compare import Comparer, Comparison
-from layline.core.drift import Fate
+from layline.core.drift import DriftKind, Fate
 from layline.core.evidence import Location
 from layline.core.why import Reason, Why, say
-from layline.coupling.lost_attribute import find_attribute_loss
+from layline.coupling.exchanged import find_exchanged
+from layline.coupling.lost_attribute import find_attribute_loss, find_result_change
 from layline.coupling.own_imports import OwnImports, OwnModules
 from layline.coupling.replacements import Replacement, Replacements
-from layline.coupling.results import Results, find_beside
+from layline.coupling.results import ResultPair, Results, find_beside
 from layline.coupling.row_parts import LostRead
 from layline.coupling.surroundings import (
     Chain,
@@ -54,6 +55,7 @@ class Reader:
         self._replacements = replacements
         self._packages = packages
         self._instances = Instances(comparer.pin), Instances(comparer.tip)
+        self._results = ResultPair(Results(comparer.pin, self._instances[0]), Results(comparer.tip, self._instances[1]))
         self._vanished = Vanished(comparer)
 
     def find_lost(self, comparison: Comparison, ours: Replacement | None, at: Location) -> tuple[LostRead, ...]:
@@ -64,26 +66,27 @@ class Reader:
             found += self._find_names(comparison, ours)
             found += self._vanished.find(comparison, ours, {item.attribute for item in found})
             found += self._find_failing(comparison, ours)
+            found += self._find_lacking(comparison, ours)
         # of imports that fail the order in which they would stop us
         listed = sorted(found, key=lambda item: (item.line, _order(item.why)))
-        return tuple({(item.name, item.attribute): item for item in reversed(listed)}.values())[::-1]
+        once = {(item.name, item.attribute, item.result and item.why): item for item in reversed(listed)}
+        return tuple(once.values())[::-1]
 
     def find_outlived(self, ours: Replacement | None, running: Running | None) -> tuple[LostRead, ...]:
         """Methods that our replacement calls at the tip's version alone, and that upstream had in between only."""
         found = self._vanished.find_outlived(ours, running) if ours is not None and running is not None else ()
         return tuple(found)
 
-    def find_lacking(self, comparison: Comparison, ours: Replacement) -> tuple[tuple[Why, ...], tuple[Why, ...]]:
-        """What our method reads of the results of upstream's functions and they do not have, at pin and tip."""
-        found: list[tuple[Why, ...]] = []
-        for side, symbol in enumerate((comparison.before, comparison.after)):
-            definition = symbol.definition
-            if definition is None or symbol.module is None or not definition.owner:
-                return (), ()
-            results = Results((self._comparer.pin, self._comparer.tip)[side], self._instances[side])
-            listed = results.find_lacking(ours, comparison.name.rpartition(".")[0])
-            found.append(tuple(dict.fromkeys(listed)))
-        return found[0], found[1]
+    def find_lacking(self, comparison: Comparison, ours: Replacement) -> tuple[Why, ...]:
+        """What our method reads of the results of upstream's functions and they do not have at the pin already."""
+        stays = _is_method(comparison.before) and _is_method(comparison.after)
+        found = self._results.find_today(ours, comparison.name.rpartition(".")[0]) if stays else ()
+        return tuple(dict.fromkeys(found))
+
+    def _find_lacking(self, comparison: Comparison, ours: Replacement) -> Iterator[LostRead]:
+        """The same at the tip alone."""
+        if comparison.kind.facts.fate is Fate.STAYS and _is_method(comparison.before) and _is_method(comparison.after):
+            yield from self._results.find_lost(ours, comparison.name.rpartition(".")[0])
 
     def sets(self, owner: Comparison, word: str) -> bool:
         """Whether methods of a class put an attribute on their objects, at pin and tip."""
@@ -275,7 +278,9 @@ class Reader:
                 continue  # the row of the target tells, or the import of the module
             if not self._comparer.tip.resolve(imported.name).exists:
                 continue  # the import fails before
-            why = Why(Reason.LINE_FAILS, name, found.new_home or "", counts=(statement.lineno,))
+            instead = find_exchanged(name, self._comparer) if found.kind is DriftKind.BINDING_LOST else None
+            home = instead.target if instead is not None else found.new_home
+            why = Why(Reason.LINE_FAILS, name, home or "", counts=(statement.lineno,))
             yield LostRead(line=at.line, why=why, certain=True, name=name)
             return
 
@@ -317,6 +322,8 @@ class Reader:
         """The first commit since which the tip does not have it."""
         if lost.since is not None:
             return lost.since
+        if lost.result is not None:
+            return find_result_change(self._comparer, lost.name, lost.result, lost.why.name.removeprefix("."))
         if lost.attribute is None:
             found = self._comparer.compare(lost.name)
             return self._comparer.find_loss(found)
@@ -337,3 +344,7 @@ def _order(why: Why) -> str:
 
 def _is_class(symbol: Symbol) -> bool:
     return symbol.definition is not None and symbol.definition.kind is DefinitionKind.CLASS
+
+
+def _is_method(symbol: Symbol) -> bool:
+    return symbol.definition is not None and symbol.module is not None and bool(symbol.definition.owner)

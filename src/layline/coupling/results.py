@@ -5,12 +5,14 @@ from __future__ import annotations
 import ast
 import builtins
 import collections
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, TypeAlias
 
 from layline.core.evidence import Location
 from layline.core.why import Reason, Why
-from layline.coupling.binding_kind import walk_own
+from layline.coupling.binding_kind import find_arities, walk_own
+from layline.coupling.row_parts import LostRead
 from layline.source import DefinitionKind, Symbol
 from layline.source.walking import walk
 
@@ -19,9 +21,30 @@ if TYPE_CHECKING:
     from layline.source.instances import Instances
     from layline.source.resolve import Resolver
 
-_DEEPEST = 8
+_MOST = 40
+"""Classes above one are no more than these."""
 _RUN = "forward"
 """What a call of an object that is kept in a field runs."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Result:
+    """What a call through an object returns."""
+
+    home: str
+    """Dotted name of the function that is run, or of the method that notes what it gives."""
+    made: str | None
+    """The class of which every `return` makes an object; None where they do not agree, or make none."""
+    count: int | None
+    """Into how many values every `return` puts it; None where they do not agree, or write no tuple."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Lineage:
+    """A class and all above it, as far as Python's own."""
+
+    own: tuple[Symbol, ...]
+    python: tuple[type, ...]
 
 
 class Results:
@@ -31,19 +54,22 @@ class Results:
         self._side = side
         self._instances = instances
 
-    def find_lacking(self, ours: Replacement, owner: str) -> Iterator[Why]:
-        """Attributes that our method, put onto the class `owner`, reads of results that have none."""
+    def find_lacking(self, ours: Replacement, owner: str) -> Iterator[tuple[tuple[str, ...], Why]]:
+        """Attributes that our method, put onto the class `owner`, reads of results that have none, each with the call
+        that makes the result.
+        """
         told: set[tuple[tuple[str, ...], str]] = set()
         reads = (read for function, me in _find_functions(ours) for read in find_taken(function, me))
         for called, read in sorted(reads, key=lambda one: one[1].lineno):
-            made = self._find_result(owner, called) if (called, read.attr) not in told else None
-            if made is not None and self._lacks(made, read.attr):
+            result = self.find_result(owner, called) if (called, read.attr) not in told else None
+            if result is not None and result.made is not None and self._lacks(result.made, read.attr):
                 told.add((called, read.attr))
                 at = Location(ours.location.path, read.lineno)
-                yield Why(Reason.RESULT_LACKS, f".{read.attr}", f"{'.'.join(called)}(…)", text=made, places=(at,))
+                name = f"{'.'.join(called)}(…)"
+                yield called, Why(Reason.RESULT_LACKS, f".{read.attr}", name, text=result.made, places=(at,))
 
-    def _find_result(self, owner: str, called: tuple[str, ...]) -> str | None:
-        """The class of what a call through `self` returns, where every `return` of the function makes one."""
+    def find_result(self, owner: str, called: tuple[str, ...]) -> _Result | None:
+        """What a call through an object of the class `owner` returns."""
         home: str | None = owner
         for word in called[:-1]:
             held = self._instances.find(home).get(word) if home is not None else None
@@ -51,16 +77,40 @@ class Results:
         if home is None:
             return None
         kept = self._instances.find(home).get(called[-1])
+        if kept is not None and kept.kind is None:
+            return self._find_noted(home, called[-1])
         named = f"{home}.{called[-1]}" if kept is None else f"{kept.kind}.{_RUN}"
-        callee = self._side.resolve(named) if kept is None or kept.kind is not None else None
-        definition = callee.definition if callee is not None else None
-        if callee is None or definition is None or callee.module is None or definition.is_async:
+        callee = self._side.resolve(named)
+        definition = callee.definition
+        if definition is None or callee.module is None or definition.is_async:
             return None
         node = self._side.index.read_node(callee.module, definition)
-        if not isinstance(node, ast.FunctionDef):
+        if not isinstance(node, ast.FunctionDef) or callee.home is None:
             return None
         made = {self._make(callee.module, item.value) for item in walk_own(node) if isinstance(item, ast.Return)}
-        return made.pop() if len(made) == 1 else None
+        counts = set(find_arities(node))
+        return _Result(
+            home=callee.home,
+            made=made.pop() if len(made) == 1 else None,
+            count=counts.pop() if len(counts) == 1 else None,
+        )
+
+    def _find_noted(self, home: str, word: str) -> _Result | None:
+        """What the class itself writes that a call of its attribute gives: `output: Output = self.encoder(x)`."""
+        owner = self._side.resolve(home)
+        if owner.definition is None or owner.module is None:
+            return None
+        node = self._side.index.read_node(owner.module, owner.definition)
+        noted: set[str | None] = set()
+        for item in walk(node) if node is not None else ():
+            match item:
+                case ast.AnnAssign(annotation=annotation, value=ast.Call(func=func)) if _read_chain(func, "self") == (
+                    word,
+                ):
+                    symbol = self._side.resolve_in(owner.module, ast.unparse(annotation))
+                    noted.add(symbol.home if _is_class(symbol) else None)
+        made = noted.pop() if len(noted) == 1 else None
+        return _Result(home=home, made=made, count=None) if made is not None else None
 
     def _make(self, module: str, value: ast.expr | None) -> str | None:
         match value:
@@ -72,28 +122,84 @@ class Results:
     def _lacks(self, home: str, word: str) -> bool:
         if word in self._instances.find(home) or self._side.resolve(f"{home}.__getattr__").exists:
             return False
-        return self._is_without(self._side.resolve(home), word, 0)
+        above = self._find_lineage(home)
+        return above is not None and not self._has(above, word)
 
-    def _is_without(self, symbol: Symbol, word: str, depth: int) -> bool:
-        """Whether a class and all above it, Python's own included, are known not to have an attribute."""
-        definition = symbol.definition
-        if definition is None or symbol.module is None or depth > _DEEPEST or self._has_own(symbol, word):
+    def gives_no_values(self, home: str) -> bool:
+        """Whether an object cannot be taken apart into its values: nothing iterates it, or it gives its keys."""
+        above = self._find_lineage(home)
+        if above is None or any("__iter__" in self._read_members(one) for one in above.own):
             return False
-        for text in definition.bases:
-            base = self._side.resolve_in(symbol.module, text.partition("[")[0])
-            if _is_class(base):
-                if not self._is_without(base, word, depth + 1):
-                    return False
-                continue
-            last = text.partition("[")[0].rpartition(".")[2]
-            known = getattr(collections, last, None) or getattr(builtins, last, None)
-            if not isinstance(known, type) or hasattr(known, word):
-                return False
-        return True
+        return not self._has(above, "__iter__") or any(issubclass(one, dict) for one in above.python)
 
-    def _has_own(self, symbol: Symbol, word: str) -> bool:
+    def _has(self, above: _Lineage, word: str) -> bool:
+        mine = any(word in self._read_members(one) for one in above.own)
+        return mine or any(hasattr(one, word) for one in above.python)
+
+    def _find_lineage(self, home: str) -> _Lineage | None:
+        """None where a class above it is not known."""
+        own: list[Symbol] = []
+        python: list[type] = []
+        todo = [self._side.resolve(home)]
+        while todo and len(own) < _MOST:
+            symbol = todo.pop()
+            if symbol.definition is None or symbol.module is None or self._side.index.module(symbol.module) is None:
+                return None
+            own.append(symbol)
+            for text in symbol.definition.bases:
+                base = self._side.resolve_in(symbol.module, text.partition("[")[0])
+                if _is_class(base):
+                    todo.append(base)
+                    continue
+                last = text.partition("[")[0].rpartition(".")[2]
+                known = getattr(collections, last, None) or getattr(builtins, last, None)
+                if not isinstance(known, type):
+                    return None
+                python.append(known)
+        return _Lineage(tuple(own), tuple(python)) if not todo else None
+
+    def _read_members(self, symbol: Symbol) -> Collection[str]:
         holder = self._side.index.module(symbol.module) if symbol.module is not None else None
-        return holder is None or symbol.definition is None or word in holder.members(symbol.definition.qualname)
+        known = holder is not None and symbol.definition is not None
+        return holder.members(symbol.definition.qualname) if known else ()
+
+
+class ResultPair:
+    """Both refs of upstream: what our method reads of results there, and into how many values it takes them apart."""
+
+    def __init__(self, then: Results, now: Results) -> None:
+        self._sides = then, now
+
+    def find_lost(self, ours: Replacement, owner: str) -> Iterator[LostRead]:
+        """What fails at the tip and not at the pin."""
+        then = {why for _, why in self._sides[0].find_lacking(ours, owner)}
+        for called, why in self._sides[1].find_lacking(ours, owner):
+            if why not in then:
+                before = self._sides[0].find_result(owner, called)
+                name = before.home if before is not None else ""
+                yield LostRead(line=why.places[0].line, why=why, certain=True, name=name, result=why.text)
+        yield from self._find_apart(ours, owner)
+
+    def find_today(self, ours: Replacement, owner: str) -> Iterator[Why]:
+        """What fails at the pin already."""
+        now = {why for _, why in self._sides[1].find_lacking(ours, owner)}
+        for _, why in self._sides[0].find_lacking(ours, owner):
+            yield replace(why, reason=Reason.RESULT_LACKS_STILL) if why in now else why
+
+    def _find_apart(self, ours: Replacement, owner: str) -> Iterator[LostRead]:
+        """Results that we take apart into the values that they were at the pin, and that are one object at the tip."""
+        lines: dict[tuple[tuple[str, ...], int], list[int]] = {}
+        for function, me in _find_functions(ours):
+            for called, count, line in _find_unpacked(function, me):
+                lines.setdefault((called, count), []).append(line)
+        for (called, count), listed in lines.items():
+            then, now = (side.find_result(owner, called) for side in self._sides)
+            made = now.made if now is not None and then is not None and then.count == count else None
+            if then is None or made is None or not self._sides[1].gives_no_values(made):
+                continue
+            places = tuple(Location(ours.location.path, line) for line in sorted(listed))
+            why = Why(Reason.TAKEN_APART, f"{'.'.join(called)}(…)", text=made, counts=(count,), places=places)
+            yield LostRead(line=places[0].line, why=why, certain=True, name=then.home, result=made)
 
 
 def _is_class(symbol: Symbol) -> bool:
@@ -159,6 +265,16 @@ def _find_read(block: list[ast.stmt], name: str) -> Iterator[ast.Attribute]:
                     yield one
         if any(isinstance(one, ast.Name) and one.id == name and isinstance(one.ctx, ast.Store) for one in nodes):
             return
+
+
+def _find_unpacked(function: ast.FunctionDef, me: str) -> Iterator[tuple[tuple[str, ...], int, int]]:
+    """Calls through an object whose result is taken apart, into how many values, in which line."""
+    for item in walk(function):
+        match item:
+            case ast.Assign(targets=[ast.Tuple(elts=names) | ast.List(elts=names)], value=ast.Call(func=func)):
+                called = _read_chain(func, me)
+                if called is not None and not any(isinstance(one, ast.Starred) for one in names):
+                    yield called, len(names), item.lineno
 
 
 _ASKING = frozenset({"isinstance", "hasattr", "getattr", "type"})

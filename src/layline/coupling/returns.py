@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 
 from layline.core.drift import DriftKind, Fate
 from layline.core.evidence import Severity
@@ -38,17 +37,13 @@ def judge_returns(question: Question) -> Iterator[Finding]:
 
 
 def judge_results(question: Question) -> Iterator[Finding]:
-    """A replacement that reads what the results of upstream's functions do not have: today already, or at the tip."""
+    """A replacement that reads today already what the results of upstream's functions do not have."""
     ours = question.ours
     if ours is None or not question.is_decided or question.kind.facts.fate is not Fate.STAYS:
         return
-    then, now = question.sides.reader.find_lacking(question.comparison, ours)
-    if then:
-        parts = (replace(one, reason=Reason.RESULT_LACKS_STILL) if one in now else one for one in then)
-        yield tell_today(tuple(parts))
-    new = tuple(one for one in now if one not in then)
-    if new:
-        yield Finding(severity=Severity.BREAKS, why=Why(Reason.MISREADS, parts=new))
+    found = question.sides.reader.find_lacking(question.comparison, ours)
+    if found:
+        yield tell_today(found)
 
 
 def _judge_count(question: Question, held: frozenset[str]) -> Iterator[Finding]:

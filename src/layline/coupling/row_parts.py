@@ -34,3 +34,5 @@ class LostRead:
     """Of an attribute that the methods of a class set: `name` is that class."""
     since: str | None = None
     """The commit that took it away, where whoever found it knows."""
+    result: str | None = None
+    """Of what a call returns: the class at the tip of which it is; `name` is the function at the pin."""

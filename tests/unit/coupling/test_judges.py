@@ -1586,6 +1586,120 @@ def test_what_ours_reads_of_a_result_is_told_once_with_its_lines(tmp_path: Path)
     assert said in row.detail
 
 
+NORM = "class Norm:\n    def forward(self, x):\n        return [x, 1]\n"
+OWN_NORM = NORM.replace("Norm", "RunNorm")
+USES_NORM = (
+    "\n\nclass Run:\n    def __init__(self, size):\n        self.first = {}(size)\n        self.last = {}(size, 2)\n"
+)
+EXCHANGED = [
+    # (what it shows, the module at the tip, what is suggested)
+    ("all uses went to one name", OWN_NORM + USES_NORM.format("RunNorm", "RunNorm"), "keel.run.RunNorm.forward"),
+    (
+        "they went to two",
+        OWN_NORM + NORM.replace("Norm", "Other") + USES_NORM.format("RunNorm", "Other"),
+        "keel.norm.Norm.forward",
+    ),
+    ("they are gone", OWN_NORM, "keel.norm.Norm.forward"),
+    (
+        "to a function",
+        "def make(size, _=2):\n    return size\n" + USES_NORM.format("make", "make"),
+        "keel.norm.Norm.forward",
+    ),
+]
+
+
+@pytest.mark.parametrize(("now", "suggested"), [row[1:] for row in EXCHANGED], ids=[row[0] for row in EXCHANGED])
+def test_what_a_module_uses_instead_of_a_name_is_suggested(tmp_path: Path, now: str, suggested: str) -> None:
+    before = {"keel/norm.py": NORM, "keel/run.py": "from keel.norm import Norm\n" + USES_NORM.format("Norm", "Norm")}
+    row = judge(
+        tmp_path,
+        before,
+        {"keel/run.py": now},
+        ours="def fast(self, x):\n    return x\n",
+        target="keel.run.Norm.forward",
+    )
+    assert (row.kind, row.suggestion.target if row.suggestion else None) == ("binding-lost", suggested), row.detail
+
+
+APART = "    y, z = self.encoder(x)\n    return y"
+TAKEN_APART = [
+    # (what it shows, our method, what the encoder returns at the pin, at the tip, severity)
+    ("one object", APART, "x, x", "Output(pooled=x)", "breaks"),
+    ("an object that nothing iterates", APART, "x, x", "Plain()", "breaks"),
+    ("an object that gives values of its own", APART, "x, x", "Given()", "ok"),
+    ("a tuple with names", APART, "x, x", "Pair()", "ok"),
+    ("another number at the pin", APART, "x, x, x", "Output(pooled=x)", "ok"),
+    ("kept whole", "    y = self.encoder(x)\n    return y", "x, x", "Output(pooled=x)", "ok"),
+    (
+        "in a function that is handed the object",
+        "    return embed(self, x)\n\n\ndef embed(model, x):\n    y, z = model.encoder(x)\n    return y",
+        "x, x",
+        "Output(pooled=x)",
+        "breaks",
+    ),
+]
+MORE_OUTPUTS = (
+    "class Plain:\n    pass\n\n\nclass Given:\n    def __iter__(self):\n        return iter((1, 2))\n\n\n"
+    "class Pair(NamedTuple):\n    one: int = 1\n    two: int = 2\n\n\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("ours", "then", "now", "severity"), [row[1:] for row in TAKEN_APART], ids=[row[0] for row in TAKEN_APART]
+)
+def test_a_result_that_became_one_object_is_not_taken_apart(
+    tmp_path: Path, ours: str, then: str, now: str, severity: str
+) -> None:
+    rest = OUTPUT + MORE_OUTPUTS
+    texts = [rest + ENCODER.format(made=made) + MODEL for made in (then, now)]
+    row = judge(
+        tmp_path,
+        {"keel/run.py": texts[0]},
+        {"keel/other.py": "x = 1\n"},
+        ours=f"def fast(self, x):\n{ours}\n",
+        target="keel.run.Model.forward",
+        between={"keel/run.py": texts[1]},
+    )
+    told = "between" if severity == "breaks" else None
+    assert (row.severity, row.culprit.subject if row.culprit else None) == (severity, told), row.detail
+
+
+NOTED = (
+    "class Model:\n    def __init__(self, config):\n        self.encoder = find(config)\n\n"
+    "    def forward(self, x):\n        y: {noted} = self.encoder(x)\n        return y\n"
+)
+
+
+@pytest.mark.parametrize(("noted", "severity"), [("Output", "breaks"), ("Any", "look"), ("Given", "look")])
+def test_what_a_class_notes_of_a_result_is_believed(tmp_path: Path, noted: str, severity: str) -> None:
+    rest = OUTPUT + MORE_OUTPUTS
+    encoders = [rest + ENCODER.format(made=made) for made in ("x, x", "Output(pooled=x)")]
+    row = judge(
+        tmp_path,
+        {"keel/run.py": encoders[0] + MODEL},
+        {"keel/other.py": "x = 1\n"},
+        ours=f"def fast(self, x):\n{APART}\n",
+        target="keel.run.Model.forward",
+        between={"keel/run.py": encoders[1] + NOTED.format(noted=noted)},
+    )
+    assert row.culprit is not None
+    assert (row.severity, row.culprit.subject) == (severity, "between")
+
+
+def test_who_made_a_result_another_object_is_told(tmp_path: Path) -> None:
+    texts = [OUTPUT + ENCODER.format(made=made) + MODEL for made in ("x", "Output(pooled=x)")]
+    row = judge(
+        tmp_path,
+        {"keel/run.py": texts[0]},
+        {"keel/other.py": "x = 1\n"},
+        ours="def fast(self, x):\n    return self.encoder(x).shape\n",
+        target="keel.run.Model.forward",
+        between={"keel/run.py": texts[1]},
+    )
+    assert row.culprit is not None
+    assert (row.severity, row.culprit.subject) == ("breaks", "between")
+
+
 def test_a_module_that_took_the_old_object_calls_not_ours(tmp_path: Path) -> None:
     use = "from keel.run import run\n\n\ndef go():\n    return run(3, mode=1)\n"
     row = judge(tmp_path, {"keel/run.py": CALLS.format("")}, {"keel/use.py": use})
