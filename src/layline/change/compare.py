@@ -235,6 +235,13 @@ class Comparer:
             return start
         best = found[0]
         there = self.tip.resolve(best.target)
+        if replace(
+            start, after=there
+        ).is_class_no_more:  # no class stands for it: who tests for it, or derives, has none
+            rest = tuple(
+                one for one in found if not replace(start, after=self.tip.resolve(one.target)).is_class_no_more
+            )
+            return replace(start, suggestions=rest, why=(*start.why, Why(Reason.MADE_BY_FUNCTION, best.target)))
         kept_name = best.target.rpartition(".")[2] == start.name.rpartition(".")[2]
         compared = self._compare_definitions(replace(start, why=()), start.before, there)
         kind = DriftKind.MOVED if kept_name else DriftKind.RENAMED

@@ -54,6 +54,7 @@ class Reason(Enum):
     ONLY_IMPORTED = "it was only imported here, from {name}"
     UNBOUND = "{name} no longer has the name {other}"
     STILL_THERE = "{name} still has it"
+    MADE_BY_FUNCTION = "upstream calls the function {name} instead of the class"
     STANDS_INSTEAD = "its own code uses {name} where it used {other}"
     UNBOUND_AND_MOVED = "{name} no longer has the name {other}, which moved to {text}"
     ORIGIN_GONE = "{name}, which it imported, is gone"

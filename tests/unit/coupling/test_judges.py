@@ -824,6 +824,19 @@ def test_a_write_for_older_versions_that_asks_first_can_go(
     assert (row.kind, row.severity, row.retire is not None) == ("dead-at-pin", severity, severity == "ok"), row.detail
 
 
+def test_a_function_is_no_class_under_another_name(tmp_path: Path) -> None:
+    body = "".join(f"    one{n} = [x, {n}]\n    print(one{n}, 'mast')\n" for n in range(9)) + "    return [one1, x]\n"
+    row = judge(
+        tmp_path,
+        {"keel/run.py": "class Ship:\n    def __init__(self, x):\n        self.x = x\n"},
+        {"keel/run.py": f"def make_ship(x):\n{body}"},
+        ours="class Fast:\n    pass\n",
+        target="keel.run.Ship",
+        between={"keel/run.py": f"def Ship(x):\n{body}"},
+    )
+    assert (row.kind, row.suggestion, "made-by-function" in codes(row)) == ("removed", None, True), row.detail
+
+
 NORM = "class Norm:\n    def forward(self, x):\n        return x\n"
 BOUND_BEFORE = [
     # (what it shows, the name, what the file was before it went, step by step, the step that took it away)
