@@ -160,8 +160,9 @@ class Results:
 
     def _read_members(self, symbol: Symbol) -> Collection[str]:
         holder = self._side.index.module(symbol.module) if symbol.module is not None else None
-        known = holder is not None and symbol.definition is not None
-        return holder.members(symbol.definition.qualname) if known else ()
+        if holder is None or symbol.definition is None:
+            return ()
+        return holder.members(symbol.definition.qualname)
 
 
 class ResultPair:
