@@ -47,7 +47,7 @@ from layline.source.shift import Shift
 from layline.source.sight import Sight
 from layline.source.versions import Versions
 from layline.source.workers import begin_reading
-from layline.workspace.kept import find_kept, find_pins, open_memos
+from layline.workspace.kept import find_kept, find_pins, leave_out_unasked, open_memos
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -216,7 +216,14 @@ class Pair:
             for path, name in names.items()
             if name and longest_root(name, self.settings.packages)
         ]
-        given = (workspace.settings, find_pins(workspace), self.backend, self.pin, self.versions, *inputs)
+        given = (
+            leave_out_unasked(workspace.settings),
+            find_pins(workspace),
+            self.backend,
+            self.pin,
+            self.versions,
+            *inputs,
+        )
         # more history may come to a shallow clone, and with it other culprits
         return Memos() if self.upstream.is_shallow else open_memos(kind, *given, tops, shared, own)
 

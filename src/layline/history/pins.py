@@ -31,7 +31,10 @@ class PinnedCommit:
 
 
 def read_pin(downstream: Repository, commit: str, key: str, backend: Backend) -> PinnedCommit:
-    """The pin of a backend at a downstream commit."""
+    """The pin of a backend at a downstream commit.
+
+    Why there is none is part of kept answers, which other commits share: only the hint of an error names the commit.
+    """
     if backend.pin is not None:
         return _read_written_pin(downstream, commit, key, backend.pin)
     if backend.path is None:
@@ -44,8 +47,8 @@ def read_pin(downstream: Repository, commit: str, key: str, backend: Backend) ->
     if entry is None or not entry.is_gitlink:
         kind = "nothing" if entry is None else "no submodule"
         raise ConfigError(
-            f"backends.{key}: {downstream.name} has {kind} at {path!r} in {commit[:12]}.",
-            hint="Correct `path`, or read another commit with --at.",
+            f"backends.{key}: {downstream.name} has {kind} at {path!r}.",
+            hint=f"Commit {commit[:12]} was read: correct `path`, or read another commit with --at.",
         )
     command = f"git ls-tree {commit} -- {path}"
     return PinnedCommit(
@@ -84,7 +87,10 @@ def _read_written_pin(downstream: Repository, commit: str, key: str, pin: Pin) -
     commit = commit if pin.branch is None else find_branch(downstream, pin.branch)
     data = downstream.read_file(commit, pin.file)
     if data is None:
-        raise ConfigError(f"backends.{key}.pin: there is no {pin.file} in {downstream.name} at {commit[:12]}.")
+        raise ConfigError(
+            f"backends.{key}.pin: there is no {pin.file} in {downstream.name}.",
+            hint=f"Commit {commit[:12]} was read: correct `file`, or read another commit with --at.",
+        )
     text = data.decode("utf-8", "replace")
     found = list(find_pins(text, pin))
     values = {value for _, value in found}
@@ -92,9 +98,7 @@ def _read_written_pin(downstream: Repository, commit: str, key: str, pin: Pin) -
     if not found:
         said = f"gives no single version of {pin.requirement}" if pin.requirement else f"does not name {what}"
         hint = 'A range has no commit: say which one you test with, `pin = { revision = "v4.57.0" }`.'
-        raise ConfigError(
-            f"backends.{key}.pin: {pin.file} at {commit[:12]} {said}.", hint=hint if pin.requirement else None
-        )
+        raise ConfigError(f"backends.{key}.pin: {pin.file} {said}.", hint=hint if pin.requirement else None)
     if len(values) > 1:
         listed = ", ".join(f"line {line}: {value}" for line, value in found)
         raise ConfigError(

@@ -10,7 +10,7 @@ from layline import codec
 from layline.core.patch import Inventory
 from layline.core.progress import Progress, silent
 from layline.errors import ConfigError
-from layline.workspace.kept import Results, find_inputs, result_key
+from layline.workspace.kept import Results, find_judged, result_key
 from layline.workspace.open import know_packages
 
 if TYPE_CHECKING:
@@ -54,7 +54,7 @@ def read_inventories(workspace: Workspace, backends: tuple[str, ...], progress: 
 def load_kept(workspace: Workspace) -> list[Inventory]:
     """The inventories that an earlier answer has left in the cache; nothing is read anew."""
     known = know_packages(workspace)
-    results, inputs = Results("inventory"), find_inputs(known)
+    results, inputs = Results("inventory"), find_judged(known)
     loaded = (results.load(result_key("inventory", key, *inputs), _decode) for key in known.settings.backends)
     return [one for one in loaded if one is not None]
 
@@ -63,7 +63,7 @@ def find_inventories(
     workspace: Workspace, backends: tuple[str, ...], open_: Callable[[], Opened], progress: Progress = silent
 ) -> list[Inventory]:
     """An inventory is a function of files, pins, settings and our own code: read once, kept by a digest of all four."""
-    results, inputs = Results("inventory"), find_inputs(workspace)
+    results, inputs = Results("inventory"), find_judged(workspace)
     keys = {key: result_key("inventory", key, *inputs) for key in backends}
     kept = {key: results.load(keys[key], _decode) for key in backends}
     found = {key: replace(one, commit=workspace.commit) for key, one in kept.items() if one is not None}

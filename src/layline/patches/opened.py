@@ -23,7 +23,7 @@ from layline.patches.upstreams import Upstreams, open_upstreams
 from layline.source import Tree, open_cache
 from layline.source.cache import cache_directory
 from layline.source.facts import ANALYSER as FACTS
-from layline.workspace.kept import find_inputs, find_pins, is_checking, open_memos
+from layline.workspace.kept import find_inputs, find_pins, is_checking, leave_out_unasked, open_memos
 from layline.workspace.open import know_packages
 
 if TYPE_CHECKING:
@@ -91,7 +91,8 @@ def open_reading(workspace: Workspace, progress: Progress = silent) -> OpenedInv
 
 def _leave_out_pins(settings: Settings) -> Settings:
     """What the readings of our modules depend on: of the pins they see only what upstream answers."""
-    return replace(settings, backends={key: replace(one, pin=None) for key, one in settings.backends.items()})
+    asked = leave_out_unasked(settings)
+    return replace(asked, backends={key: replace(one, pin=None) for key, one in asked.backends.items()})
 
 
 def recall_reading(workspace: Workspace, progress: Progress = silent) -> OpenedInventory:

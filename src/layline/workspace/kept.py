@@ -10,12 +10,14 @@ import hashlib
 import json
 import os
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import layline
 from layline import codec
+from layline.config import Settings
 from layline.errors import Error, RecordError
 from layline.source import open_cache
 from layline.source.memos import Memos
@@ -171,10 +173,25 @@ def _own_digest() -> str:
 
 
 def find_inputs(workspace: Workspace) -> tuple[object, ...]:
-    """Everything an inventory depends on besides our code: the downstream, its settings, each pin and whether it is
+    """Everything that an answer about our code depends on: the downstream, its settings, each pin and whether it is
     here.
     """
     return workspace.downstream.name, digest_downstream(workspace), workspace.settings, find_pins(workspace)
+
+
+def find_judged(workspace: Workspace) -> tuple[object, ...]:
+    """The same for inventories and drift, which name no address of the downstream."""
+    return digest_downstream(workspace), leave_out_unasked(workspace.settings), find_pins(workspace)
+
+
+def leave_out_unasked(settings: Settings) -> Settings:
+    """Settings without those that no reader or judge of patches looks at: an edit of them changes no such answer."""
+    backends = {
+        key: replace(one, ref="", areas={}, churn={}, dependencies=()) for key, one in settings.backends.items()
+    }
+    return Settings(
+        project=replace(settings.project, repository=None, docs=""), backends=backends, registries=settings.registries
+    )
 
 
 def find_pins(workspace: Workspace) -> list[tuple[str, str]]:

@@ -101,8 +101,9 @@ class Workspace:
             try:
                 commit = repository.resolve(written.revision)
             except MissingObject as error:
-                what = f"{written.revision[:12]}, the pin of {key!r} at {self.commit[:12]}"
-                raise MissingObject(what, repository.name, hint=error.hint) from None
+                raise MissingObject(
+                    f"{written.revision[:12]}, the pin of {key!r}", repository.name, hint=error.hint
+                ) from None
             self._pinned[key] = Pinned(
                 key=key, backend=backend, repository=repository, commit=commit, evidence=written.evidence
             )

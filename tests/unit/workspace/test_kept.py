@@ -17,7 +17,7 @@ from layline.app.patches_read import patches_find, patches_port, patches_show
 from layline.core.report import Answer
 from layline.errors import Error
 from layline.patches.kept import read_inventories
-from layline.workspace.kept import Results, compare, find_inputs
+from layline.workspace.kept import Results, compare, find_inputs, find_judged
 from layline.workspace.open import Workspace, open_workspace
 
 FILES = {
@@ -65,6 +65,46 @@ def test_what_an_answer_is_read_from(
     history.commit("change", files)
     before, after = find_inputs(open_at(history, "HEAD~1")), find_inputs(open_at(history))
     assert (before == after) is same
+
+
+OTHER_SETTINGS: list[tuple[str, str, str, bool]] = [
+    ("the address of ours", "[project]\n", '[project]\nrepository = "https://example.org/own"\n', True),
+    ("the folder of reports", "[project]\n", '[project]\ndocs = "papers"\n', True),
+    ("a ref that is resolved", 'ref = "HEAD"\n', 'ref = "main"\n', True),
+    ("a policy", "[project]\n", "[policy]\nplan_behind = 7\n\n[project]\n", True),
+    ("areas of a report", 'ref = "HEAD"\n', 'ref = "HEAD"\nareas = { core = ["up/*"] }\n', True),
+    ("source roots", "[project]\n", '[project]\nsource_roots = ["lib"]\n', False),
+    ("folders of configs", 'configs = ["conf"]', 'configs = ["other"]', False),
+    ("what reports call it", 'ref = "HEAD"\n', 'ref = "HEAD"\nlabel = "Up"\n', False),
+]
+
+
+@pytest.mark.parametrize(("name", "old", "new", "same"), OTHER_SETTINGS, ids=[row[0] for row in OTHER_SETTINGS])
+def test_a_setting_that_no_judge_looks_at_keeps_inventory_and_drift(
+    history: History, name: str, old: str, new: str, same: bool
+) -> None:
+    before, file = find_judged(open_at(history)), history.path / "layline.toml"
+    assert old in file.read_text()
+    file.write_text(file.read_text().replace(old, new, 1))
+    assert (find_judged(open_at(history)) == before) is same
+
+
+LOST_PINS: list[tuple[str, str]] = [
+    ("no submodule", 'path = "third/up"'),
+    ("no file", 'pin = { file = "PIN" }'),
+    ("a file without the variable", 'pin = { file = "own/boot.py", variable = "UP_COMMIT" }'),
+    ("a commit that is not here", f'pin = {{ revision = "{"0" * 40}" }}'),
+]
+
+
+@pytest.mark.parametrize(("name", "pin"), LOST_PINS, ids=[row[0] for row in LOST_PINS])
+def test_another_upstream_without_a_pin_is_none_at_the_next_commit_too(history: History, name: str, pin: str) -> None:
+    """An error names no commit: with one in it every answer was found anew at every commit."""
+    file = history.path / "layline.toml"
+    file.write_text(f'{file.read_text()}\n[backends.other]\n{pin}\nobjects = "{history.path.parent / "up"}"\n')
+    before = find_judged(open_at(history))
+    history.commit("change", {"README.md": "two\n"})
+    assert find_judged(open_at(history)) == before
 
 
 def test_a_kept_answer_is_stamped_with_the_commit_asked_for(history: History, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from layline.core.progress import Progress, silent
 from layline.patches.drift.kept import KeptDrift, read_kept
 from layline.patches.wanted import ALL, Wanted
-from layline.workspace.kept import find_inputs
+from layline.workspace.kept import find_judged
 from layline.workspace.open import know_packages, pin_to
 
 if TYPE_CHECKING:
@@ -84,4 +84,4 @@ def _ask(workspace: Workspace, backend: str, options: DriftOptions) -> Asked:
     ref = options.to or workspace.settings.backend(backend).ref
     tip = pin if options.dead else upstream.resolve_upstream(ref)
     how = (options.since is not None, options.dead, options.culprits, options.elsewhere, upstream.is_shallow)
-    return Asked(workspace, backend, upstream, pin, tip, (backend, pin, tip, *how, *find_inputs(workspace)))
+    return Asked(workspace, backend, upstream, pin, tip, (backend, pin, tip, *how, *find_judged(workspace)))
