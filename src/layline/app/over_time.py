@@ -12,7 +12,7 @@ from layline.core.report import Answer
 from layline.files import write_named
 from layline.render.charts import shields_endpoint
 from layline.upgrade.matrix_answer import ask_matrix, build_matrix_answer
-from layline.upgrade.trend import build_trend_answer, find_points, is_pin_projected
+from layline.upgrade.trend import build_trend_answer, find_points
 from layline.upgrade.watching import build_news_answer, count_broken, look, say_badge
 
 if TYPE_CHECKING:
@@ -30,9 +30,7 @@ def patches_matrix(
 
 def gap_trend(workspace: Workspace, key: str, *, since: date | None = None, progress: Progress = silent) -> Answer:
     """Commits behind, patches and places that break on the first day of each month, and now."""
-    found = find_points(workspace, key, since, progress)
-    projected = is_pin_projected(workspace, key, found[0])
-    return build_trend_answer(key, workspace.label(key), found, projected=projected)
+    return build_trend_answer(key, workspace.label(key), find_points(workspace, key, since, progress))
 
 
 def watch(

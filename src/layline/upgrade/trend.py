@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
 SCHEMA: Literal["layline.trend/1"] = "layline.trend/1"
 _MONTHS = 12
+_UNKNOWN = "layline.toml"
+"""Where a pin is written that has no history of its own."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,6 +49,11 @@ def find_points(
     days = find_days(workspace, since)
     points: list[Point] = []
     skipped: list[Skipped] = []
+    unknown = [day for day in days[:-1] if not _is_pin_known(workspace, key, day)]
+    days = [day for day in days if day not in unknown]
+    if unknown:
+        before = f"before {days[0].date().isoformat()}"
+        skipped.append(Skipped(before, f"{_UNKNOWN} was not committed then; which version our code used is not known"))
     for number, day in enumerate(days, 1):
         progress(f"reading {day.date().isoformat()}", number, len(days))
         try:
@@ -66,20 +73,19 @@ def find_points(
     return points, skipped
 
 
-def is_pin_projected(workspace: Workspace, key: str, points: list[Point]) -> bool:
-    """Whether today's pin stands for earlier days: it is written in the settings file, which was not committed then."""
+def _is_pin_known(workspace: Workspace, key: str, day: datetime) -> bool:
+    """A pin that is written in the settings file has a history where that file was committed."""
     pin, path = workspace.settings.backend(key).pin, workspace.settings_path
     if pin is None or pin.revision is None:
-        return False
-    return path is None or workspace.downstream.read_file(points[0].commit, path) is None
+        return True
+    commit = find_tip_at(workspace.downstream, workspace.commit, day) if path is not None else None
+    return commit is not None and path is not None and workspace.downstream.read_file(commit, path) is not None
 
 
-def build_trend_answer(
-    key: str, label: str, found: tuple[list[Point], list[Skipped]], *, projected: bool = False
-) -> Answer:
-    """`projected`: the pin of earlier days is not known, today's is taken."""
+def build_trend_answer(key: str, label: str, found: tuple[list[Point], list[Skipped]]) -> Answer:
     points, skipped = found
-    title = _say(points, label, projected=projected)
+    is_cut = any(one.why.startswith(_UNKNOWN) for one in skipped)
+    title = _say(points, label, is_cut=is_cut)
     data: answers.Trend = {
         "schema": SCHEMA,
         "backend": key,
@@ -130,13 +136,14 @@ def _measure(workspace: Workspace, key: str, day: datetime, before: str | None) 
     )
 
 
-def _say(points: list[Point], label: str, *, projected: bool) -> str:
+def _say(points: list[Point], label: str, *, is_cut: bool) -> str:
     first, last = points[0], points[-1]
     moves = sum(point.moved for point in points)
-    moved = "the pin is written in layline.toml: today's pin is taken for all dates"
-    if not projected:
-        moved = f"the pin moved {'once' if moves == 1 else f'{moves} times'} in between"
-    return f"{label}: {_say_point(last)} on {last.date}; {_say_point(first)} on {first.date}; {moved}."
+    ago = (
+        f"; {_say_point(first)} on {first.date}; the pin moved {'once' if moves == 1 else f'{moves} times'} in between"
+    )
+    cut = f". The pin of earlier days is not known: only {_UNKNOWN} names it. Commit that file, or name a file of the project that has the pin (`pin = {{ file = … }}`)"
+    return f"{label}: {_say_point(last)} on {last.date}{ago if len(points) > 1 else ''}{cut if is_cut else ''}."
 
 
 def _say_point(point: Point) -> str:
