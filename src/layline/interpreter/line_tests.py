@@ -185,7 +185,7 @@ def _find_importable(body: list[ast.stmt]) -> Iterator[LineTest]:
     found = (name for item in body for name in (*find_imported(item), *_find_computed(item)))
     names = list(dict.fromkeys(name for name in found if name.partition(".")[0] not in _ALWAYS_THERE))
     if names:
-        yield LineTest(text=f"{', '.join(names)} importable", opposite=f"{', '.join(names)} not importable")
+        yield LineTest(text=f"{' and '.join(names)} importable", opposite=f"{' or '.join(names)} not importable")
 
 
 def find_imported(statement: ast.stmt) -> Iterator[str]:

@@ -25,7 +25,7 @@ _LONGEST = 160
 _MOST = 5
 """Other packages that the head line names, those with most patches first."""
 _NEXT = "`layline patches show ID` shows one patch in full, `patches port` plans how to reuse it elsewhere, `-o FILE` saves this list."
-_UPSTREAM, _OTHER, _SETTING, _UNNAMED = "upstream", "other", "setting", "unnamed"
+_ORDER = _UPSTREAM, _UNNAMED, _SETTING, _OTHER = "upstream", "unnamed", "setting", "other"
 
 
 def build_listing(
@@ -46,8 +46,8 @@ def build_listing(
     warned = [row for row in rows if any(find_warnings(*row))]
     plain = [row for row in rows if not any(find_warnings(*row))]
 
-    def order(row: tuple[Effect, Patch | None]) -> tuple[bool, str, int, str]:
-        return _find_part(row[0], roots) == _OTHER, *_by_place(row)  # what was asked for comes first
+    def order(row: tuple[Effect, Patch | None]) -> tuple[int, str, int, str]:
+        return _ORDER.index(_find_part(row[0], roots)), *_by_place(row)  # what was asked for comes first
 
     groups = [
         Group(items=(*(_warn(*row) for row in sorted(warned, key=order)),)),
@@ -204,11 +204,13 @@ def _say_overlaps(effects: list[Effect], roots: _Roots) -> str:
         said = ["set on a single object"] * single + ["uncertain"] * unsure
         return f" It is {' and '.join(said)}." if said else ""
     said = [f"{single} {'changes' if single == 1 else 'change'} single objects only"] if single else []
-    which = "the one" if unsure == 1 else "those"
-    same = (
-        f"{which} that cannot be named" if _are_same(effects, roots) else "reading the code cannot tell all about them"
-    )
-    said += [f"{unsure} {verb(unsure, 'is')} uncertain ({same})"] if unsure else []
+    if unsure and _are_same(effects, roots):
+        which = f"The {'one' if unsure == 1 else unsure} that cannot be named {verb(unsure, 'is')} uncertain"
+        if all(is_on_object(effect) != effect.certain for effect in effects):
+            return f" {which} and {verb(unsure, 'changes')} single objects only."
+        return f" {which}.{f' Of all {len(effects)}, {said[0]}.' if said else ''}"
+    more = f"{unsure} {verb(unsure, 'is')} uncertain (reading the code cannot tell all about them)"
+    said += [more] if unsure else []
     return f" Of all {len(effects)}, {'; '.join(said)}." if said else ""
 
 

@@ -26,7 +26,7 @@ _VERBS = {
 _ENTRY_VERBS = {Style.BINDING_REPLACEMENT: "sets", Style.FUNCTION_WRAPPING: "wraps"}
 _MOMENTS = {
     Moment.DEFERRED: " (when it runs)",
-    Moment.TRANSIENT: " (temporary: our code undoes it)",
+    Moment.TRANSIENT: " (temporary)",
     Moment.INSTALL: "",
 }
 _NOT_APPLICABLE = {

@@ -92,7 +92,7 @@ WAYS: list[tuple[str, str, str, tuple[str, ...]]] = [
             f"def go(a):\n    if {LONG}:\n        _put()\ndef run(a):\n    if a and {LONG}:\n        _put()\n"
             f"def walk(a):\n    if not ({LONG}):\n        _put()\n"
         ),
-        "in one of 3 calls that lead here, each under a long condition of its own",
+        "one of 3 callers runs it, each under a long condition",
         ("own/boot.py:6", "own/boot.py:9", "own/boot.py:12"),
     ),
     (

@@ -85,11 +85,11 @@ SHORT = [
     ),
     (
         _all(FIVE[0], Condition(kind=ConditionKind.CALLERS, text="11", parts=FIVE)),
-        "check_number_0(); and in one of 11 calls that lead here, each under a long condition of its own",
+        "check_number_0(); and one of 11 callers runs it, each under a long condition",
     ),
     (
         Condition(kind=ConditionKind.CALLERS, text="2", wanted="a caller outside the project", parts=FIVE),
-        "in one of 2 calls that lead here, each under a long condition of its own, or a caller outside the project",
+        "one of 2 callers runs it, each under a long condition, or a caller outside the project",
     ),
     (
         Condition(kind=ConditionKind.HELPER, text="put", parts=FIVE),

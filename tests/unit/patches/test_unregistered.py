@@ -545,8 +545,8 @@ def test_the_head_line_counts_every_effect_once_and_says_what_overlaps(tmp_path:
     listing = build_listing(replace(read, unregistered=tuple(items), pin="a" * 40), "own", "Up")
     assert listing.title == (
         "Up: 4 monkey patches (this project has no patch registry): 1 on Up, 2 on other packages (other 2), 1 on targets "
-        "that cannot be named without running the code. Of all 4, 1 changes single objects only; 1 is uncertain "
-        "(the one that cannot be named)."
+        "that cannot be named without running the code. The one that cannot be named is uncertain and changes single "
+        "objects only."
     )
 
 

@@ -41,7 +41,8 @@ def show_short(effect: Effect, patch: Patch | None, most: int) -> tuple[str, boo
     if len(whole) <= most:
         return whole, True
     asked = (patch.guard.when if patch is not None else None, effect.when)
-    return _shorten_all([test for one in asked if one is not None for test in _find_tests(one)], most), False
+    told = _shorten_all([test for one in asked if one is not None for test in _find_tests(one)], most)
+    return told, told == whole
 
 
 def _shorten_all(tests: list[Condition], most: int) -> str:
@@ -49,6 +50,8 @@ def _shorten_all(tests: list[Condition], most: int) -> str:
     left, kept = [one for one in tests if one.kind not in ELSEWHERE], list[str]()
     while left and (not kept or len(" and ".join((*kept, _show(left[-1], "and")))) <= most):
         kept.insert(0, _shorten(left.pop(), most))
+    if len(left) == 1 and len(_show(left[0], "and")) <= most // 2:  # as short as to say that there is one more
+        kept.insert(0, _show(left.pop(), "and"))
     if left:
         kept.append(count(len(left), "more condition"))
     away = [one for one in tests if one.kind in ELSEWHERE]
@@ -130,7 +133,7 @@ def _show_callers(condition: Condition) -> str:
     """One of several calls, with what each asks where that is not too much."""
     ways = " or ".join(dict.fromkeys(f"({_join_all(_show_parts(part))})" for part in condition.parts))
     calls = "the call here" if condition.text == "1" else f"one of {condition.text} calls"
-    told = f"by {calls}: {ways}" if ways else f"in {calls} that lead here, each under a long condition of its own"
+    told = f"by {calls}: {ways}" if ways else f"one of {condition.text} callers runs it, each under a long condition"
     if condition.text == "1" and not ways:
         told = "under the condition of the one call that leads here"
     return f"{told}, or {condition.wanted}" if condition.wanted else told
