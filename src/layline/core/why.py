@@ -219,7 +219,7 @@ class Reason(Enum):
     FAILS_ALREADY = (
         "neither the pin nor the tip has it: the import fails when this line runs{name:?; the pin has that name at %}"
     )
-    IMPORT_TOO_NEW = "the pin does not have it and the tip does: today the import fails when this line runs"
+    IMPORT_TOO_NEW = "the import fails with the pin, which does not have the name yet; the tip has it"
     READ_FAILS_ALREADY = "neither the pin nor the tip has it: reading it fails when this line runs"
     NOT_CALLED = "upstream no longer has this method, so our override is not called"
     SILENT = "upstream called it at {places:2} and no code of the tip does, so our override is not called"

@@ -164,6 +164,8 @@ class EvidenceFile(TypedDict):
 
     schema: Literal["layline.evidence/1"]
     record: str
+    made_by: str
+    """Layline's version, with a digest of its source."""
     backend: str
     date: str
     ref: str

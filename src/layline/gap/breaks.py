@@ -149,7 +149,7 @@ def find_doubtful_rows(gap: Gap) -> list[Coupling | Drift]:
     )
     rows = {str(row.location): row for row in unsure}
     patches = [row for place, row in reversed(rows.items()) if place in doubtful - told]
-    found.sort(key=lambda one: (one.state not in FAILING, order.index(one.consequence)))
+    found.sort(key=lambda one: (one.state not in FAILING, not tells_elsewhere(one), order.index(one.consequence)))
     return [*found, *patches]
 
 

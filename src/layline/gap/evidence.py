@@ -12,6 +12,7 @@ from layline.core.evidence import encode_skipped
 from layline.gap.facts import find_facts
 from layline.gap.files import Places
 from layline.gap.short import Before
+from layline.workspace.kept import name_program
 
 if TYPE_CHECKING:
     from layline.core.evidence import Evidence, Fact
@@ -73,6 +74,7 @@ def build_evidence(gap: Gap, id_: str, day: date, before: Before | None = None) 
     return {
         "schema": SCHEMA,
         "record": id_,
+        "made_by": name_program(),
         "backend": gap.key,
         "date": day.isoformat(),
         "ref": gap.ref,

@@ -212,8 +212,8 @@ def outside_sentence(gap: Gap) -> str | None:
     shown = [f"{number} in {folder}" for folder, number in folders_of[:4]]
     rest = sum(number for _, number in folders_of[4:])
     shown += [f"{rest} in {count(len(folders_of) - 4, 'other folder')}"] if rest else []
-    files = count(len(outside), "further file")
-    return f"{files[:1].upper()}{files[1:]} of ours {verb(len(outside), 'touches')} {gap.label}: {listed(shown)}."
+    where = listed(list(folders), most=4)
+    return f"Outside {where}, {count(len(outside), 'file')} of ours {verb(len(outside), 'uses')} {gap.label}: {listed(shown)}."
 
 
 def plan_sentence(gap: Gap, shown: str = "") -> str:

@@ -20,6 +20,7 @@ from layline.gap.evidence import SCHEMA, read_before
 from layline.gap.files import compose, evidence_path, find_places
 from layline.gap.measure import Handed, measure_between
 from layline.gap.written import build_texts
+from layline.workspace.kept import name_program
 from layline.workspace.open import know_packages
 
 if TYPE_CHECKING:
@@ -46,6 +47,8 @@ class Verified:
     path: str
     facts: int
     findings: tuple[Finding, ...]
+    made_by: str = ""
+    """Who wrote the record; empty: a version that did not say so."""
 
 
 def verify(workspace: Workspace, path: Path, handed: Handed, progress: Progress) -> Verified:
@@ -65,7 +68,8 @@ def verify(workspace: Workspace, path: Path, handed: Handed, progress: Progress)
         )
         return Verified(path=shown, facts=len(facts), findings=(finding,))
     findings = [*compare_facts(facts, now.values), *_compare_files(now, path, record)]
-    return Verified(path=shown, facts=len(facts), findings=tuple(findings))
+    made_by = str(evidence.get("made_by", ""))
+    return Verified(path=shown, facts=len(facts), findings=tuple(findings), made_by=made_by)
 
 
 def _recompute(workspace: Workspace, evidence: dict[str, Any], handed: Handed, progress: Progress) -> _Now:
@@ -157,6 +161,16 @@ def _show(value: object) -> str:
     return text if len(text) <= 200 else text[:199] + "…"
 
 
+def _say_maker(one: Verified) -> str:
+    """Another program may say other things of the same commits."""
+    if one.made_by == name_program():
+        return ""
+    return (
+        f" The record was made by another version of Layline ({one.made_by or 'not named'}; this is {name_program()}), which "
+        "may be all that differs: write the report again to know."
+    )
+
+
 def build_answer(verified: list[Verified]) -> Answer:
     sections = []
     for one in verified:
@@ -170,7 +184,9 @@ def build_answer(verified: list[Verified]) -> Answer:
                 more=max(0, len(one.findings) - MOST_ROWS),
                 more_where="--format json",
             )
-            text = f"{one.facts} facts computed again from the same commits: {len(one.findings)} differ."
+            text = (
+                f"{one.facts} facts computed again from the same commits: {len(one.findings)} differ.{_say_maker(one)}"
+            )
             sections.append(Section(title=one.path, blocks=(Paragraph(text), table)))
         else:
             sections.append(

@@ -130,10 +130,7 @@ def _say(label: str, standing: Standing, where: str, promise: Promise | None, to
     return f"{said} The plan promised {promise.left} left at step {promise.step} of {promise.steps}."
 
 
-_COUNTED = (
-    "Each place is judged at this commit alone: what fails here is an error. `patches drift` and `upgrade plan` compare two "
-    "commits: what fails at the pin and fits the tip is a warning there."
-)
+_COUNTED = "What fails at this commit is an error here; what fails at the pin alone is a warning in `patches drift`."
 
 
 def _say_counts(standing: Standing) -> tuple[str, ...]:

@@ -44,8 +44,8 @@ class Point:
 
 def find_points(
     workspace: Workspace, key: str, since: date | None, progress: Progress = silent
-) -> tuple[list[Point], list[Skipped]]:
-    """The first day of each month, and now; days that cannot be read are told."""
+) -> tuple[list[Point], list[Skipped], bool]:
+    """The first day of each month, and now; days that cannot be read are told, and whether the pin of some is not known."""
     days = find_days(workspace, since)
     points: list[Point] = []
     skipped: list[Skipped] = []
@@ -70,7 +70,7 @@ def find_points(
         raise ConfigError(told, hint="Fetch them: git fetch --unshallow.")
     if not points:
         raise ConfigError(f"Nothing is known about {key!r} since then.", hint="Choose an earlier --since.")
-    return points, skipped
+    return points, skipped, bool(unknown)
 
 
 def _is_pin_known(workspace: Workspace, key: str, day: datetime) -> bool:
@@ -82,9 +82,8 @@ def _is_pin_known(workspace: Workspace, key: str, day: datetime) -> bool:
     return commit is not None and path is not None and workspace.downstream.read_file(commit, path) is not None
 
 
-def build_trend_answer(key: str, label: str, found: tuple[list[Point], list[Skipped]]) -> Answer:
-    points, skipped = found
-    is_cut = any(one.why.startswith(_UNKNOWN) for one in skipped)
+def build_trend_answer(key: str, label: str, found: tuple[list[Point], list[Skipped], bool]) -> Answer:
+    points, skipped, is_cut = found
     title = _say(points, label, is_cut=is_cut)
     data: answers.Trend = {
         "schema": SCHEMA,

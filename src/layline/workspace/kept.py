@@ -57,7 +57,7 @@ def result_key(*inputs: object) -> str:
         item if isinstance(item, str | int | list | dict | tuple | type(None)) else codec.encode(item)
         for item in inputs
     ]
-    text = json.dumps([_own_digest(), plain], sort_keys=True, default=str)
+    text = json.dumps([own_digest(), plain], sort_keys=True, default=str)
     return hashlib.sha256(text.encode()).hexdigest()
 
 
@@ -160,8 +160,13 @@ def _find_differences(kept: Any, fresh: Any, where: str) -> Iterator[str]:
             yield f"{where.lstrip('.')} was {str(kept)[:200]} and is {str(fresh)[:200]}"
 
 
+def name_program() -> str:
+    """Layline's version and a digest of its source, `1.2.3+0123456789ab`."""
+    return f"{layline.__version__}+{own_digest()[:12]}"
+
+
 @lru_cache(maxsize=1)
-def _own_digest() -> str:
+def own_digest() -> str:
     root = Path(layline.__file__).parent
     found = hashlib.sha256()
     for path in sorted((*root.glob("*.py"), *(path for room in _ROOMS for path in (root / room).rglob("*.py")))):

@@ -458,7 +458,7 @@ def test_the_counts_of_drift_plan_and_check_are_reconciled(plan: Plan, project: 
     checked = upgrade_check(workspace, "keel", pin="main")
     assert checked.data["does_not_fit"] == plan.before
     assert checked.listing is not None
-    assert checked.listing.meta[0].startswith("Each place is judged at this commit alone: ")
+    assert checked.listing.meta[0].startswith("What fails at this commit is an error here; ")
 
 
 def test_a_step_counts_lines_as_the_plan_does() -> None:
