@@ -151,5 +151,92 @@ def forward(x, expert, out, place):
     _place[(blocks,)](expert, counts, place, total, 8, SLOTS, 256)
     block = min(BLOCK, triton.next_power_of_2(columns))
     _move[(tokens,)](x, place, out, columns, k, block, columns % block == 0, num_warps=WARPS)
-"""
+""",
+    "ahead": """import torch
+import triton
+import triton.language as tl
+from triton.language.extra.cuda import gdc_launch_dependents, gdc_wait
+
+# Every kernel starts before the one it waits for has ended (Hopper and later), and rows are read meanwhile. Eight
+# counters of sixteen bits lie in two words, so that one sum over a block counts four experts.
+
+
+@triton.jit
+def _spread(who):
+    low = tl.where(who < 4, 1 << (16 * (who & 3)), 0)
+    high = tl.where((who >= 4) & (who < 8), 1 << (16 * (who & 3)), 0)
+    return low.to(tl.int64), high.to(tl.int64)
+
+
+@triton.jit
+def _count(expert, counts, total, BLOCK: tl.constexpr):
+    gdc_launch_dependents()
+    block = tl.program_id(0)
+    at = block * BLOCK + tl.arange(0, BLOCK)
+    low, high = _spread(tl.load(expert + at, at < total, 8))
+    tl.store(counts + 2 * block, tl.sum(low))
+    tl.store(counts + 2 * block + 1, tl.sum(high))
+
+
+@triton.jit
+def _sum(counts, until, one, MANY: tl.constexpr):
+    seen = tl.zeros((MANY, 8), tl.int32)
+    for start in range(0, until, MANY):
+        of = start + tl.arange(0, MANY)
+        words = tl.load(counts + 2 * of[:, None] + (one // 4)[None, :], (of < until)[:, None], 0)
+        seen += ((words >> (16 * (one & 3))[None, :]) & 0xFFFF).to(tl.int32)
+    return tl.sum(seen, axis=0)
+
+
+@triton.jit
+def _place(expert, counts, place, total, BLOCK: tl.constexpr, MANY: tl.constexpr):
+    gdc_launch_dependents()
+    block, blocks = tl.program_id(0), tl.num_programs(0)
+    at = block * BLOCK + tl.arange(0, BLOCK)
+    who = tl.load(expert + at, at < total, 8)
+    low, high = _spread(who)
+    word = tl.where(who < 4, tl.cumsum(low) - low, tl.cumsum(high) - high)
+    found = ((word >> (16 * (who & 3))) & 0xFFFF).to(tl.int32)
+    one = tl.arange(0, 8)
+    gdc_wait()
+    whole = _sum(counts, blocks, one, MANY)
+    first = tl.cumsum(whole) - whole + _sum(counts, block, one, MANY)
+    for named in tl.static_range(8):
+        found += tl.where(who == named, tl.sum(tl.where(one == named, first, 0)), 0)
+    tl.store(place + at, found.to(tl.int64), at < total)
+
+
+@triton.jit
+def _move(x, place, out, columns, K: tl.constexpr, BLOCK: tl.constexpr, EXACT: tl.constexpr):
+    token = tl.program_id(0).to(tl.int64)
+    at = tl.program_id(1) * BLOCK + tl.arange(0, BLOCK)
+    if EXACT:
+        row = tl.load(x + token * columns + at, eviction_policy="evict_first")
+    else:
+        row = tl.load(x + token * columns + at, at < columns, eviction_policy="evict_first")
+    gdc_wait()
+    for one in tl.static_range(K):
+        target = out + tl.load(place + token * K + one) * columns + at
+        if EXACT:
+            tl.store(target, row)
+        else:
+            tl.store(target, row, at < columns)
+
+
+SLOTS = 256  # knob: 256 512
+BLOCK = 4096  # knob: 1024 2048 4096
+WARPS = 2  # knob: 1 2 4
+
+
+def forward(x, expert, out, place):
+    tokens, columns = x.shape
+    k, total = expert.shape[1], expert.numel()
+    blocks = triton.cdiv(total, SLOTS)
+    counts = torch.empty(2 * blocks, dtype=torch.int64, device=x.device)
+    _count[(blocks,)](expert, counts, total, SLOTS)
+    _place[(blocks,)](expert, counts, place, total, SLOTS, 64, launch_pdl=True)
+    block = min(BLOCK, triton.next_power_of_2(columns))
+    grid = (tokens, triton.cdiv(columns, block))
+    _move[grid](x, place, out, columns, k, block, columns % block == 0, num_warps=WARPS, launch_pdl=True)
+""",
 }

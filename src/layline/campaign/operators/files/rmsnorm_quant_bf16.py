@@ -111,7 +111,7 @@ def _norm(x, w, q, scale, columns, epsilon, BLOCK: tl.constexpr, EXACT: tl.const
         tl.store(q + row, found, at < columns)
 
 
-PER_THREAD = 16  # knob: 8 16 32 64
+PER_THREAD = 32  # knob: 8 16 32 64
 
 
 def forward(x, w, q, scale):
