@@ -53,7 +53,8 @@ class Editor:
             self.told.put_nowait(told)
 
         self.client.feature(lsp.WINDOW_LOG_MESSAGE)(lambda _: None)
-        self.client.feature(lsp.WINDOW_SHOW_MESSAGE)(lambda _: None)
+        self.shown: list[str] = []
+        self.client.feature(lsp.WINDOW_SHOW_MESSAGE)(lambda said: self.shown.append(said.message))
         self.version = 0
 
     async def begin(self) -> None:
@@ -214,3 +215,22 @@ def test_hover_says_what_replaces_a_name_and_definition_leads_to_the_pin(drive: 
         assert not file.stat().st_mode & stat.S_IWUSR, "a copy of upstream's text is not to be edited"
 
     drive(story)
+
+
+def test_backends_that_cannot_be_compared_are_one_message(tmp_path: Path) -> None:
+    write_sample(tmp_path / "demo")
+    harbor = tmp_path / "demo/harbor"
+    with (harbor / "layline.toml").open("a") as settings:
+        settings.writelines(
+            f'\n[backends.{key}]\npin = {{ revision = "v1" }}\npackages = ["{key}"]\n' for key in ("mast", "oar")
+        )
+    with _serve(harbor) as run:
+
+        async def story(editor: Editor) -> None:
+            await editor.open(PATCH)
+            (said,) = editor.shown
+            assert said == (
+                "Layline: 2 of 5 backends cannot be compared: mast and oar. The log of the language server says why."
+            )
+
+        run(story)

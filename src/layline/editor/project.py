@@ -70,7 +70,7 @@ class EditorProject:
 
     reading: OpenedInventory
     opened: dict[str, OpenedDrift]
-    problems: tuple[Error, ...] = ()
+    problems: tuple[tuple[str, Error], ...] = ()
     """Backends that cannot be compared, and why."""
     buffers: dict[str, bytes] = field(default_factory=dict)
     """Path → text as it stands in the editor."""
@@ -222,7 +222,7 @@ def open_editor(config: Path | None = None, progress: Progress = silent) -> Edit
     reading = open_reading(workspace)
     opened: dict[str, OpenedDrift] = {}
     rows: dict[str, list[Drift]] = {}
-    problems: list[Error] = []
+    problems: list[tuple[str, Error]] = []
     names: set[str] = set()
     for key in reading.workspace.settings.backends:
         progress(f"comparing {key} with its upstream", 0, 0)
@@ -232,7 +232,7 @@ def open_editor(config: Path | None = None, progress: Progress = silent) -> Edit
             opening.save()
             names |= {one.attribute for one in opening.inventory.every_effect() if one.target is None}
         except Error as error:
-            problems.append(error)
+            problems.append((key, error))
     for name in sorted(names - {""}):
         reading.upstreams.find_members(name)  # a search through all of upstream: now, not after an edit
     project = EditorProject(reading, opened, tuple(problems))

@@ -18,9 +18,12 @@ from layline.core.bugs import say_bug
 from layline.core.environment import explain
 from layline.core.evidence import Severity
 from layline.core.listing import Diagnostic
+from layline.core.prose import listed
 from layline.editor.project import EditorProject, Patched, build_diagnostics, open_editor
 from layline.errors import Error
 
+_MOST = 4
+"""So many backends are named in one message."""
 _PAUSE_S = 0.15
 """Who types faster than this is not interrupted."""
 _SEVERITIES = {
@@ -53,9 +56,19 @@ class Server:
         except Exception as error:  # noqa: BLE001  the boundary: what reaches it is the machine's fault, or our bug
             self._say(explain(error) or Error(say_bug(error)))
         else:
-            for problem in self._project.problems:
-                self._say(problem)
+            self._say_problems(self._project)
             self._tell(f"ready: {len(self._project.known)} files with patches", 0, 0)
+
+    def _say_problems(self, project: EditorProject) -> None:
+        """One message: of several backends the log says why each cannot be compared."""
+        if len(project.problems) == 1:
+            self._say(project.problems[0][1])
+        elif project.problems:
+            for key, problem in project.problems:
+                self._tell(f"{key}: {_word(problem)}", 0, 0)
+            some = f"{len(project.problems)} of {len(project.reading.workspace.settings.backends)} backends cannot be compared"
+            keys = listed([key for key, _ in project.problems], most=_MOST)
+            self._say(Error(f"{some}: {keys}.", hint="The log of the language server says why."))
 
     def refresh_soon(self, uri: str) -> None:
         """After a moment without typing."""
@@ -136,7 +149,7 @@ class Server:
             return otherwise
 
     def _say(self, error: Error) -> None:
-        text = f"Layline: {error.message}" + (f" {error.hint}" if error.hint else "")
+        text = f"Layline: {_word(error)}"
         self.server.window_show_message(lsp.ShowMessageParams(lsp.MessageType.Warning, text))
 
     def _tell(self, what: str, done: int, total: int, at: str = "") -> None:  # noqa: ARG002  the shape of a progress
@@ -171,6 +184,10 @@ def build_server(config: Path | None = None) -> LanguageServer:
         return own.define(params.text_document.uri, params.position)
 
     return server
+
+
+def _word(error: Error) -> str:
+    return error.message + (f" {error.hint}" if error.hint else "")
 
 
 def _as_diagnostic(one: Diagnostic, lines: list[str]) -> lsp.Diagnostic:

@@ -158,7 +158,10 @@ def _open_on_disk(workspace: Workspace, at: str) -> Workspace:
         raise ConfigError("--worktree reads the files on disk, --at reads a commit.", hint="Leave one of them out.")
     edits = find_edits(workspace.downstream, workspace.commit, lambda _: True)
     if edits is None:
-        raise ConfigError(f"{workspace.downstream.name} has no work tree here.", hint="Read a commit with --at.")
+        raise ConfigError(
+            f"{workspace.downstream.name} has no work tree here.",
+            hint="Check its files out, or read a commit with --at.",
+        )
     over = Overlay(workspace.downstream, workspace.commit, edits.files, edits.links)
     return replace(workspace, downstream=over, worktree=True)
 
