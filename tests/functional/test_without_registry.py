@@ -103,6 +103,7 @@ def test_a_line_inside_a_replacement_finds_its_patch(project: Path, rows: list[d
         assert told.out.startswith("1 match")
         assert f"{FILE}:{line}: {by_target[target]}: replacement: replaces {target}" in told.out
     assert layline("patches", "find", f"{FILE}:1", cwd=project).out.startswith("0 matches")
+    assert "`layline gap find zzzz` searches" in layline("patches", "find", "zzzz", cwd=project).out
 
 
 @pytest.mark.parametrize(

@@ -118,7 +118,14 @@ def _say_usage(error: click.ClickException) -> None:
         click.echo(context.get_usage(), err=True)
     click.echo(f"error: {error.format_message()}", err=True)
     if context is not None:
-        click.echo(f"hint: `{context.command_path} --help` explains it.", err=True)
+        click.echo(f"hint: {_hint_usage(error, context)}", err=True)
+
+
+def _hint_usage(error: click.ClickException, context: click.Context) -> str:
+    """An option that stands before its command is the usual mistake of those who know git."""
+    if isinstance(error, click.NoSuchOption) and context.parent is None:
+        return f"Options stand behind the command, as in `layline gap show {error.option_name} …`; `layline --help` lists the commands."
+    return f"`{context.command_path} --help` explains it."
 
 
 def _leave_interrupted() -> NoReturn:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 from dataclasses import replace
 from datetime import UTC, date, datetime
@@ -37,6 +38,7 @@ executor_option = click.option(
 fetch_option = click.option(
     "--fetch", is_flag=True, help="First download upstream's newest commits; nothing else uses the network."
 )
+_MONTH = re.compile(r"\d{4}-\d{2}")
 _day = click.option(
     "--date",
     "today",
@@ -59,6 +61,11 @@ def parse_date(text: str | None) -> date:
         return date.fromisoformat(text)
     except ValueError:
         raise click.BadParameter(f"{text!r} is not a date; write YYYY-MM-DD.") from None
+
+
+def parse_month(text: str) -> date:
+    """A day, or the first day of a month."""
+    return parse_date(f"{text}-01" if _MONTH.fullmatch(text) else text)
 
 
 def format_option(*formats: str) -> Callable[[Function], Function]:

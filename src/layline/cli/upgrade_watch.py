@@ -16,7 +16,7 @@ from layline.cli.show import (
     executor_option,
     fetch_option,
     format_option,
-    parse_date,
+    parse_month,
     show,
 )
 
@@ -69,7 +69,7 @@ def patches_matrix(
 
 @command("trend")
 @backend_argument
-@click.option("--since", default=None, metavar="YYYY-MM-DD", help="First day; default: a year back.")
+@click.option("--since", default=None, metavar="YYYY-MM[-DD]", help="First day; default: a year back.")
 @executor_option
 @format_option("text", "json", "md", "html")
 @config_option
@@ -89,7 +89,7 @@ def gap_trend(
 
     workspace = open_workspace(config)
     key = workspace.settings.choose(backend)
-    first = parse_date(since) if since else None
+    first = parse_month(since) if since else None
     with show_progress() as progress:
         if (where := executor or workspace.settings.executor.where) is not None:
             spread(where, ask_trend(workspace, key, first), progress)

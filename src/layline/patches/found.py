@@ -95,12 +95,17 @@ def build_found(workspace: Workspace, inventories: list[Inventory], word: str) -
         for hit in hits
     ]
     table = Table(columns=("Backend", "Patch", "Where", "Text", "Code location"), rows=tuple(rows))
-    blocks: tuple[Block, ...] = (table,) if hits else tuple(Paragraph(f"Did you mean {one!r}?") for one in near[:1])
+    hints = [f"Did you mean {one!r}?" for one in near[:1]]
+    if not hits and asked is None:
+        hints.append(
+            f"No patch of ours names it. `layline gap find {word}` searches upstream's changes, `layline patches list` shows all patches."
+        )
+    blocks: tuple[Block, ...] = (table,) if hits else tuple(map(Paragraph, hints))
     title = f"{len(hits)} match{'' if len(hits) == 1 else 'es'} for {word!r}"
     report = Report(title=title, sections=(Section(title="", blocks=blocks),))
     listing = Listing(
         title=title,
-        meta=tuple(f"Did you mean {one!r}?" for one in near[:1]),
+        meta=tuple(hints),
         groups=(Group(items=tuple(_tell_hit(hit, named=len(inventories) > 1) for hit in hits)),) if hits else (),
     )
     data: answers.Found = {

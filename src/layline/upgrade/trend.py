@@ -138,9 +138,8 @@ def _measure(workspace: Workspace, key: str, day: datetime, before: str | None) 
 def _say(points: list[Point], label: str, *, is_cut: bool) -> str:
     first, last = points[0], points[-1]
     moves = sum(point.moved for point in points)
-    ago = (
-        f"; {_say_point(first)} on {first.date}; the pin moved {'once' if moves == 1 else f'{moves} times'} in between"
-    )
+    moved = ("did not move", "moved once")[moves] if moves <= 1 else f"moved {moves} times"
+    ago = f"; {_say_point(first)} on {first.date}; the pin {moved} in between"
     cut = f". The pin of earlier days is not known: only {_UNKNOWN} names it. Commit that file, or name a file of the project that has the pin (`pin = {{ file = … }}`)"
     return f"{label}: {_say_point(last)} on {last.date}{ago if len(points) > 1 else ''}{cut if is_cut else ''}."
 

@@ -10,6 +10,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Iterator
+from datetime import date
 from pathlib import Path
 
 import click
@@ -20,7 +21,7 @@ from layline.cli.examples import EXAMPLES
 from layline.cli.group import summarise
 from layline.cli.main import COMMANDS
 from layline.cli.main import layline as root
-from layline.cli.show import offer_file
+from layline.cli.show import offer_file, parse_month
 from layline.sample import Sample
 
 
@@ -127,7 +128,9 @@ def test_a_search_without_a_match_offers_the_nearest_word_once(sample: Sample) -
     told = layline("patches", "find", "get_wrold_size", cwd=sample.harbor)
     assert told.out.splitlines()[0] == "0 matches for 'get_wrold_size'"
     assert (told.out.count("Did you mean"), "No match" in told.out) == (1, False)
-    assert layline("patches", "find", "zzzzzzzz", cwd=sample.harbor).out == "0 matches for 'zzzzzzzz'\n"
+    none = layline("patches", "find", "zzzzzzzz", cwd=sample.harbor).out.splitlines()
+    assert none[0] == "0 matches for 'zzzzzzzz'"
+    assert none[1].startswith("No patch of ours names it. `layline gap find zzzzzzzz` searches upstream's changes")
 
 
 def test_version_help_quiet_and_verbose(sample: Sample) -> None:
@@ -204,3 +207,14 @@ def _read_spent(process: int) -> float:
 @pytest.mark.parametrize(("told", "offered"), [(24, None), (25, "layline: 25 lines; `-o FILE` saves them.")])
 def test_a_long_list_on_a_terminal_offers_a_file(told: int, offered: str | None) -> None:
     assert offer_file("a line\n" * told, 24) == offered
+
+
+def test_an_option_before_its_command_is_told_where_it_stands(tmp_path: Path) -> None:
+    told = layline("-c", "layline.toml", "gap", "show", cwd=tmp_path)
+    assert told.code == 2
+    assert "hint: Options stand behind the command, as in `layline gap show -c …`" in told.err
+
+
+@pytest.mark.parametrize(("text", "day"), [("2026-05", date(2026, 5, 1)), ("2026-05-07", date(2026, 5, 7))])
+def test_a_month_is_its_first_day(text: str, day: date) -> None:
+    assert parse_month(text) == day
