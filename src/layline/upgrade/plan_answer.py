@@ -23,13 +23,14 @@ def build_answer(plan: Plan, label: str, refusal: str | None = None) -> Answer:
     """`refusal`: why `upgrade apply` could not write the pin."""
     title = say_plan(plan, label)
     refused = (f"`upgrade apply` cannot move the pin, because {refusal}.",) if refusal is not None else ()
+    shown: dict[str, Location] = {}
     return Answer(
         report=_build_report(plan, title, refused),
         data=encode_plan(plan, refusal),
         listing=Listing(
             title=title,
             meta=(*refused, *say_counts(plan)),
-            groups=tuple(_group(plan, number) for number in range(len(plan.steps))),
+            groups=tuple(_group(plan, number, shown) for number in range(len(plan.steps))),
         ),
     )
 
@@ -118,14 +119,14 @@ def say_culprit(commit: Commit | None) -> str:
     return f"{commit.subject}{number}"
 
 
-def _group(plan: Plan, number: int) -> Group:
+def _group(plan: Plan, number: int, shown: dict[str, Location]) -> Group:
     step, counted = plan.steps[number], _find_counted(plan.steps[:number])
     before = f"; the commit before it is {step.before[:8]}" if step.before is not None else ""
     title = (
         f"Step {number + 1} of {len(plan.steps)}: to {step.to[:8]} ({step.date}), {say_culprit(step.culprit)}: "
         f"{'; '.join(_say_step(step, counted)) or 'nothing to do'}{before}"
     )
-    return Group(title=title, items=tuple(_diagnose(mend, plan.to) for mend in step.mends))
+    return Group(title=title, items=tuple(_diagnose(mend, plan.to, shown) for mend in step.mends))
 
 
 def _find_counted(steps: Iterable[Step]) -> frozenset[Location]:
@@ -160,7 +161,20 @@ def _say_mends(noun: str, mends: list[Mend]) -> Iterator[str]:
         yield f"{count(places, noun)}{several} ({places - left} mechanical, {left} left for a person)"
 
 
-def _diagnose(mend: Mend, to: str) -> Diagnostic:
+def _show_example(mend: Mend, shown: dict[str, Location]) -> Iterator[tuple[str, str]]:
+    """Line by line where it stands first; `shown`: where each stands already."""
+    here = Location(mend.file, mend.lines[0])
+    if not mend.example:
+        return
+    if mend.example in shown:
+        yield "example", f"as at {shown[mend.example]} above"
+        return
+    shown[mend.example] = here
+    for number, line in enumerate(mend.example.split("\n")):
+        yield "" if number else "example", line
+
+
+def _diagnose(mend: Mend, to: str, shown: dict[str, Location]) -> Diagnostic:
     details: tuple[tuple[str, str], ...] = (("fix" if mend.mechanical else "why", mend.why),)
     if mend.ours is not None:
         details = (*details, ("ours", f"{mend.ours} ({count(mend.lines[1] - mend.lines[0] + 1, 'line')})"))
@@ -168,8 +182,7 @@ def _diagnose(mend: Mend, to: str) -> Diagnostic:
         details = (*details, ("diff", f"`layline patches diff {mend.file}:{mend.lines[0]} --to {to[:12]}`"))
     if mend.place is not None and mend.place != Location(mend.file, mend.lines[0]):
         details = (*details, ("counts", f"as one place with {mend.place}"))
-    if mend.example:
-        details = (*details, ("example", mend.example.replace("\n", " ⏎ ")))
+    details = (*details, *_show_example(mend, shown))
     return Diagnostic(
         location=Location(mend.file, mend.lines[0]),
         severity=Severity.OK if mend.mechanical else Severity.BREAKS,

@@ -674,3 +674,25 @@ def test_a_place_has_the_step_of_its_own_line(tmp_path: Path) -> None:
     (place,) = patches_drift(made.open(), "keel", DriftOptions()).data["elsewhere"]
     told = [(one.culprit.hash, mend.lines[0]) for one in found.steps for mend in one.mends if one.culprit is not None]
     assert told == [(place["culprit"], 9)] == [(made.upstream.commits[1], 9)]
+
+
+def test_an_example_stands_once_and_line_by_line() -> None:
+    def mend(line: int) -> Mend:
+        return Mend(
+            file="a.py",
+            lines=(line, line),
+            kind=MendKind.REMOVED,
+            mechanical=False,
+            diff="",
+            why="gone",
+            target="x",
+            example="b.py:\n-run(1)\n+run(2)",
+        )
+
+    step = Step(to="b" * 40, date="2026-01-01", culprit=None, mends=(mend(1), mend(2)))
+    plan = Plan(backend="keel", commit="c" * 40, start="a" * 40, to="b" * 40, steps=(step,))
+    listing = build_answer(plan, "Keel").listing
+    assert listing is not None
+    first, second = listing.groups[0].items
+    assert first.details[1:] == (("example", "b.py:"), ("", "-run(1)"), ("", "+run(2)"))
+    assert second.details[1:] == (("example", "as at a.py:1 above"),)
