@@ -275,8 +275,13 @@ class Balance:
 
     candidates: int
     fates: tuple[tuple[Fate, int], ...] = ()
-    not_read: tuple[Location, ...] = ()
-    """Lines that neither a row nor a reason accounts for."""
+    unlisted: tuple[tuple[Fate, tuple[Location, ...]], ...] = ()
+    """Lines that no row tells, by why."""
+
+    @property
+    def not_read(self) -> tuple[Location, ...]:
+        """Lines that neither a row nor a reason accounts for."""
+        return dict(self.unlisted).get(Fate.NOT_READ, ())
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -101,7 +101,7 @@ class Patches(OfCommit):
     patches: list[Patch]
     unregistered: list[Unregistered]
     skipped: list[Skipped]
-    balance: dict[str, int | list[str]]
+    balance: dict[str, int | list[str] | dict[str, list[str]]]
 
 
 class AllPatches(OfCommit):

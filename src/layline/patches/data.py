@@ -34,6 +34,7 @@ def encode_inventory(inventory: Inventory) -> answers.Patches:
             "candidates": inventory.balance.candidates,
             **{fate.value: count for fate, count in inventory.balance.fates},
             "not_read_at": [str(line) for line in inventory.balance.not_read],
+            "lines": {fate.value: [str(line) for line in lines] for fate, lines in inventory.balance.unlisted},
         },
     }
 

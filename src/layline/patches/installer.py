@@ -73,6 +73,7 @@ class Known:
     is_field: bool = False
     """A class declares it as data."""
     is_function: bool = False
+    is_class: bool = False
 
 
 class MemberKind(StrEnum):

@@ -46,7 +46,7 @@ class Upstreams:
     members: dict[str, frozenset[MemberKind]] = field(default_factory=dict)
     """What `find_members` was asked before."""
     code: frozenset[str] | None = None
-    """Names that stand before an annotation with `Callable`; None until asked for."""
+    """Names that stand before an annotation with `Callable` or `type`; None until asked for."""
     fields: dict[str, bool] = field(default_factory=dict)
     """What `holds_code` was asked before."""
 
@@ -56,10 +56,11 @@ class Upstreams:
         suggestion = self.suggest(symbol) if symbol.kind is SymbolKind.ABSENT else None
         is_field = symbol.definition is not None and symbol.definition.kind is DefinitionKind.FIELD
         is_function = symbol.definition is not None and symbol.definition.kind is DefinitionKind.FUNCTION
+        is_class = symbol.definition is not None and symbol.definition.kind is DefinitionKind.CLASS
         kind = TargetKind.UNKNOWN if self._may_be_inherited(symbol) else _KINDS[symbol.kind]
         # a name of upstream may lead out of it (`up.train.Accelerator.go`); one that is not upstream's leads nowhere
         outside = symbol.home if kind is TargetKind.EXTERNAL and symbol.home != dotted else None
-        return Known(kind, symbol.alias_of or symbol.reached_as or outside, suggestion, is_field, is_function)
+        return Known(kind, symbol.alias_of or symbol.reached_as or outside, suggestion, is_field, is_function, is_class)
 
     def _may_be_inherited(self, symbol: Symbol) -> bool:
         """A member of a class of upstream that only a class of another package may have."""
@@ -75,20 +76,22 @@ class Upstreams:
         return self.members[name]
 
     def holds_code(self, name: str) -> bool:
-        """Whether fields of this name hold something to be called, wherever they are declared: `sync: Callable | None`."""
+        """Whether fields of this name hold something to be called, wherever they are declared: `sync: Callable | None`,
+        `norm: Spec | type`.
+        """
         if name not in self.fields:
             self.fields[name] = self._holds_code(name)
         return self.fields[name]
 
     def _holds_code(self, name: str) -> bool:
         if self.code is None:
-            found = (_CODE.match(line) for search in self.searches for line in search.find_lines("Callable"))
-            self.code = frozenset(one.group(1) for one in found if one)
+            lines = (line for search in self.searches for word in _KINDS_OF_CODE for line in search.find_lines(word))
+            self.code = frozenset(one.group(1) for line in lines if (one := _CODE.match(line)))
         if name not in self.code or self.find_members(name) != frozenset({MemberKind.FIELD}):
             return False
         declares = re.compile(rf" +{name} *:")
         declared = (line for search in self.searches for line in search.find_lines(name) if declares.match(line))
-        return all("Callable" in line for line in declared)
+        return all(_CODE.match(line) for line in declared)
 
     def _find_members(self, name: str) -> frozenset[MemberKind]:
         if any(search.has(f"def {name}(") for search in self.searches):
@@ -128,7 +131,8 @@ class Upstreams:
             cache.close()
 
 
-_CODE = re.compile(r" +(\w+) *: .*\bCallable\b")
+_KINDS_OF_CODE = ("Callable", "type", "Type")
+_CODE = re.compile(rf" +(\w+) *: [^=#]*\b(?:{'|'.join(_KINDS_OF_CODE)})\b(?!\()")
 _MOST_FILES = 40
 """Files with a name that are looked at for a field of it."""
 

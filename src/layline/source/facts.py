@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from layline.source.cache import Cache
     from layline.source.tree import Tree
 
-ANALYSER = f"facts-11-py{sys.version_info[0]}.{sys.version_info[1]}"
+ANALYSER = f"facts-12-py{sys.version_info[0]}.{sys.version_info[1]}"
 """Part of the cache key: raise the number whenever the rows change."""
 _BY_NAME = frozenset({"getattr", "hasattr", "setattr", "delattr", "attrgetter"})
 _CONSTANT = frozenset({ast.Constant, ast.List, ast.Tuple, ast.Dict, ast.Set, ast.JoinedStr})
@@ -279,6 +279,7 @@ class _Walker:
             self.own.update(id(word) for word in spec.keywords if word.arg == SPECIFIED)
 
     def _note_class(self, node: ast.ClassDef) -> None:
+        self.sites.note_definition(node)
         self.classes.append([node.name, sorted({word for base in node.bases for word in _find_words(base)})])
         for word in node.keywords:
             self._note_handed(word)

@@ -60,7 +60,7 @@ class SiteFinder:
                 dot = "" if base.endswith(".") else "."
                 self._imported.update({item.asname or item.name: f"{base}{dot}{item.name}" for item in names})
 
-    def note_definition(self, node: ast.FunctionDef | ast.AsyncFunctionDef) -> None:
+    def note_definition(self, node: ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef) -> None:
         self._defined.add(node.name)
 
     def note_write(
@@ -95,7 +95,7 @@ class SiteFinder:
     def find(self) -> Iterator[Site]:
         for line, root, last, code, own, plain in sorted(set(self._raw), key=lambda row: (*row[:3], str(row[3]))):
             imported = self._follow(root)
-            behaves = code in self._defined if isinstance(code, str) else code
+            behaves = code in self._defined or code in self._imported if isinstance(code, str) else code
             if imported or (behaves and not own):
                 yield Site(line, imported, last, plain)
 

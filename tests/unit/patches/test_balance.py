@@ -21,6 +21,7 @@ FATES = [
         "import up.a\nclass Ours:\n    pass\ndef go(x):\n    x.inner.part = Ours\n",
         {"listed": 1},
     ),
+    ("an imported name on an object", "from up.a import g\ndef go(x):\n    x.part.norm = g\n", {"object": 1}),
     ("never runs", "import up.a as m\nif False:\n    m.f = print\n", {"not-read": 1}),
 ]
 
@@ -36,6 +37,16 @@ def test_what_was_not_read_is_said_with_its_place(tmp_path: Path) -> None:
     inventory = read_files(tmp_path, {"own/boot.py": "import up.a as m\nif False:\n    m.f = print\n"})
     assert [str(line) for line in inventory.balance.not_read] == ["own/boot.py:3"]
     assert "own/boot.py:3" in next(row.why for row in inventory.skipped if row.what == "candidate writes")
+
+
+def test_every_line_without_a_row_is_named(tmp_path: Path) -> None:
+    source = "import up.a as m\nimport other\nm.f = print\nother.f = 1\nold = m.g\ndef undo():\n    m.g = old\n"
+    balance = read_files(tmp_path, {"own/boot.py": source}).balance
+    assert [(fate.value, [str(line) for line in lines]) for fate, lines in balance.unlisted] == [
+        ("setting", ["own/boot.py:4"]),
+        ("restored", ["own/boot.py:7"]),
+    ]
+    assert sum(count for _, count in balance.fates) == balance.candidates
 
 
 def test_what_examples_change_is_said_with_its_place(tmp_path: Path) -> None:

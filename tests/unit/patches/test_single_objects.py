@@ -479,6 +479,21 @@ def test_a_field_of_upstream_that_holds_code_is_filled(tmp_path: Path, value: st
     assert [item.effect.location.line for item in inventory.unregistered] == lines
 
 
+@pytest.mark.parametrize(("value", "style"), [("Norm", "binding-replacement"), ("finish", "config-rewrite")])
+def test_a_class_of_upstream_in_a_field_is_a_part_and_a_function_a_value(
+    tmp_path: Path, value: str, style: str
+) -> None:
+    source = f"from up.a import Norm, finish\ndef go(module):\n    module.config.norm = {value}\n"
+    (item,) = read_inventory(
+        open_reading(tmp_path, {"own/boot.py": source}),
+        "up",
+        lambda name: Known(TargetKind.DEFINITION, is_class=name.endswith("Norm")),
+        find_members=lambda _: frozenset({MemberKind.FIELD}),
+        holds_code=lambda _: True,
+    ).unregistered
+    assert item.effect.style.value == style
+
+
 THEIRS = [
     # (what it shows, the line, whether it is told)
     ("a function where they hold one", "module.config.sync_func = finish", True),

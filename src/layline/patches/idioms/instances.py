@@ -117,7 +117,7 @@ def _tell(event: Write, name: str, installer: Installer) -> Iterator[Effect]:
         if not tested and kind != made and _is_doubtful(event, name, found, installer):
             yield _describe_object(effect, event, name, installer)
             continue
-        told = _mark_setting(effect, name, found.is_field and not _is_class(value))
+        told = _mark_setting(effect, name, found.is_field and not _is_class(value, installer))
         yield _name_class(told, f"{kind.path}.{name}", kind == made, found)
     if not classes:
         yield _describe_object(effect, event, name, installer)
@@ -166,7 +166,7 @@ def _describe_object(effect: Effect, event: Write, name: str, installer: Install
     if kind and isinstance(owner, Argument) and MODULE_LIKE.search(owner.name):
         whose = f"`{owner.name}`, a parameter"  # that nobody tells its class would deny what follows
     # what upstream declares as a field holds a value, also where that can be called; a class there stands for a part
-    is_setting = not _is_class(value) and installer.find_members(name) == frozenset({MemberKind.FIELD})
+    is_setting = not _is_class(value, installer) and installer.find_members(name) == frozenset({MemberKind.FIELD})
     written = read_written(event) if effect.holder is Holder.OBJECT and not is_own_word(effect.reached, event) else None
     return replace(
         _mark_setting(effect, name, is_setting),
@@ -181,12 +181,19 @@ def _mark_setting(effect: Effect, name: str, is_setting: bool) -> Effect:
     return replace(effect, style=Style.CONFIG_REWRITE, mutates=(name,)) if is_setting else effect
 
 
-def _is_class(value: Value) -> bool:
+def _is_class(value: Value, installer: Installer) -> bool:
     """A class, an object of ours, or a list that holds one; a list of functions is a value."""
     return any(
-        isinstance(found, Class | Instance) or (isinstance(found, Items) and any(map(_is_class, found.values)))
+        isinstance(found, Class | Instance)
+        or _is_their_class(found, installer)
+        or (isinstance(found, Items) and any(_is_class(one, installer) for one in found.values))
         for found in find_alternatives(value)
     )
+
+
+def _is_their_class(value: Value, installer: Installer) -> bool:
+    is_theirs = isinstance(value, Outside) and longest_root(value.path, installer.packages) > 0
+    return is_theirs and isinstance(value, Outside) and installer.look_up(value.path).is_class
 
 
 def _find_holder(owner: Value) -> Value:

@@ -7,7 +7,6 @@ A line that neither a row nor a reason accounts for was not read, and that is sa
 from __future__ import annotations
 
 import sys
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -113,11 +112,11 @@ def strike_balance(candidates: Iterable[Candidate], listed: Sequence[Effect], un
     for one in candidates:
         if one.counts and one.at not in found:
             found[one.at] = fates.get(str(one.at), Fate.SETTING if one.is_setting else Fate.NOT_READ)
-    total = Counter(found.values())
+    lines = {fate: sorted((at for at, one in found.items() if one is fate), key=_order) for fate in Fate}
     return Balance(
         candidates=len(found),
-        fates=tuple((fate, total[fate]) for fate in Fate if total[fate]),
-        not_read=tuple(sorted((place for place, fate in found.items() if fate is Fate.NOT_READ), key=_order)),
+        fates=tuple((fate, len(lines[fate])) for fate in Fate if lines[fate]),
+        unlisted=tuple((fate, tuple(lines[fate])) for fate in Fate if fate is not Fate.LISTED and lines[fate]),
     )
 
 
