@@ -15,16 +15,21 @@ from layline.change.binding import CallSite, check_call
 from layline.change.call_sites import find_call_sites
 from layline.core.evidence import Evidence, Location, Skipped
 from layline.core.ours import is_packaged
+from layline.core.why import Reason, say_all
 from layline.coupling.callee import find_callee, is_anothers
+from layline.coupling.compiled import is_compiled
 from layline.coupling.model import Touch
+from layline.coupling.overrides import Overrides
 from layline.coupling.place import Place
 from layline.coupling.states import find_place
-from layline.source import DefinitionKind, Symbol, SymbolKind
+from layline.source import Definition, DefinitionKind, Symbol, SymbolKind
 from layline.source.names import parents
 from layline.source.resolve import Resolver
 from layline.workspace.kept import find_kept
 
 _ENUMS = {"Enum", "IntEnum", "StrEnum", "Flag", "IntFlag"}
+_SEEN = {Reason.PASSED_AT, Reason.PASSED_SLOT, Reason.CALLED_AT}
+"""A call of upstream's that our override does not take is seen."""
 _IMPORTS = {Touch.IMPORT, Touch.MODULE, Touch.SCRIPT}
 
 
@@ -96,9 +101,15 @@ class OwnGround:
     """Upstream names that our patches put something else in the place of."""
 
 
-def find_judged(places: Iterable[Place], there: Resolver, ground: OwnGround) -> Iterator[Judged]:
-    """One row for each place that can be decided; what only a run knows gives none."""
+def find_judged(
+    places: Iterable[Place], there: Resolver, ground: OwnGround, built: Overrides | None = None
+) -> Iterator[Judged]:
+    """One row for each place that can be decided; what only a run knows gives none. `built` judges the constructors of
+    our classes, as `patches drift` does.
+    """
     listed = list(places)
+    if built is not None:
+        built.ask(listed)
     missing = {
         (one.location.path, one.target)
         for one in listed
@@ -114,6 +125,8 @@ def find_judged(places: Iterable[Place], there: Resolver, ground: OwnGround) -> 
             continue  # flags and attributes need something to be compared with; patches are judged as such
         elif any((place.location.path, name) in missing for name in (place.imported, *parents(place.target))):
             continue  # the import fails first, and is told
+        elif built is not None and place.override is not None and place.override.name == "__init__":
+            row = _judge_built(place, there, place.override, built)
         elif place.touch is Touch.OVERRIDE:
             row = _judge_override(place, there, calls, overrides)
         elif place.target in written or (place.bound and _at(place) in ground.indirect):
@@ -146,7 +159,7 @@ def _judge_import(place: Place, there: Resolver, ground: OwnGround) -> Judged | 
     symbol = there.resolve(place.target)
     if symbol.exists and not _is_member(place.target, there):
         return _row(place, there, fits=True)
-    if not symbol.exists and symbol.kind is not SymbolKind.ABSENT:
+    if not symbol.exists and (symbol.kind is not SymbolKind.ABSENT or is_compiled(there, place.target)):
         return None
     if place.type_checking:
         return _row(place, there, fits=True, why="imported for type checking only")
@@ -197,6 +210,8 @@ def _judge_use(place: Place, there: Resolver) -> Judged | None:
     sure = [one.message for one in problems if one.certain]
     if not sure:
         return _row(place, there, fits=True)
+    if not place.certain:
+        return _row(place, there, fits=True, why="the call does not fit, but the object may be of a class below")
     if place.guarded:
         return _row(
             place,
@@ -215,7 +230,7 @@ def _judge_missing(place: Place, there: Resolver, symbol: Symbol) -> Judged | No
     is_class = owner.definition is not None and owner.definition.kind is DefinitionKind.CLASS
     if owner.kind is not SymbolKind.SUBMODULE and not is_class:
         return None
-    if place.guarded or place.type_checking:
+    if place.guarded or place.type_checking or not place.certain:
         return _row(
             place,
             there,
@@ -286,6 +301,16 @@ def _judge_override(
             why = f"our override {'; '.join(problems[:3])}; upstream calls it at {site.location}"
             return _row(place, there, fits=False, why=why)
     return _row(place, there, fits=True)
+
+
+def _judge_built(place: Place, there: Resolver, ours: Definition, built: Overrides) -> Judged | None:
+    """Fits unless upstream builds what our code hands on, and passes what it does not take."""
+    if not there.resolve(place.target).exists:
+        return None
+    why = built.judge(place, ours).why
+    told = tuple(one for one in why if one.reason is not Reason.ALREADY_SO)
+    fits = not any(one.reason in _SEEN for one in why)
+    return _row(place, there, fits=fits, why="" if fits else say_all(told))
 
 
 def _find_caller(site: CallSite, there: Resolver) -> str | None:

@@ -20,6 +20,7 @@ from layline.coupling.culprit import blame_calls, find_hashes, find_unheard, nam
 from layline.coupling.drift_model import Drift
 from layline.coupling.fold import find_row, find_told, fold_told
 from layline.coupling.model import Consequence, Coupling, Touch
+from layline.coupling.overrides import Overrides
 from layline.coupling.own_code import read_indexes, read_ours
 from layline.coupling.reading import Finder
 from layline.coupling.roots import find_culprit
@@ -71,7 +72,8 @@ def _judge(there: Workspace, key: str, commit: str, progress: Progress) -> Stand
     opened = opening.opened
     finder, _ = read_ours(there, opened.sides.tip.index.parts[opened.sides.part])
     progress("looking at our imports and calls", 0, 0)
-    ours = find_judged(finder.find_places(), opened.sides.tip, _read_ground(finder, opened))
+    built = Overrides(opened.sides.comparer)
+    ours = find_judged(finder.find_places(), opened.sides.tip, _read_ground(finder, opened), built)
     patches = {patch.id: patch for patch in opened.inventory.patches}
     progress("looking at our patches", 0, 0)
     rows = find_rows(opening)

@@ -16,6 +16,11 @@ OF_VERSION = (
     'is_meant = version.parse(keel.__version__) {test} version.parse("1.0")\n\n\n'
     "def go(x):\n    if is_meant:\n        return r.fly(x)\n    return x\n"
 )
+LINEAR = "keel.layer.Linear.__init__"
+OUR_LINEAR = (
+    "from keel.layer import Linear\n\nclass Ours(Linear):\n    def __init__(self, size, config, bias):\n"
+    "        super().__init__(size, config, bias)\n"
+)
 UPSTREAM: Files = {
     "keel/__init__.py": '__version__ = "2.0"\n',
     "keel/run.py": (
@@ -29,12 +34,23 @@ UPSTREAM: Files = {
     "examples/tour.py": "from keel.run import Ship\nShip('a').sail(1, far=2)\nShip.sail(Ship('a'), wind=1)\n",
     "keel/kinds.py": "from enum import Enum\n\n\nclass Datum(Enum):\n    MEAN = 1\n",
     "keel/loop.py": "def step(x, *, turn):\n    return x\n\n\ndef go(x):\n    return step(x, turn=1)\n",
+    "setup.py": "from setuptools import Extension, setup\nsetup(ext_modules=[Extension('keel.fast', ['src/fast.cpp'])])\n",
+    "keel/quick.pyx": "def run(): pass\n",
+    "keel/layer.py": "class Linear:\n    def __init__(self, size, config, bias, name=None):\n        self.size = size\n",
+    "keel/block.py": (
+        "class Block:\n    def __init__(self, submodules, config):\n"
+        "        self.proj = submodules.proj(4, config=config, bias=True, name='proj')\n"
+    ),
     "keel/text.py": "def speak():\n    return 1\n\n\ndef speak_loudly():\n    return 2\n",
 }
 CASES = [
     # (what it shows, our code, targets that do not fit)
     ("import", "from keel.run import run\n", []),
     ("import_gone", "from keel.run import fly\n", ["keel.run.fly"]),
+    ("compiled", "from keel import fast\nfrom keel import quick\nimport keel.fast\n", []),
+    ("not_compiled", "from keel import faster\n", ["keel.faster"]),
+    ("built_from_a_slot", OUR_LINEAR + "\nclass Provider:\n    def linear(self):\n        return Ours\n", [LINEAR]),
+    ("built_by_us", OUR_LINEAR.replace("Ours", "Own") + "\nOwn(1, 2, 3)\n", []),
     ("method_imported", "from keel.run.Ship import sail\n", ["keel.run.Ship.sail"]),
     ("module_gone", "import keel.wings\n", ["keel.wings"]),
     ("caught", "try:\n    from keel.run import fly\nexcept ImportError:\n    fly = None\n", []),
