@@ -11,6 +11,8 @@ from layline.source import Symbol
 from layline.source.instances import gives
 from layline.source.slices import read_node, slice_definition
 
+_MOST_NAMES = 4
+
 
 def find_attribute_loss(comparer: Comparer, owner: str, attribute: str) -> str | None:
     """Since when a class does not set or define an attribute."""
@@ -19,9 +21,21 @@ def find_attribute_loss(comparer: Comparer, owner: str, attribute: str) -> str |
         return None
 
     def is_gone(text: str, name: str) -> bool:
-        return attribute not in (slice_definition(text, name) or "") or not gives(read_node(text, name), attribute)
+        named = _follow_alias(text, name)
+        return attribute not in (slice_definition(text, named) or "") or not gives(read_node(text, named), attribute)
 
     return history[0].find_since(*history[1:], is_gone)
+
+
+def _follow_alias(text: str, name: str) -> str:
+    """The class that a name stands for since the class got another: `Old = New`."""
+    for _ in range(_MOST_NAMES):
+        match read_node(text, name):
+            case ast.Assign(value=ast.Name(id=other)):
+                name = other
+            case _:
+                break
+    return name
 
 
 def find_result_change(comparer: Comparer, function: str, made: str, attribute: str) -> str | None:
