@@ -37,7 +37,7 @@ def judge_attribute(comparer: Comparer, instances: Both, place: Place) -> Verdic
             )
         return Verdict(state=State.OK, consequence=Consequence.OK)
     answers = comparer.tip.resolve(f"{home}.__getattr__").exists
-    doubt = place.guarded or answers or instances[1].mentions(home, name)
+    doubt = place.guarded or not place.certain or answers or instances[1].mentions(home, name)
     consequence = Consequence.MAY_BREAK if doubt else Consequence.WILL_BREAK
     return Verdict(state=State.REMOVED, consequence=consequence, why=(Why(Reason.NOT_SET, home, name),))
 

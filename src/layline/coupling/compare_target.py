@@ -32,7 +32,7 @@ def compare_target(target: str, effect: Effect, sides: Sides) -> Comparison:
 def _exchange(found: Comparison, sides: Sides) -> Comparison:
     """A lost binding that we write to: what the code of its module uses instead is what has to be written now."""
     instead = find_exchanged(found.name, sides.comparer)
-    if instead is None:
+    if instead is None or instead.target == found.new_home:
         return found
     module = next((one for one in parents(found.name) if one in sides.pin.index.entries), "")
     new, old = (one[len(module) + 1 :].partition(".")[0] for one in (instead.target, found.name))

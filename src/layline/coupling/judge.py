@@ -312,7 +312,8 @@ class Judge:
             return Verdict(state=state, consequence=Consequence.LOOK, why=(told,))
         if before[0].is_async != after[0].is_async:
             why = Why(Reason.MUST_AWAIT if after[0].is_async else Reason.CANNOT_AWAIT)
-            consequence = Consequence.MAY_BREAK if place.guarded else Consequence.WILL_BREAK
+            doubt = place.guarded or not place.certain
+            consequence = Consequence.MAY_BREAK if doubt else Consequence.WILL_BREAK
             return Verdict(state=State.SIGNATURE, consequence=consequence, why=(why,))
         problems = tell_renamed(check_call(call, new, bound=bound[1]), call, before[0], after[0])
         problems = problems or find_misplaced(self._comparer, found, call, bound=bound)
@@ -334,7 +335,7 @@ class Judge:
 
     @staticmethod
     def _refuse(place: Place, found: Comparison, problems: Sequence[Problem]) -> Verdict:
-        certain = any(problem.certain for problem in problems) and not place.guarded
+        certain = any(problem.certain for problem in problems) and place.certain and not place.guarded
         why = sum_up(Reason.CALL_MISFITS, problems, found.name.rpartition(".")[2])
         if any(problem.argument in place.asked for problem in problems):
             return Verdict(state=State.NO_LONGER_BINDS, consequence=Consequence.OK, why=(why, Why(Reason.LOOKED_AT)))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import json
 from collections.abc import Container, Iterator
 from dataclasses import replace
@@ -11,7 +12,9 @@ from layline.coupling.model import Touch
 from layline.coupling.place import Place
 from layline.coupling.uses import LOADS, FieldRead, Use, Uses, decode_uses, encode_uses
 from layline.source import Cache, Definition, Import, Index, ModuleEntry, is_within
+from layline.source.resolve import Resolver
 from layline.source.sight import is_tested
+from layline.source.walking import walk
 from layline.source.workers import encode_blobs
 
 _NO_SCRIPTS = frozenset({"setup", "conftest", "noxfile", "tasks"})
@@ -82,10 +85,21 @@ def name_imported(item: Import) -> str:
     return item.module if item.name is None else f"{item.module}.{item.name}"
 
 
-def call_method(target: str, location: Location, read: FieldRead, base: str, *, guarded: bool) -> Place:
+def call_method(target: str, location: Location, read: FieldRead, base: str, *, certain: bool) -> Place:
     """A method that is called on a value; only one that is made there is surely of no class below."""
-    call = Place(touch=Touch.CALL, target=target, location=location, call=read.call, bound=True, guarded=guarded)
-    return replace(call, of_value=True, base=base)
+    call = Place(touch=Touch.CALL, target=target, location=location, call=read.call, bound=True, certain=certain)
+    return replace(call, of_value=True, base=base, guarded=read.guarded)
+
+
+def hands_back(resolver: Resolver, name: str) -> bool:
+    """Whether a function returns nothing but what it is given."""
+    symbol = resolver.resolve(name)
+    if symbol.definition is None or symbol.module is None:
+        return False
+    node = resolver.index.read_node(symbol.module, symbol.definition)
+    taken = {one.name for one in symbol.definition.parameters or ()}
+    returned = [one.value for one in walk(node) if isinstance(one, ast.Return)] if node is not None else []
+    return bool(returned) and all(isinstance(one, ast.Name) and one.id in taken for one in returned)
 
 
 def is_read_of(use: Use, owner: Definition) -> bool:

@@ -20,6 +20,7 @@ from layline.coupling.own_uses import (
     find_opened,
     find_script,
     find_visible,
+    hands_back,
     is_ours,
     is_read_of,
     name_imported,
@@ -315,6 +316,10 @@ class Finder:
         for read in found.reads if found else ():
             kind, _, text = read.origin.partition(":")
             location = Location(entry.path, read.line)
+            if kind == "through":
+                maker, _, text = text.partition(":")
+                if not self._hands_back(maker, imports, read.scope):
+                    continue
             if kind == "self":
                 yield from self._find_held(entry, read)
                 continue
@@ -344,7 +349,16 @@ class Finder:
             # as our file names the class, where it does: its module may move
             through = named if self.resolver.resolve(named).home == holder else holder
             given = replace(read, attributes=".".join(names))
-            yield from self._find_steps(given, location, holder, through, exact=exact, certain=kind != "claim")
+            certain = kind not in {"claim", "through"}
+            yield from self._find_steps(given, location, holder, through, exact=exact, certain=certain)
+
+    def _hands_back(self, text: str, imports: tuple[Import, ...], scope: str) -> bool:
+        """Whether a function of upstream's returns nothing but what it is given."""
+        root, _, rest = text.partition(".")
+        item = find_visible(imports, root, scope)
+        if item is None or not names_package(item, self.packages):
+            return False
+        return hands_back(self.resolver, f"{name_imported(item)}.{rest}" if rest else name_imported(item))
 
     def _find_steps(
         self, read: FieldRead, location: Location, holder: str, through: str, *, exact: bool, certain: bool
@@ -359,9 +373,9 @@ class Finder:
                 touch=Touch.FIELD,
                 target=one.target,
                 location=location,
-                guarded=read.guarded or one in ours,
+                guarded=read.guarded,
                 imported=through if len(names) == 1 else "",
-                certain=certain,
+                certain=certain and one not in ours,
                 road=road,
             )
         for one in steps:
@@ -371,7 +385,8 @@ class Finder:
                     target=one.target,
                     location=location,
                     imported=one.holder,
-                    guarded=read.guarded or not one.exact,
+                    guarded=read.guarded,
+                    certain=one.exact,
                     instance=True,
                     bound=True,
                 )
@@ -379,7 +394,7 @@ class Finder:
         if read.call is not None and reached and not (steps[-1].instance or steps[-1] in ours):
             last = steps[-1]
             base = through if len(names) == 1 else last.holder
-            yield call_method(last.target, location, read, base, guarded=read.guarded or not last.exact)
+            yield call_method(last.target, location, read, base, certain=last.exact)
 
     def _is_ours_below(self, step: Step, path: str) -> bool:
         """Whether a class of ours below the one that a value is said to be of has the attribute: it may be that one."""

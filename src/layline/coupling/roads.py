@@ -36,6 +36,6 @@ def follow_at_tip(place: Place, chains: ValueChains, tip: Resolver) -> Place | N
     if at >= len(names):
         return None if is_gone else place
     if not on:  # something on the way is of no class that is known
-        return replace(place, guarded=True) if is_gone else place
+        return replace(place, certain=False) if is_gone else place
     lost = place.road.members[at]
     return replace(place, target=lost) if lost and not tip.resolve(lost).exists else place

@@ -27,7 +27,7 @@ def judge_taken(
         change = compare_returns(found, comparer.pin, comparer.tip)
     if change is None or call.taken != change.before:
         return None if is_ours else _judge_today(comparer, place, call, found)
-    consequence = Consequence.MAY_BREAK if place.guarded else Consequence.WILL_BREAK
+    consequence = Consequence.MAY_BREAK if place.guarded or not place.certain else Consequence.WILL_BREAK
     why = Why(Reason.RESULT_MISFITS, counts=change)
     return Verdict(state=State.NO_LONGER_BINDS, consequence=consequence, why=(why,))
 

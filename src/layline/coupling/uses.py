@@ -20,7 +20,7 @@ from layline.source.fingerprint import text_of
 from layline.source.handlers import catches
 from layline.source.walking import find_children, walk
 
-ANALYSER = f"uses-23-py{sys.version_info[0]}.{sys.version_info[1]}"
+ANALYSER = f"uses-24-py{sys.version_info[0]}.{sys.version_info[1]}"
 """Part of the cache key: raise the number whenever the rows change."""
 _LAUNCH = frozenset({"num_warps", "num_stages", "num_ctas", "maxnreg", "warmup", "grid", "stream"})
 """What a kernel's launcher takes itself: `kernel[grid](x, num_warps=4)`."""
@@ -66,7 +66,7 @@ class FieldRead:
     line: int
     scope: str
     origin: str
-    """`type:T` (annotated or constructed), `claim:T` (annotated, but what it is put onto decides), `call:f` (returned
+    """`type:T` (annotated or constructed), `through:f:T` (of T before, and what f made of it), `claim:T` (annotated, but what it is put onto decides), `call:f` (returned
     by f), `name:args`, or `self:config` (an attribute)."""
     attributes: str
     guarded: bool
@@ -477,9 +477,13 @@ class _Walker:
         if self._remember_alias(name, value):
             return
         match value:
-            case ast.Call(func=ast.Name() | ast.Attribute() as func):
-                copied = origins.trace(value, self._variables[-1], self._fields[-1])
-                self._variables[-1][name] = copied or f"call:{text_of(func)}"
+            case ast.Call(func=ast.Name() | ast.Attribute() as func, args=given):
+                copied = origins.trace(value, self._variables[-1], self._fields[-1]) or f"call:{text_of(func)}"
+                way, _, kept = self._variables[-1].get(name, "").partition(":")
+                is_given = any(isinstance(one, ast.Name) and one.id == name for one in given)
+                if copied.startswith("call:") and way == "type" and " " not in kept and is_given:
+                    copied = f"through:{text_of(func)}:{kept}"
+                self._variables[-1][name] = copied
             case ast.Name(id=other) if other in self._variables[-1]:
                 self._variables[-1][name] = self._variables[-1][other]
             case ast.Attribute() | ast.Subscript() if self._given.get(name) == 1 and not self._guards:

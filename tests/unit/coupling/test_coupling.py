@@ -2366,3 +2366,27 @@ def test_keys_of_our_configuration_are_read_at_every_depth(tmp_path: Path) -> No
     }
     tree = Tree(open_repository(ours.path), ours.commit("ours", files))
     assert find_own_keys(tree, ("configs",), ["legacy", "deep", "apart", "gone"]) == {"legacy", "deep"}
+
+
+CONTEXT = (
+    "class Context:\n    def __init__(self):\n        self.size = 1\n{last}\n\n"
+    "def renew(old, new):\n    if old is None:\n        return new\n    return old\n\n\ndef make(old):\n    return [old]\n"
+)
+HANDED_BACK = [
+    # (what it shows, our line, whether it is told)
+    ("as it came", "pass", True),
+    ("handed back", "context = renew(context, None)", True),
+    ("made into something", "context = make(context)", False),
+    ("handed back by another", "context = other(context)", False),
+]
+
+
+@pytest.mark.parametrize(("line", "is_told"), [row[1:] for row in HANDED_BACK], ids=[row[0] for row in HANDED_BACK])
+def test_what_a_parameter_lost_is_told_also_where_it_was_handed_back(tmp_path: Path, line: str, is_told: bool) -> None:
+    ours = (
+        "from keel.run import Context, make, renew\nfrom here import other\n\n\n"
+        f"def go(context: Context):\n    {line}\n    return context.last\n"
+    )
+    before, after = ({"keel/run.py": CONTEXT.format(last=last)} for last in ("        self.last = 1\n", ""))
+    lost = [one for one in couple(tmp_path, ours, before, {**after}) if one.target.endswith(".last")]
+    assert [(one.consequence, one.guarded) for one in lost] == [(Consequence.MAY_BREAK, False)] * is_told

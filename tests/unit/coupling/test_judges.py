@@ -1699,6 +1699,26 @@ def test_what_a_class_notes_of_a_result_is_believed(tmp_path: Path, noted: str, 
     assert (row.severity, row.culprit.subject) == (severity, "between")
 
 
+def test_a_class_under_another_name_still_sets_what_it_set(tmp_path: Path) -> None:
+    texts = [
+        f"class {name}:\n    def __init__(self):\n        self.part = 1\n{more}    def go(self):\n        return self\n{rest}"
+        for name, more, rest in (("Run", "        self.mode = 1\n", ""), ("BigRun", "        self.mode = 1\n", ALIAS))
+    ]
+    row = judge(
+        tmp_path,
+        {"keel/run.py": texts[0]},
+        {"keel/run.py": texts[1].replace("        self.mode = 1\n", "")},
+        ours="def fast(self):\n    return self.mode\n",
+        target="keel.run.Run.go",
+        between={"keel/run.py": texts[1]},
+    )
+    assert row.culprit is not None
+    assert (row.severity, row.culprit.subject) == ("breaks", "tip"), row.detail
+
+
+ALIAS = "\n\nRun = BigRun\n"
+
+
 def test_who_made_a_result_another_object_is_told(tmp_path: Path) -> None:
     texts = [OUTPUT + ENCODER.format(made=made) + MODEL for made in ("x", "Output(pooled=x)")]
     row = judge(
