@@ -8,7 +8,7 @@ import pytest
 
 from layline.core.condition import need_version
 from layline.core.evidence import Location
-from layline.core.patch import Balance, Effect, Holder, Inventory, Patch, Removal, Style, TargetKind
+from layline.core.patch import Balance, Effect, Fate, Holder, Inventory, Patch, Removal, Style, TargetKind
 from layline.patches.declared_keys import Schema
 from layline.patches.find import Hit, find_word
 from layline.patches.found import is_there
@@ -213,7 +213,7 @@ def test_a_text_in_angle_brackets_is_told_as_it_is(tmp_path: Path) -> None:
 @pytest.mark.parametrize(("word", "found"), [("own/a.py:9", 1), ("own/a.py:8", 0)])
 def test_a_line_that_could_not_be_followed_is_found(word: str, found: int) -> None:
     """The list names it under what was skipped; asked for it, `find` said that there is nothing."""
-    inventory = Inventory(backend="up", commit="c", balance=Balance(candidates=3, not_read=(OURS,)))
+    inventory = Inventory(backend="up", commit="c", balance=Balance(candidates=3, unlisted=((Fate.NOT_READ, (OURS,)),)))
     hits = [(hit.patch, hit.where) for hit in find_word(inventory, Schema({}), word)]
     assert hits == [(None, "not followed")] * found
 
