@@ -300,16 +300,18 @@ class Judge:
         misfits = check_call(call, old, bound=bound[0])
         if misfits and is_named_by_decorator(before[0], call, misfits):
             misfits = ()
-        sure = any(one.certain for one in misfits) and place.certain and not place.guarded and not place.bound
+        is_theirs = place.unshared or not place.bound
+        sure = any(one.certain for one in misfits) and place.certain and not place.guarded and is_theirs
         written = find_callee(self._comparer.pin, found.before)
         sure = sure and not is_reshaped(before[0]) and written is not None and written[0] == before[0]
-        if misfits and not (sure and is_told_by_name(found.before) and not is_rebound(place.target, self._patched)):
+        told = place.unshared or is_told_by_name(found.before)
+        if misfits and not (sure and told and not is_rebound(place.target, self._patched)):
             return Verdict(state=State.UNDECIDED, consequence=Consequence.OK, why=(Why(Reason.NEVER_BOUND),))
         if misfits:
             late = not check_call(call, new, bound=bound[1])
-            told = sum_up(Reason.CALL_TOO_NEW if late else Reason.CALL_NEVER, misfits, found.name.rpartition(".")[2])
+            why = sum_up(Reason.CALL_TOO_NEW if late else Reason.CALL_NEVER, misfits, found.name.rpartition(".")[2])
             state = State.TOO_NEW if late else State.NEVER_FITTED
-            return Verdict(state=state, consequence=Consequence.LOOK, why=(told,))
+            return Verdict(state=state, consequence=Consequence.LOOK, why=(why,))
         if before[0].is_async != after[0].is_async:
             why = Why(Reason.MUST_AWAIT if after[0].is_async else Reason.CANNOT_AWAIT)
             doubt = place.guarded or not place.certain

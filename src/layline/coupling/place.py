@@ -31,6 +31,8 @@ class Place:
     call: CallShape | None = None
     bound: bool = False
     """`self` is supplied: a call through super()."""
+    unshared: bool = False
+    """Of a call through `self`: no class of ours has such a method, so that upstream's is what runs."""
     of_value: bool = False
     """Of a call: by another name, or of a method of a value whose class is known; whether it is still there the read of
     it says."""

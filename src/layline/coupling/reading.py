@@ -202,9 +202,10 @@ class Finder:
                 continue  # what our class sets itself is there, whatever upstream's has
             theirs = self.resolver.resolve(f"{entry.name}.{owner.qualname}.{name}")
             if theirs.exists and theirs.home and self.owns(theirs.home) and not theirs.is_implicit:
-                touch = Touch.CALL if use.call is not None else Touch.ATTRIBUTE
+                is_call = use.call is not None
                 yield Place(
-                    touch=touch,
+                    touch=Touch.CALL if is_call else Touch.ATTRIBUTE,
+                    unshared=is_call and not self._is_below(base, name, entry.path),
                     target=theirs.home,
                     location=Location(entry.path, use.line),
                     call=use.call,
@@ -398,12 +399,15 @@ class Finder:
 
     def _is_ours_below(self, step: Step, path: str) -> bool:
         """Whether a class of ours below the one that a value is said to be of has the attribute: it may be that one."""
+        return self._is_below(step.holder, step.target.rpartition(".")[2], path)
+
+    def _is_below(self, holder: str, name: str, path: str) -> bool:
+        """Whether a class of ours below one of upstream's has an attribute."""
         if self.below is None:
             entries = [one for one in self.index.entries.values() if is_ours(one)]
             self.below = join_below(map(self._find_below, entries))
-        name = step.target.rpartition(".")[2]
-        told = name in self.below.get(step.holder, ())
-        self.asked[path][f"{step.holder} {name}"] = told
+        told = name in self.below.get(holder, ())
+        self.asked[path][f"{holder} {name}"] = told
         return told
 
     def find_below(self, paths: Container[str]) -> dict[str, Below]:

@@ -586,6 +586,23 @@ CASES = [
         [("calls", "keel.run.run", "fits neither pin nor tip", "look at")],
     ),
     (
+        "never bound, a method of upstream's class that ours inherits",
+        "from keel.run import Mast\n\n\nclass Ours(Mast):\n    def go(self):\n        return self.lift(1, 2)\n",
+        MAST,
+        {"x.py": ""},
+        [("calls", "keel.run.Mast.lift", "fits neither pin nor tip", "look at")],
+    ),
+    (
+        "never bound, and a class of ours below has such a method",
+        (
+            "from keel.run import Mast\n\n\nclass Ours(Mast):\n    def go(self):\n        return self.lift(1, 2)\n\n\n"
+            "class Low(Ours):\n    def lift(self, x, y):\n        return y\n"
+        ),
+        MAST,
+        {"x.py": ""},
+        [],
+    ),
+    (
         "a constructor's decorator took the name at the pin",
         "from keel.run import Ship\nShip(old=2)\n",
         {"keel/run.py": SHIP.replace("    def", "    @renames('old', new='x')\n    def")},
@@ -1373,7 +1390,7 @@ STATIC = "class Layer:\n    @staticmethod\n    def twist(x, y):\n        return 
 TWISTS = "from keel.layer import Layer\n\nclass Ours(Layer):\n    def go(self):\n        return self.twist({})\n"
 
 
-@pytest.mark.parametrize(("given", "states"), [("1, 2", ["ok"]), ("1, 2, 3", ["undecided"])])
+@pytest.mark.parametrize(("given", "states"), [("1, 2", ["ok"]), ("1, 2, 3", ["fits neither pin nor tip"])])
 def test_a_static_method_gets_no_object(tmp_path: Path, given: str, states: list[str]) -> None:
     found = couple(tmp_path, TWISTS.format(given), {"keel/layer.py": STATIC}, {"keel/x.py": ""})
     assert [one.state.value for one in found if one.touch.value == "calls"] == states
