@@ -31,16 +31,16 @@ _HARMLESS = frozenset(
         "abstractmethod",
         "no_grad",
         "override",
-        "jit_fuser",
         "lru_cache",
         "cache",
         "contextmanager",
-        "experimental_fn",
         "deprecated",
         "jit",
+        "script",
+        "compile",
     ]
 )
-"""Decorators that leave the signature as it is written."""
+"""Decorators of Python and of well-known libraries that leave the signature as it is written."""
 _KEEPS_CLASS = _HARMLESS | {
     "dataclass",
     "dataclass_transform",
@@ -96,22 +96,24 @@ def find_callee(resolver: Resolver, symbol: Symbol) -> tuple[Definition, bool] |
 
 
 def is_reshaped(definition: Definition) -> bool:
-    """Whether a decorator that we do not know may change the signature."""
+    """Whether a decorator that is not known by its name may change the signature."""
     return not _HARMLESS.issuperset(word.partition("(")[0].rpartition(".")[2] for word in definition.decorators)
 
 
 def _keeps_signature(resolver: Resolver, symbol: Symbol, definition: Definition) -> bool:
     """Whether its decorators leave the signature as it is written, as far as they are known or can be read."""
     words = [word.partition("(")[0] for word in definition.decorators]
-    return all(
-        word.rpartition(".")[2] in _HARMLESS or _hands_all_on(resolver, symbol.module or "", word) for word in words
-    )
+    return all(_hands_all_on(resolver, symbol.module or "", word) for word in words)
 
 
 def _hands_all_on(resolver: Resolver, module: str, word: str) -> bool:
+    """Of one that upstream writes, as it is read; of one that it takes from elsewhere, by its name there."""
     found = resolver.resolve_in(module, word)
     node = resolver.index.read_node(found.module, found.definition) if found.module and found.definition else None
-    return node is not None and hands_all_on(node)
+    if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+        return hands_all_on(node)
+    home = found.alias_of or found.home or word
+    return home.rpartition(".")[2] in _HARMLESS
 
 
 def find_written(symbol: Symbol) -> tuple[Definition, bool] | None:
