@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
+from layline.interpreter.made_true import find_made_true, find_set
 from layline.interpreter.matches import unfold
 from layline.source.handlers import find_caught, raises_again
 from layline.source.loads import IMPORTS, called_name
@@ -46,15 +47,26 @@ def find_line_tests(body: list[ast.stmt], line: int) -> Iterator[LineTest]:
     """Every condition between the start of a block and the statement at `line`: around it, and left behind before
     it.
     """
+    true: frozenset[str] = frozenset()
     for statement in body:
         if _covers(statement, line):
             yield from _enter(statement, line)
             return
         if statement.lineno > line:
             return
-        passed = invert(_find_leaving(statement))
+        passed = _forget(invert(_find_leaving(statement)), true)
         if passed != ALWAYS:
             yield replace(passed, is_check=_raises(statement))
+        true = (true - find_set(statement)) | find_made_true(statement)
+
+
+def _forget(test: LineTest, true: frozenset[str]) -> LineTest:
+    """A test without what lines before it have made true."""
+    if test.operator:
+        return combine(test.operator, tuple(_forget(part, true) for part in test.parts))
+    if test.text in true:
+        return ALWAYS if test.holds else NEVER
+    return test
 
 
 def _raises(statement: ast.stmt) -> bool:
