@@ -16,7 +16,7 @@ from layline.coupling import origins, variables
 from layline.coupling.call_rows import Call, decode_call, encode_call
 from layline.coupling.looked_at import LookedAt, asks_first, find_asked_by, find_looked_at
 from layline.source import parse_tree
-from layline.source.fingerprint import text_of
+from layline.source.fingerprint import dotted_text, text_of
 from layline.source.handlers import catches
 from layline.source.walking import find_children, walk
 
@@ -37,6 +37,7 @@ _OTHER = "()"
 """Something that is not imported."""
 _ARGS = "name:args"
 """What holds the arguments of a command line, by its name."""
+_TYPING = "TYPE_CHECKING"
 _Function: TypeAlias = ast.FunctionDef | ast.AsyncFunctionDef
 
 
@@ -196,6 +197,10 @@ class _Walker:
             self._visit(node)
 
     def _visit_if(self, node: ast.If) -> None:
+        if (dotted_text(node.test) or "").rpartition(".")[2] == _TYPING:  # no run gets there
+            self._visit_all(one for one in node.body if isinstance(one, ast.Import | ast.ImportFrom))
+            self._visit_all(node.orelse)
+            return
         asks, before = asks_first(node.test), dict(self._variables[-1])
         self._visit(node.test)
         self._guards += asks

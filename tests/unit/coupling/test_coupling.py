@@ -586,6 +586,13 @@ CASES = [
         [("calls", "keel.run.run", "fits neither pin nor tip", "look at")],
     ),
     (
+        "never bound, and never run",
+        "from typing import TYPE_CHECKING\nfrom keel import run as r\n\nif TYPE_CHECKING:\n    r.run(1, 2, 3)\n    r.gone\n",
+        {"keel/run.py": RUN},
+        {"x.py": ""},
+        [],
+    ),
+    (
         "never bound, a method of upstream's class that ours inherits",
         "from keel.run import Mast\n\n\nclass Ours(Mast):\n    def go(self):\n        return self.lift(1, 2)\n",
         MAST,
