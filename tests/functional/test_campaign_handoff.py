@@ -242,7 +242,7 @@ def test_a_variable_that_no_code_reads_chooses_no_backend(tmp_path: Path) -> Non
         data = dict(campaign_handoff(Request(operator="gemm", backend="CK", gpu="gfx950"), now=now).data)
     assert values(data)["Focused benchmark command"] is None
     told = next(row["found"] for row in data["prerequisites"] if row["name"] == "Focused benchmark command")
-    assert "no code reads TURBO_GEMM_BACKEND: it names TURBO_MATMUL_BACKEND (turbo/kinds.py:3)" in told
+    assert "no code reads TURBO_GEMM_BACKEND; the code has TURBO_MATMUL_BACKEND (turbo/kinds.py:3)" in told
 
 
 def test_shapes_that_hang_on_the_machine_are_said_to(tmp_path: Path) -> None:
@@ -349,6 +349,36 @@ def test_contradictions_are_named(tmp_path: Path, options: dict[str, str], said:
     assert any(said in item for item in found)
 
 
+def test_a_backend_that_the_project_never_names_contradicts_it(tmp_path: Path) -> None:
+    history = History.start(tmp_path / "project")
+    history.commit("Start", FILES)
+    with inside(history.path):
+        data = dict(campaign_handoff(Request(operator="gemm_fp8", backend="TRITONN", gpu="gfx950"), now=now).data)
+    assert data["contradictions"] == ["nothing in the project says TRITONN: no document, benchmark or file name has it"]
+
+
+def test_a_kernel_that_is_not_there_is_asked_for(tmp_path: Path) -> None:
+    data = ask(tmp_path, kernel="nope.py")
+    missing = data["missing"]
+    assert isinstance(missing, list)
+    assert missing[0] == "Kernel source file path"
+
+
+def test_changes_and_notes_of_earlier_work_are_told(tmp_path: Path) -> None:
+    history = History.start(tmp_path / "project")
+    history.commit("Start", {**FILES, "agent/gfx950/gemm_fp8_blockwise/tips.md": "Tried tiles of 64.\n"})
+    (history.path / "new.py").write_text("")
+    with inside(history.path):
+        request = Request(operator="gemm_fp8_blockwise", backend="TRITON", gpu="gfx950")
+        data = dict(campaign_handoff(request, now=now).data)
+    assert values(data)["Notes of earlier work"] == "agent/gfx950/gemm_fp8_blockwise/tips.md"
+    assert data["environment"][-1] == {
+        "name": "Work tree",
+        "value": None,
+        "found": "missing: new.py not committed; `campaign new` wants a clean tree",
+    }
+
+
 MODES = [
     ("TRITON", False, "repo", None),
     ("CK", False, "repo", "GPU_ARCHS=gfx942 pip install --no-build-isolation -e . -v"),
@@ -368,7 +398,7 @@ def test_a_benchmark_of_a_family_is_named_but_not_guessed(tmp_path: Path) -> Non
     assert isinstance(rows, list)
     found = next(row for row in rows if row["name"] == "Focused benchmark command")
     assert found["value"] is None
-    assert "bench_gemm_turbo.py serves every precision of gemm" in found["found"]
+    assert "which options of benchmark/bench_gemm_turbo.py measure gemm_fp8_blockwise" in found["found"]
 
 
 SETUPS = [

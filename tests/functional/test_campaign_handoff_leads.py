@@ -172,7 +172,7 @@ def find_sizes():
     ("gpu", "count", "said"),
     [
         ("gfx950", "3 shapes", "as on MI350X (docs/a.md:1);"),
-        ("gfx942", "4 shapes", "as on MI300X (docs/a.md:1), others on MI325X;"),
+        ("gfx942", "4 shapes", "as on MI300X (docs/a.md:1); on MI325X it measures others"),
         ("gfx90a", "2 shapes", ""),  # no page says which device that is: the name stays unknown
     ],
 )

@@ -11,18 +11,26 @@ from typing import TYPE_CHECKING, Any
 from layline.campaign.environment import check_environment
 from layline.campaign.handoff import find_disagreements, find_prerequisites, name_harness
 from layline.campaign.handoff_bench import find_benchmark
-from layline.campaign.handoff_project import Project
-from layline.campaign.handoff_request import Request
+from layline.campaign.handoff_project import Project, list_some
+from layline.campaign.handoff_request import Prerequisite, Request
+from layline.campaign.loop.begin import find_dirt
 from layline.campaign.project.benchmark import read_benchmark
 from layline.campaign.project.leads import Leads
 from layline.campaign.project.reach import Reach
 from layline.campaign.project.variables import find_variables
 from layline.campaign.project_docs import find_devices, find_documents
 from layline.campaign.session.places import WORKSPACE, clock
-from layline.campaign.told.handoff import build_handoff, find_metric, read_document, render_draft, render_quick
+from layline.campaign.told.handoff import (
+    DRAFT_MARK,
+    build_handoff,
+    find_metric,
+    read_document,
+    render_draft,
+    render_quick,
+)
 from layline.core.report import Answer
 from layline.files import write_named
-from layline.git.write import open_work_tree
+from layline.git.write import Change, open_work_tree
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -67,10 +75,25 @@ def campaign_handoff(
     project = replace(project, benchmark=find_benchmark(request, project))
     rows = tuple(find_prerequisites(request, project))
     environment, machine = check_environment(tree.root, request, python)
+    drafted = next((one.path for one in tree.find_changes() if _is_draft(tree.root / one.path)), None)
+    environment.append(_tell_changes(find_dirt(tree.find_changes(), drafted)))
     drafts = render_draft(request, rows, now(), earlier or {}, project), render_quick(request, project)
     return build_handoff(
         request, rows, tuple(environment), tuple(find_disagreements(request, machine, project)), drafts
     )
+
+
+def _is_draft(place: Path) -> bool:
+    return place.is_file() and read_document(place).startswith(DRAFT_MARK)
+
+
+def _tell_changes(changes: list[Change]) -> Prerequisite:
+    """A campaign begins at a commit."""
+    name, listed = "Work tree", list_some([change.path for change in changes])
+    if not changes:
+        return Prerequisite(name=name, value="clean", found="as the last commit has it")
+    told = f"missing: {listed} not committed; `campaign new` wants a clean tree"
+    return Prerequisite(name=name, value=None, found=told)
 
 
 def write_harness(answer: Answer) -> None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from layline.campaign.handoff_bench import find_bench, read_environment
 from layline.campaign.handoff_files import find_kernel, find_own_tests, find_test, find_unled
-from layline.campaign.handoff_project import Project, choose
+from layline.campaign.handoff_project import Project, choose, list_some
 from layline.campaign.handoff_request import Prerequisite, Request, recommend_mode
 from layline.campaign.project.benchmark import Benchmark
 from layline.campaign.project.harness import choose_header, choose_metric, list_shapes
@@ -44,6 +44,7 @@ def find_prerequisites(request: Request, project: Project) -> Iterator[Prerequis
         yield Prerequisite(name="Training-step simulation", value="none", found=told)
     if row is not None and not request.trusted_metric:
         yield Prerequisite(name="Project skill", value=row.document, found=f"{row.where} names this operator's files")
+    yield from _find_notes(request, project)
     yield Prerequisite(
         name="Scoring rule",
         value="geometric mean",
@@ -87,11 +88,21 @@ def _find_commands(request: Request, project: Project, row: Row | None) -> Itera
     yield _find_shapes(request, project, row)
 
 
+def _find_notes(request: Request, project: Project) -> Iterator[Prerequisite]:
+    """Pages in a folder that is called after the operator: what was tried before."""
+    notes = [one for one in project.files if one.endswith(".md") and request.operator in one.split("/")[:-1]]
+    if notes:
+        yield Prerequisite(name="Notes of earlier work", value=notes[0], found=f"read them first: {list_some(notes)}")
+
+
 def _find_suite(request: Request, project: Project, row: Row | None) -> Prerequisite:
     """What `campaign accept` runs at the end; where no document shows it, the focused test is."""
     name = "Acceptance suite"
     tests = find_own_tests(request, project, row)
-    found = find_suite(tests[0], project.files, project.lines) if tests else None
+    # of an operator without a test of its own: the command that runs most of the project's tests
+    asked = tests[:1] or [one for one in project.files if re.search(r"(^|/)test_[^/]*\.py\Z", one)]
+    suites = [one for test in asked if (one := find_suite(test, project.files, project.lines)) is not None]
+    found = max(suites, key=suites.count, default=None)
     if found is not None:
         return Prerequisite(name=name, value=found.text, found=f"{found.where}; `campaign accept` runs it")
     told = "no document shows a command for the whole suite: write suite_command into the draft, or `campaign accept` runs the focused test alone"
@@ -105,8 +116,8 @@ def _find_quick(request: Request, project: Project) -> Prerequisite:
         return choose(request, "quick", [], name)
     if project.benchmark is not None:
         told = (
-            f"--draft writes it, unless it exists, around {project.benchmark.function} ({project.benchmark.where}); sets "
-            f"{', '.join(read_environment(project, request)) or 'no variable'}, reads LAYLINE_SHAPES"
+            f"written with --draft, unless it is there: it starts {project.benchmark.path}, measures each shape of LAYLINE_SHAPES by "
+            f"{project.benchmark.function} and sets {', '.join(read_environment(project, request)) or 'no environment variable'}"
         )
         return Prerequisite(name=name, value=f"python {request.option('harness') or name_harness(request)}", found=told)
     if not found:
@@ -126,15 +137,17 @@ def _find_shapes(request: Request, project: Project, row: Row | None) -> Prerequ
         told = f"{made.where} measures them: {', '.join(made.axes)}; read from its code, without running it"
         if made.device is not None:
             told += f"; as on {made.device} ({find_devices(request.gpu, project.texts)[1]})"
-            told += f", others on {' and '.join(made.others)}" if made.others else ""
+            told += (
+                f"; on {' and '.join(made.others)} it measures others, and a shape that is not measured counts as failed"
+                if made.others
+                else ""
+            )
         if made.undecided:
             told += f"; a run may measure others: the machine decides {' and '.join(made.undecided)}, taken as false here; compare with its output"
-        told += "; shapes that do not count go out of target_shapes"
+        told += "; delete from target_shapes those that do not count"
         if made.evenness is not None:
-            told += f"; {len(list_shapes(made)) - len(made.shapes)} more with uneven groups: the benchmark says {made.evenness.keyword}="
-            told += (
-                f"{made.evenness.value} ({made.path}:{made.evenness.line}), the harness gives {not made.evenness.value}"
-            )
+            told += f"; {len(list_shapes(made)) - len(made.shapes)} of them are of ours, with uneven groups: the benchmark draws even ones"
+            told += f" ({made.evenness.keyword}={made.evenness.value}, {made.path}:{made.evenness.line})"
         return Prerequisite(name=name, value=f"{len(list_shapes(made))} shapes", found=told)
     bench = find_benches(project.files, [*find_stems(request.operator), family(request.operator)])
     bench += [file for file, _options in find_named(row.read("bench"), project.files)] if row else []
@@ -152,6 +165,11 @@ def _find_shapes(request: Request, project: Project, row: Row | None) -> Prerequ
     )
     told = f"missing: {where}; write those that count under target_shapes, each with a label"
     return Prerequisite(name=name, value=None, found=told)
+
+
+def _is_said(word: str, project: Project) -> bool:
+    texts = (*project.files, *project.texts.values(), *project.sources.values())
+    return any(word.lower() in text.lower() for text in texts)
 
 
 def name_harness(request: Request) -> str:
@@ -184,6 +202,8 @@ def find_disagreements(request: Request, machine: Mapping[str, str], project: Pr
     language = request.option("lang")
     if expected and language and language.upper() != expected:
         yield f"backend {request.backend} is written in {expected}, --lang says {language}"
+    if project is not None and expected is None and not _is_said(request.backend, project):
+        yield f"nothing in the project says {request.backend}: no document, benchmark or file name has it"
     seen = machine.get("gpu")
     if seen and request.gpu not in ("cpu", seen):
         yield f"the target is {request.gpu}, this machine has {seen}"

@@ -12,7 +12,6 @@ from layline.campaign.handoff_request import Prerequisite, Request
 from layline.campaign.project.benchmark import Benchmark
 from layline.campaign.project.harness import choose_metric
 from layline.campaign.project.names import family, find_benches, find_stems
-from layline.campaign.project.values import has_unknown
 from layline.campaign.project.variables import find_unread
 from layline.campaign.project_docs import (
     PRECISION,
@@ -36,7 +35,7 @@ def find_benchmark(request: Request, project: Project) -> Benchmark | None:
     command = find_bench(request, project, find_row(request.operator, project.texts)).value or ""
     path = _find_program(command, project)
     found = project.follow(path, command) if path is not None and not request.trusted_metric else None
-    return found if found is not None and choose_metric(found) and not has_unknown(dict(found.arguments)) else None
+    return found if found is not None and choose_metric(found) else None
 
 
 def read_environment(project: Project, request: Request) -> dict[str, str]:
@@ -59,7 +58,9 @@ def find_bench(request: Request, project: Project, row: Row | None) -> Prerequis
         return found
     name, beside = unread
     listed = ", ".join(f"{other} ({where})" for other, where in sorted(beside.items()))
-    told = f"missing: {found.found}; but no code reads {name}: it names {listed}; pass --bench with the right one"
+    told = (
+        f"missing: {found.found}; but no code reads {name}; the code has {listed}: pass --bench with the right variable"
+    )
     return replace(found, value=None, found=told)
 
 
@@ -125,7 +126,7 @@ def _choose_bench(request: Request, project: Project, row: Row | None) -> Prereq
         return _with_backend(mapped, request, lines)
     if own and all(word in chosen for word in precise):
         return _with_backend(form_command(request, "bench", own, name, "python {}"), request, lines)
-    told = f"missing: {chosen} serves every precision of {family(request.operator)}; pass --bench with the options of this one"
+    told = f"missing: which options of {chosen} measure {request.operator} is said nowhere; pass --bench with them"
     return Prerequisite(name=name, value=None, found=told)
 
 

@@ -22,6 +22,10 @@ if TYPE_CHECKING:
 def find_kernel(request: Request, project: Project, row: Row | None) -> Prerequisite:
     """By its name where one file has it, else from the project's own map."""
     name, named = "Kernel source file path", find_kernels(request, project.files)
+    given = request.option("kernel")
+    if given and not request.new_kernel and given not in project.files:
+        told = f"missing: {given} is no file that git knows here; pass --kernel with one that is, or --new-kernel"
+        return Prerequisite(name=name, value=None, found=told)
     if request.option("kernel") or len(named) == 1 or row is None:
         return choose(request, "kernel", named, name)
     listed = find_kernel_files(row, request.language, project.files)
@@ -111,7 +115,7 @@ def _select_tests(
     words = [word for word in request.operator.lower().split("_") if PRECISION.fullmatch(word)]
     selected = choose_selection(project.read(file) or "", words, request.backend.upper(), leading)
     if selected:
-        told += f"; its tests take {' and '.join(selected)} among others"
+        told += f"; -k selects {' and '.join(selected)} among its tests"
     chosen += [word for word in selected if word not in chosen]
     joined = " and ".join(f"({one})" if " or " in one and len(chosen) > 1 else one for one in chosen)
     return replace(found, value=f'{found.value} -k "{joined}"', found=told) if chosen else found

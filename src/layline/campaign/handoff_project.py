@@ -53,14 +53,18 @@ def choose(request: Request, option: str, candidates: list[str], name: str) -> P
     if given:
         return Prerequisite(name=name, value=given, found="given")
     if len(candidates) == 1:
-        return Prerequisite(name=name, value=candidates[0], found=f"the only match in the tree: {candidates[0]}")
+        return Prerequisite(name=name, value=candidates[0], found="the only file whose name fits")
     if candidates:
         return Prerequisite(
             name=name,
             value=None,
             found=f"missing: {len(candidates)} candidates ({list_some(candidates)}); pass --{option}",
         )
-    return Prerequisite(name=name, value=None, found=f"missing: nothing in the tree names it; pass --{option}")
+    return Prerequisite(
+        name=name,
+        value=None,
+        found=f"missing: no file that it could be is called after {request.operator}; pass --{option}",
+    )
 
 
 def list_some(files: Sequence[str]) -> str:

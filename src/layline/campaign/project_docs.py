@@ -226,11 +226,11 @@ def find_harness(files: Sequence[str]) -> list[str]:
 def propose_metric(operator: str) -> tuple[str, str]:
     """The primary metric by kind of operator, and why."""
     words = set(operator.lower().split("_"))
-    if words & {"gemm", "attention", "matmul", "conv", "linear"}:
-        return (
-            "Combined Step TFLOPS",
-            "proposed: it computes more than it moves; `Forward TFLOPS` if it has no backward pass",
-        )
+    if words & {"gemm", "matmul", "linear"}:
+        why = "proposed: a matrix product computes more than it moves; `Forward TFLOPS` if it has no backward pass"
+        return "Combined Step TFLOPS", why
+    if words & {"attention", "conv"}:
+        return "Forward TFLOPS", "proposed: it computes more than it moves"
     return "Forward GB/s", "proposed: it moves more than it computes"
 
 

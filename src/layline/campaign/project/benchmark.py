@@ -39,9 +39,6 @@ class Benchmark:
     """Measures one shape."""
     line: int
     """Where that is called."""
-    entry: str
-    arguments: Mapping[str, Any]
-    """What the program gives `entry`."""
     axes: tuple[str, ...]
     shapes: tuple[Mapping[str, Any], ...]
     results: tuple[str, ...]
@@ -89,14 +86,13 @@ def read_benchmark(path: str, command: str, read: Read, devices: Sequence[str] =
     for one in readers:
         one.follow()
     reader = readers[0]
-    if not reader.called or reader.entry is None:
+    if not reader.called or not _has_start(tree):
         return None
     name, _count = Counter(one.function.node.name for one in reader.called).most_common(1)[0]
     called = [one for one in reader.called if one.function.node.name == name]
     results = find_results(tree, called[0].node)
     if not results:
         return None
-    entry, arguments = reader.entry
     columns, check = find_columns(tree, results)
     shapes = tuple(describe_shapes(called))
     axes = tuple(key for key in shapes[0] if key != "label")
@@ -106,8 +102,6 @@ def read_benchmark(path: str, command: str, read: Read, devices: Sequence[str] =
         options=words,
         function=name,
         line=called[0].node.lineno,
-        entry=entry,
-        arguments=arguments,
         axes=axes,
         shapes=shapes[:MOST_SHAPES],
         results=results,
@@ -122,6 +116,12 @@ def read_benchmark(path: str, command: str, read: Read, devices: Sequence[str] =
             device for device, one in zip(devices, readers, strict=False) if _list_given(one) != _list_given(reader)
         ),
     )
+
+
+def _has_start(tree: ast.Module) -> bool:
+    """Whether importing it measures nothing: what is run only when it is started stands by itself."""
+    tests = (node.test for node in tree.body if isinstance(node, ast.If))
+    return any(isinstance(one, ast.Name) and one.id == "__name__" for test in tests for one in ast.walk(test))
 
 
 def _find_undecided(reader: Reader, read: Read, options: dict[str, Any]) -> Iterator[str]:

@@ -56,8 +56,6 @@ class Reader(Expressions):
         self._depth = 0
         self._modules: dict[str, Module] = {}
         self.called: list[Called] = []
-        self.entry: tuple[str, dict[str, Any]] | None = None
-        """The function that the program itself calls to come there, and what it gives it."""
         self._measured: set[ast.FunctionDef] = set()
         self.ran: dict[ast.FunctionDef, list[ast.AST]] = {}
         """What was run of each function that measures, the first time; both branches of a test that only a run decides."""
@@ -107,6 +105,10 @@ class Reader(Expressions):
                 raise Returned(self._value(value, names, module) if value is not None else None)
             case ast.Raise():
                 raise Raised
+            case ast.Assert(test=test):
+                held = self._value(test, names, module)
+                if not has_unknown(held) and not held:
+                    raise Raised
             case ast.Break() | ast.Continue():
                 raise Broken(goes_on=isinstance(node, ast.Continue))
             case ast.If(test=test, body=body, orelse=other):
@@ -197,8 +199,6 @@ class Reader(Expressions):
             del self.called[before:]  # what it calls itself is part of it
             del self.undecided[undecided:]
             self.called.append(Called(function=function, node=node, given=bound))
-        elif self._depth == 0 and len(self.called) > before:
-            self.entry = (function.node.name, dict(bound))
         return found
 
     def _follow(self, function: Function, bound: dict[str, Any]) -> Any:

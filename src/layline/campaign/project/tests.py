@@ -23,17 +23,24 @@ def choose_selection(
         if named and len(named) < len(chosen):
             chosen = named
             found.append(word)
-    if any(backend in (members := _find_members(test)) and len(members) > 1 for test in chosen):
-        found.append(backend)
+    given = [members for test in chosen if backend in (members := _find_members(test)) and len(members) > 1]
+    if given:
+        others = [test.name for test in tests] + [
+            one for members in given for at, one in members.items() if at != backend
+        ]
+        # `-k` finds a word inside others and in either case: CK is in BackendType, too
+        is_alone = not any(backend.lower() in one.lower() for one in others)
+        found.append(backend if is_alone else given[0][backend])
     return found
 
 
-def _find_members(test: ast.FunctionDef) -> set[str]:
-    """Members of one namespace (`Backend.A, Backend.B`) that the test is given in turns."""
+def _find_members(test: ast.FunctionDef) -> dict[str, str]:
+    """Members of one namespace (`Backend.A, Backend.B`) that the test is given in turns, each with what a test's name says."""
     for decorator in test.decorator_list:
         match decorator:
             case ast.Call(func=ast.Attribute(attr="parametrize"), args=[_names, ast.List(elts=values), *_rest]):
                 members = [one for one in values if isinstance(one, ast.Attribute)]
                 if members and len({ast.unparse(one.value) for one in members}) == 1:
-                    return {one.attr for one in members}
-    return set()
+                    space = ast.unparse(members[0].value).rpartition(".")[2]
+                    return {one.attr: f"{space}.{one.attr}" for one in members}
+    return {}

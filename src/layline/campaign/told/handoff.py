@@ -32,6 +32,11 @@ _SAID = {
     "time_limit_s": "time_limit_s: 900.0  # of each run of quick_command and test_command",
 }
 """Keys of a command's campaign that stand in the draft with their defaults, so that a person sees them."""
+_ABSENT = {
+    "test_command": "not found; without it a candidate is checked by quick_command alone",
+    "benchmark_command": "not found; without it the last measurement is that of quick_command",
+}
+"""What follows where an optional command is not there."""
 _DERIVED = frozenset({"name", "measuring", "operator", "rebuild_command"})
 
 
@@ -92,7 +97,7 @@ def build_handoff(
 
 
 def _find_next(request: Request, *, has_missing: bool) -> str:
-    draft = "Write a draft with `--draft draft.yaml`"
+    draft = "Write a draft, and its harness, with `--draft draft.yaml`"
     filled = ", fill in what is marked MISSING" if has_missing else ""
     return f"{draft}{filled}, then begin with `layline campaign new {request.operator} --from draft.yaml`."
 
@@ -165,7 +170,8 @@ def render_draft(
     lines = [DRAFT_MARK, f"name: {request.operator}_{backend.lower()}_{request.gpu}_{created[:10].replace('-', '')}"]
     for key in SPECIFIED:
         dumped = dump_yaml({key: values[key]}, sort_keys=False).rstrip("\n")
-        lines.append(dumped + ("  # MISSING" if values[key] is None and key not in optional else ""))
+        mark = "" if values[key] is not None else _ABSENT.get(key, "" if key in optional else "MISSING")
+        lines.append(f"{dumped}  # {mark}" if mark and not request.trusted_metric else dumped)
     if request.trusted_metric:
         lines += ["measuring: trusted", f"operator: {request.operator}"]
     else:
