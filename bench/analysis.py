@@ -1,6 +1,6 @@
 """The commands that read whole projects, beside `ast.parse` of the same files and `griffe` in the same run.
 
-    python -m bench analysis FOLDER BACKEND TIP [--package NAME [--tools BIN]] [--commits N] [--earlier REF]
+    python -m bench analysis FOLDER BACKEND TIP [--package NAME [--tools BIN]] [--commits N [--each]] [--earlier REF]
 
 FOLDER holds a `layline.toml`. Each step is a process of its own. `cold` steps begin with an empty cache, `again` ones follow
 their cold one; `document` asks for a commit that changes a document alone; `later` is the median (and the ninth of ten, and
@@ -44,6 +44,7 @@ def main(arguments: list[str]) -> int:
     )
     parser.add_argument("--commits", type=int, default=0, help="ask about so many commits, each after its parent")
     parser.add_argument("--earlier", help="an upstream commit before TIP")
+    parser.add_argument("--each", action="store_true", help="with --commits: also what each of them costs")
     parser.add_argument("--only", choices=("list", "drift", "report"), action="append", help="default: all three")
     parser.add_argument("--one", choices=("ours", "parse", "griffe"), help=argparse.SUPPRESS)
     chosen = parser.parse_args(arguments)
@@ -120,11 +121,17 @@ class Bench:
         layline = [sys.executable, "-m", "layline", *command, "--at"]
         run([*layline, listed[0]], self.clone, self.cache)
         costs = sorted(
-            (run([*layline, commit], self.clone, self.cache) for commit in listed[1:]), key=lambda cost: cost["cpu"]
+            (self.ask_commit(question, [*layline, commit]) for commit in listed[1:]), key=lambda cost: cost["cpu"]
         )
         show(f"{question}, later (median of {len(costs)})", costs[len(costs) // 2], self.peer(question))
         show(f"{question}, later (ninth of ten)", costs[len(costs) * 9 // 10], self.peer(question))
         show(f"{question}, later (worst)", costs[-1], self.peer(question))
+
+    def ask_commit(self, question: str, command: list[str]) -> Cost:
+        cost = run(command, self.clone, self.cache)
+        if self.chosen.each:
+            show(f"{question}, {command[-1][:12]}", cost, self.peer(question))
+        return cost
 
     def ask_edit(self, question: str, command: list[str]) -> None:
         """One file of ours gets another line; the rest of the work tree is as committed."""
@@ -191,6 +198,8 @@ def run(command: list[str], folder: Path, cache: Path) -> Cost:
     """Wall seconds, processor seconds of the process and its children, and the peak of the largest of them."""
     start = time.perf_counter()
     environment = {**os.environ, "LAYLINE_CACHE": str(cache), "PYTHONPATH": f"{SOURCE}{os.pathsep}{Path.cwd()}"}
+    # as it is installed, with its own modules compiled: two of the seconds of an answer would be Python's
+    environment |= {"PYTHONDONTWRITEBYTECODE": "", "PYTHONPYCACHEPREFIX": str(cache.parent / "compiled")}
     with tempfile.TemporaryFile() as told:
         process = subprocess.Popen(command, cwd=folder, env=environment, stdout=subprocess.DEVNULL, stderr=told)
         _, status, used = os.wait4(

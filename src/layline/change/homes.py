@@ -9,10 +9,11 @@ from __future__ import annotations
 import ast
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from difflib import SequenceMatcher
 from functools import cached_property
+from itertools import islice
 from typing import Any
 
 from layline.change.similarity import SMALL, Shingles, compare_names, compare_shingles, read_shingles, share_kept
@@ -24,10 +25,12 @@ from layline.source.definitions import (
     ROW_QUALNAME,
     Definition,
     DefinitionKind,
+    Module,
     ParameterKind,
     definition_of,
 )
 from layline.source.index import Index
+from layline.source.places import Places, find_places
 
 MOVE = 0.6
 """Scores from here on are a move or a rename; lower ones are only worth a look."""
@@ -161,8 +164,8 @@ class Homes:
         votes: Counter[str] = Counter()
         rows = [row for row in source.rows if _KINDS[row[ROW_KIND]] in {DefinitionKind.FUNCTION, DefinitionKind.CLASS}]
         for row in rows:
-            holders = {item.module for item in self._by_print.get(row[ROW_FINGERPRINT], ())}
-            holders |= {item.module for item in self._by_name.get(row[0], ()) if self._is_new(item)}
+            holders = set(self._places.by_print.get(row[ROW_FINGERPRINT], ()))
+            holders |= {item.module for item in self._find_named(row[0]) if self._is_new(item)}
             votes.update(holder for holder in holders if holder != module)
         if not votes:
             return None
@@ -184,8 +187,8 @@ class Homes:
     def _candidates(self, module: str, definition: Definition) -> Iterator[_Candidate]:
         """By name and by fingerprint, then the new definitions whose signature or members are most alike."""
         seen: set[str] = {f"{module}.{definition.qualname}"}
-        same_print = self._by_print.get(definition.fingerprint, ()) if definition.fingerprint else ()
-        for item in (*self._by_name.get(definition.name, ()), *same_print[:_CLOSER_LOOK]):
+        same_print = self._find_printed(definition.fingerprint) if definition.fingerprint else ()
+        for item in (*self._find_named(definition.name), *islice(same_print, _CLOSER_LOOK)):
             if item.dotted not in seen and self._is_comparable(module, definition, item):
                 seen.add(item.dotted)
                 yield item
@@ -248,9 +251,9 @@ class Homes:
             name = str(row[ROW_QUALNAME])
             if name == item.qualname or "." in name or (there is not None and there.has(name)):
                 continue
-            if len(self._before[name]) > 1 or not self._is_new(_Candidate(item.module, row)):
+            if beside is None or not beside.has(name) or not self._is_new(_Candidate(item.module, row)):
                 continue
-            if beside is not None and beside.has(name):
+            if len(self._before.get(name, ())) <= 1:
                 return True
         return False
 
@@ -270,18 +273,19 @@ class Homes:
         """
         package, one = module.rpartition(".")[0], self._read(self.pin, module, definition)
         traits = self._traits(self.pin, module, definition)
-        for entry, holder in self.pin.modules() if alike < 1.0 else ():
-            there = self.tip.module(entry.name)
-            if entry.name.rpartition(".")[0] != package or there is None:
+        beside = sorted(name for name in self.pin.entries if name.rpartition(".")[0] == package)
+        for name in beside if alike < 1.0 else ():
+            holder, there = self.pin.module(name), self.tip.module(name)
+            if holder is None or there is None:
                 continue
             for row in holder.rows:
-                item = _Candidate(entry.name, row)
+                item = _Candidate(name, row)
                 if item.dotted == f"{module}.{definition.qualname}" or not there.has(item.qualname):
                     continue
                 other = definition_of(row) if self._is_comparable(module, definition, item) else None
-                if other is None or compare_names(traits, self._traits(self.pin, entry.name, other)) < 0.5:
+                if other is None or compare_names(traits, self._traits(self.pin, name, other)) < 0.5:
                     continue
-                two = self._read(self.pin, entry.name, other)
+                two = self._read(self.pin, name, other)
                 if _alike(False, compare_shingles(one, two), share_kept(one, two)) >= alike:
                     return True
         return False
@@ -300,11 +304,11 @@ class Homes:
     def _gone(self) -> dict[str, list[_Candidate]]:
         """Definitions of the pin that are not where they were, by name."""
         found: dict[str, list[_Candidate]] = defaultdict(list)
-        for entry, module in self.pin.modules():
-            there = self.tip.module(entry.name)
+        for name, module in _find_other(self.pin, self.tip):
+            there = self.tip.module(name)
             for row in module.rows:
                 if there is None or not there.has(row[ROW_QUALNAME]):
-                    found[row[ROW_QUALNAME].rpartition(".")[2]].append(_Candidate(entry.name, row))
+                    found[row[ROW_QUALNAME].rpartition(".")[2]].append(_Candidate(name, row))
         return found
 
     def _merged(self, item: _Candidate, body: float) -> Suggestion | None:
@@ -335,32 +339,45 @@ class Homes:
         return frozenset(item.name for item in definition.parameters or () if item.kind not in stars) - {"self", "cls"}
 
     @cached_property
-    def _everything(self) -> list[_Candidate]:
-        return [_Candidate(entry.name, row) for entry, module in self.tip.modules() for row in module.rows]
+    def _places(self) -> Places:
+        return find_places(self.tip)
 
-    @cached_property
-    def _by_name(self) -> dict[str, list[_Candidate]]:
-        found: dict[str, list[_Candidate]] = defaultdict(list)
-        for item in self._everything:
-            found[item.qualname.rpartition(".")[2]].append(item)
-        return found
+    def _find_named(self, name: str) -> Iterator[_Candidate]:
+        """What the tip defines by this last name."""
+        for item in self._find_in(self._places.by_name.get(name, ())):
+            if item.qualname.rpartition(".")[2] == name:
+                yield item
 
-    @cached_property
-    def _by_print(self) -> dict[str, list[_Candidate]]:
-        found: dict[str, list[_Candidate]] = defaultdict(list)
-        for item in self._everything:
-            found[item.row[ROW_FINGERPRINT]].append(item)
-        return found
+    def _find_printed(self, fingerprint: str) -> Iterator[_Candidate]:
+        """What the tip defines with this body."""
+        for item in self._find_in(self._places.by_print.get(fingerprint, ())):
+            if item.row[ROW_FINGERPRINT] == fingerprint:
+                yield item
+
+    def _find_in(self, modules: Iterable[str]) -> Iterator[_Candidate]:
+        for name in modules:
+            module = self.tip.module(name)
+            yield from (_Candidate(name, row) for row in (module.rows if module is not None else ()))
 
     def _new_definitions(self, kind: DefinitionKind) -> list[tuple[_Candidate, frozenset[str]]]:
         """What the tip has at module level and the pin had not, with its traits; read once a kind."""
         if kind not in self._new:
+            items = (_Candidate(name, row) for name, module in _find_other(self.tip, self.pin) for row in module.rows)
             self._new[kind] = [
                 (item, self._traits(self.tip, item.module, definition_of(item.row)))
-                for item in self._everything
+                for item in items
                 if _KINDS[item.row[ROW_KIND]] is kind and "." not in item.qualname and self._is_new(item)
             ]
         return self._new[kind]
+
+
+def _find_other(index: Index, beside: Index) -> Iterator[tuple[str, Module]]:
+    """The modules of an index that the other does not have, or has with another text, in order of name."""
+    for name in sorted(index.entries):
+        there = beside.every.get(name)
+        module = index.module(name) if there is None or there.blob != index.every[name].blob else None
+        if module is not None:
+            yield name, module
 
 
 def _near(module: str, target: str) -> float:

@@ -204,6 +204,10 @@ class Index:
             if module is not None:
                 yield self.entries[name], module
 
+    def read_encoded(self) -> Iterator[tuple[str, str]]:
+        """Every module with its rows as text, in order of name; who looks for something in them notes it himself."""
+        yield from ((name, self._texts[self.every[name].blob]) for name in sorted(self.every))
+
     def skipped(self) -> Iterator[Skipped]:
         """What could not be read, and why; in order of path."""
         for entry in sorted(self.entries.values(), key=lambda entry: (entry.part, entry.path)):

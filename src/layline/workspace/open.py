@@ -21,6 +21,8 @@ from layline.source import Part, Tree, survey
 from layline.source.cache import cache_directory
 
 if TYPE_CHECKING:
+    from collections import Counter
+
     from layline.config import Backend, Settings
 
 
@@ -51,14 +53,16 @@ class Workspace:
     file: Path | None = field(default=None, compare=False, repr=False)
     """Where the settings were read."""
     _pinned: dict[str, Pinned] = field(default_factory=dict, init=False, compare=False, repr=False)
-    _trees: dict[str, Tree] = field(default_factory=dict, init=False, compare=False, repr=False)
+    trees: dict[tuple[Repository, str], Tree] = field(default_factory=dict, compare=False, repr=False)
+    """What was listed, shared with the same project under other settings and at other commits."""
 
     @property
     def tree(self) -> Tree:
         """The downstream's files as they are looked at; listed once."""
-        if self.commit not in self._trees:
-            self._trees[self.commit] = Tree(self.downstream, self.commit)
-        return self._trees[self.commit]
+        key = self.downstream, self.commit
+        if key not in self.trees:
+            self.trees[key] = Tree(*key)
+        return self.trees[key]
 
     @property
     def here(self) -> Evidence:
@@ -215,7 +219,7 @@ def know_packages(workspace: Workspace) -> Workspace:
     unknown = {key: backend for key, backend in workspace.settings.backends.items() if not backend.packages}
     if not unknown:
         return workspace
-    imported = survey.find_imported_packages(workspace.tree)
+    imported: Counter[str] | None = None
     backends = dict(workspace.settings.backends)
     for key, backend in unknown.items():
         try:
@@ -223,6 +227,8 @@ def know_packages(workspace: Workspace) -> Workspace:
             offered = survey.find_packages(Tree(pinned.repository, pinned.commit), backend.source_roots)
         except Error:
             continue  # without its objects nothing can be said; the command that needs them says so
+        if imported is None:
+            imported = survey.find_imported_packages(workspace.tree)
         used = tuple(name for name in offered if name.partition(".")[0] in imported)
         backends[key] = replace(backend, packages=used or tuple(offered))
     return replace(workspace, settings=replace(workspace.settings, backends=backends))
