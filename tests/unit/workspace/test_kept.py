@@ -18,7 +18,7 @@ from layline.core.report import Answer
 from layline.errors import Error
 from layline.patches.kept import read_inventories
 from layline.workspace.kept import Results, compare, find_inputs, find_judged
-from layline.workspace.open import Workspace, open_workspace
+from layline.workspace.open import Workspace, know_packages, open_workspace, pin_to
 
 FILES = {
     "own/__init__.py": "",
@@ -87,6 +87,14 @@ def test_a_setting_that_no_judge_looks_at_keeps_inventory_and_drift(
     assert old in file.read_text()
     file.write_text(file.read_text().replace(old, new, 1))
     assert (find_judged(open_at(history)) == before) is same
+
+
+def test_the_tree_is_listed_once_whatever_the_settings(history: History) -> None:
+    workspace = open_at(history)
+    other = pin_to(know_packages(workspace), "up", "HEAD")
+    assert other.settings != workspace.settings
+    assert other.tree is workspace.tree
+    assert replace(workspace, downstream=open_at(history).downstream).tree is not workspace.tree
 
 
 LOST_PINS: list[tuple[str, str]] = [
