@@ -63,10 +63,6 @@ if TYPE_CHECKING:
     from layline.workspace.open import Workspace
 
 
-_MUCH_LEFT = 200_000
-"""So many objects are worth the time of going through all."""
-
-
 @dataclass(frozen=True, slots=True, eq=False)
 class OpenedDrift:
     """A drift question with both sides read."""
@@ -288,8 +284,7 @@ class Opening:
     def inventory(self) -> Inventory:
         self.progress("reading the patches", 0, 0)
         (inventory,) = read_inventories(self.pair.workspace, (self.pair.backend,), self.progress)
-        if gc.get_count()[0] > _MUCH_LEFT:  # syntax trees of ours hold one another: the judges use their memory again
-            gc.collect()
+        gc.collect()  # syntax trees of ours hold one another: the judges use their memory again
         return inventory
 
     @property
