@@ -130,6 +130,9 @@ def _since(gap: Gap, row: Difference, before: str, after: str = "") -> Inline:
     return (before, change_cell(gap, row.by.hash, row.by.pull_request), after) if row.by is not None else ""
 
 
+_NO_NEEDS: tuple[Inline, ...] = ("No dependency declaration differs between pin and tip.",)
+
+
 def dependency_deltas(gap: Gap, most: int = 5) -> tuple[str, ...]:
     """Dependency shifts without their links."""
     return tuple(plain_text(item) for item in dependency_items(gap, most, "More in the detailed report."))
@@ -152,14 +155,13 @@ def dependency_items(
     told += [_tell_partly(partly)] if partly else []
     told += [unread] if unread else []
     told += [_platform_item(gap, change) for change in platforms if not _is_gone(change)]
-    rows = [row for row in gap.dependencies.differences if not is_platform(row) and row not in (*needs, *partly)]
-    found: list[Inline] = [
-        *told,
-        *(difference_item(gap, row) for row in sorted(rows, key=_dependency_weight)[: most - len(told)]),
-    ]
-    if len(told) + len(rows) > most:
-        found[-1] = more
-    return tuple(found) or ("No dependency declaration differs between pin and tip.",)
+    told_of = {id(row) for row in (*needs, *partly)}
+    rows = [row for row in gap.dependencies.differences if not is_platform(row) and id(row) not in told_of]
+    ordered = sorted(rows, key=_dependency_weight)
+    if len(told) + len(rows) <= most:
+        return (*told, *(difference_item(gap, row) for row in ordered)) or _NO_NEEDS
+    shown = ordered[: max(0, most - 1 - len(told))]
+    return (*told[: most - 1], *(difference_item(gap, row) for row in shown), more)
 
 
 def _tell_partly(rows: list[Difference]) -> str:

@@ -303,6 +303,23 @@ def test_what_a_package_inside_needs_is_told_as_its_own(tmp_path: Path) -> None:
     ]
 
 
+def test_of_many_packages_inside_no_more_is_told_than_a_page_shows(tmp_path: Path) -> None:
+    """With more of them than lines a slice ran from the end, and a page got thousands."""
+    project = "[project]\nname = 'up'\ndependencies = {}\n"
+    history = History.start(tmp_path / "up")
+    sides = []
+    for needs in (["fast"], ["slow"]):
+        inner = {f"up/p{at}/pyproject.toml": project.format(needs) for at in range(9)}
+        other = {"requirements-dev.txt": "\n".join(f"{needs[0]}{at}" for at in range(30))}
+        sides.append(history.commit(needs[0], {"pyproject.toml": project.format([]), **inner, **other}))
+    trees = [Tree(open_repository(history.path), one) for one in sides]
+    rows = tuple(mark_imported(compare_declarations(*map(read_declarations, trees)), trees[1]))
+    gap = SimpleNamespace(upstream="up", dependencies=SimpleNamespace(unread=((), ()), differences=rows, platform=()))
+    found = [plain_text(item) for item in dependency_items(cast("Gap", gap))]
+    assert len(rows) > 40
+    assert (len(found), found[-1]) == (5, "More under Dependencies and in the appendix.")
+
+
 @pytest.mark.parametrize(
     ("steps", "said"),
     [
