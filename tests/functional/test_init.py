@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from commands import layline
+from histories import History
 from layered import make_layered
 from layline.config import Pin, parse_settings
 
@@ -76,6 +77,33 @@ def test_init_reads_packages_where_the_submodule_is_checked_out(tmp_path: Path) 
     settings = parse_settings((layered.downstream.path / "layline.toml").read_text())
     assert settings.backends["keel"].packages == ("keel",)
     assert layline("gap", "show", "keel", cwd=layered.downstream.path).code == 0
+
+
+def test_a_named_clone_belongs_to_the_submodule_whose_pinned_commit_it_has(tmp_path: Path) -> None:
+    """A bare mirror has no address that could be compared, and a submodule need not be named like its package."""
+    layered = make_layered(tmp_path)
+    layered.upstream.path.rename(tmp_path / "mirror")
+    other = History.start(tmp_path / "other")
+    other.commit("Begin", {"sails/__init__.py": ""})
+    layered.downstream.gitlink("third_party/Sails-Core", other.commits[0])
+    modules = (layered.downstream.path / ".gitmodules").read_text()
+    modules += '[submodule "sails"]\n\tpath = third_party/Sails-Core\n\turl = https://example.org/sails.git\n'
+    layered.downstream.commit("Rig", {".gitmodules": modules, "harbour/rig.py": "import sails\n"})
+    told = layline("init", "--upstream", "../other", "--upstream", "../mirror", cwd=layered.downstream.path)
+    assert told.code == 0, told.err
+    backends = parse_settings((layered.downstream.path / "layline.toml").read_text()).backends
+    assert {key: one.objects for key, one in backends.items()} == {"keel": "../mirror", "sails_core": "../other"}
+    assert backends["sails_core"].packages == ("sails",)
+    assert layline("gap", "show", "keel", "--format", "json", cwd=layered.downstream.path).json["behind"] == 2
+
+
+def test_a_named_clone_that_lacks_the_pinned_commit_is_told(tmp_path: Path) -> None:
+    layered = make_layered(tmp_path)
+    stale = History.start(tmp_path / "stale")
+    stale.commit("Begin", {"keel/__init__.py": ""})
+    told = layline("init", "--upstream", "../stale", cwd=layered.downstream.path)
+    assert f"../stale does not have the pinned commit {layered.pin[:12]}: fetch it there" in told.out
+    assert parse_settings((layered.downstream.path / "layline.toml").read_text()).backends["keel"].objects is None
 
 
 def test_doctor_names_what_is_missing(tmp_path: Path) -> None:

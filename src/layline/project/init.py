@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import posixpath
 import re
 import tomllib
@@ -14,15 +13,12 @@ from layline.config import FILE_NAME, Backend, Pin, parse_settings
 from layline.core.evidence import Alert, Severity
 from layline.core.prose import listed
 from layline.core.report import Answer, Block, Bullets, Paragraph, Report, Section, Table
-from layline.errors import Error
-from layline.git import open_repository
-from layline.git.repository import find_git_dir
-from layline.project.settings_file import Draft, render_others, render_settings, say_use, toml
+from layline.project.settings_file import Draft, relative, render_others, render_settings, say_use, toml
+from layline.project.submodules import Survey, draft_submodules, find_package, find_submodules
 from layline.project.upstreams import Proposal, choose, propose_upstreams, read_origin
 from layline.source import survey
 from layline.source.checkouts import find_checkouts
 from layline.source.setup_script import read_setup_name
-from layline.source.tree import Tree
 
 if TYPE_CHECKING:
     from collections import Counter
@@ -31,7 +27,8 @@ if TYPE_CHECKING:
     from layline.git import Repository
     from layline.project import answers
     from layline.source.checkouts import Checkout
-    from layline.source.survey import Submodule, WrittenPin
+    from layline.source.survey import WrittenPin
+    from layline.source.tree import Tree
 
 
 _BLOCKS = 4
@@ -52,14 +49,19 @@ def propose_settings(tree: Tree, folder: Path, place: Path, upstreams: tuple[Pat
     """Survey the downstream at `place` for a file in `folder`; `upstreams` are clones that the user named."""
     project = _survey_project(tree, tree.repository, folder, place)
     imported = survey.find_imported_packages(tree)
-    proposed = propose_upstreams(tree, imported, place.resolve().parent, upstreams)
-    drafts = tuple(_survey_backends(tree, place))
+    submodules = find_submodules(tree)
+    surveyed = Survey(tree=tree, place=place, folder=folder, clones=upstreams, imported=imported)
+    pinned = {clone for submodule in submodules if (clone := surveyed.find_clone(submodule)) is not None}
+    elsewhere = [clone for clone in upstreams if clone not in pinned]
+    proposed = propose_upstreams(tree, imported, place.resolve().parent, elsewhere)
+    names = {survey.normalise(posixpath.basename(item.path)) for item in submodules}
+    drafts = (*draft_submodules(surveyed, submodules), *_draft_written_pins(tree, imported, names))
     if not drafts and not upstreams:
         told = tuple(_draft_checkouts(tree, imported, project))
         patched = {one.package for one in proposed if one.writes}
         drafts = tuple(draft for draft in told if draft.key in patched) if patched else told
     known = {package for draft in drafts for package in (draft.key, *draft.backend.packages)}
-    drafts = tuple(_use_clone(draft, proposed, folder) for draft in drafts)
+    drafts = tuple(_use_clone(tree, draft, proposed, folder) for draft in drafts)
     proposals = [one for one in proposed if one.package not in known]
     chosen = choose(proposals, upstreams, alone=not drafts)
     drafts += tuple(_draft_proposal(tree, one, folder) for one in chosen)
@@ -81,7 +83,7 @@ def _survey_project(tree: Tree, downstream: Repository, folder: Path, place: Pat
     if address:
         project["repository"] = address
     if place.resolve() != folder.resolve():
-        project["git"] = _relative(place, folder)
+        project["git"] = relative(place, folder)
     return project
 
 
@@ -99,67 +101,6 @@ def _read_name(tree: Tree) -> str:
     return (read_setup_name(setup) or "") if isinstance(setup, str) else ""
 
 
-def _survey_backends(tree: Tree, place: Path) -> Iterator[Draft]:
-    modules = tree.read_text(".gitmodules")
-    submodules = tuple(survey.parse_gitmodules(modules)) if isinstance(modules, str) else ()
-    imported = survey.find_imported_packages(tree)
-    folders = survey.match_integration(tree, [posixpath.basename(item.path) for item in submodules])
-    for submodule in submodules:
-        entry = tree.entries.get(submodule.path)
-        if entry is not None and entry.is_gitlink and _is_used(place, tree, submodule, folders, imported):
-            yield _draft_submodule(tree, place, submodule, folders, imported)
-    yield from _draft_written_pins(
-        tree, imported, {survey.normalise(posixpath.basename(item.path)) for item in submodules}
-    )
-
-
-def _is_used(place: Path, tree: Tree, submodule: Submodule, folders: dict[str, str], imported: Counter[str]) -> bool:
-    """A folder of ours has its name, or we import a package of it; recipes and data in a submodule are no upstream."""
-    name = survey.normalise(posixpath.basename(submodule.path))
-    offered = {one.partition(".")[0] for one in _find_upstream_packages(place, tree, submodule, imported)}
-    if posixpath.basename(submodule.path) in folders or offered & imported.keys():
-        return True
-    longer = any(survey.normalise(one).startswith(name) for one in imported) if len(name) > 3 else False
-    return longer or _find_package(name, imported) is not None
-
-
-def _draft_submodule(
-    tree: Tree, place: Path, submodule: Submodule, folders: dict[str, str], imported: Counter[str]
-) -> Draft:
-    name = posixpath.basename(submodule.path)
-    folder = folders.get(name)
-    key = posixpath.basename(folder) if folder else re.sub(r"[^a-z0-9]+", "_", name.lower()).strip("_")
-    remarks = [] if folder else ["no folder has its name: add `integration` if there is one"]
-    if submodule.branch is None:
-        remarks.append(".gitmodules names no branch: `ref` is assumed")
-    packages = _find_upstream_packages(place, tree, submodule, imported)
-    backend = Backend(
-        label=name,
-        path=submodule.path,
-        upstream=survey.to_https(submodule.url),
-        ref=submodule.branch or "main",
-        packages=packages,
-        integration=(folder,) if folder else (),
-        patches=tuple(survey.find_patch_folders(tree, folder)) if folder else (),
-        configs=tuple(survey.find_config_folders(tree, key)),
-    )
-    return Draft(key=key, backend=backend, remarks=tuple(remarks))
-
-
-def _find_upstream_packages(place: Path, tree: Tree, submodule: Submodule, imported: Counter[str]) -> tuple[str, ...]:
-    """The packages of the submodule's tree at the pin that the downstream imports from; empty without its objects."""
-    for candidate in (place / submodule.path, tree.repository.common_dir / "modules" / submodule.path):
-        if find_git_dir(candidate) is None:
-            continue
-        try:
-            upstream = open_repository(candidate)
-            names = survey.find_packages(Tree(upstream, upstream.resolve(tree.entries[submodule.path].oid)))
-        except Error:
-            return ()
-        return tuple(name for name in names if name.split(".")[0] in imported) or tuple(names)
-    return ()
-
-
 def _draft_written_pins(tree: Tree, imported: Counter[str], known: set[str]) -> Iterator[Draft]:
     """A written pin is a backend when the downstream imports a package of its name and its address is known."""
     pins: dict[str, list[WrittenPin]] = {}
@@ -170,7 +111,7 @@ def _draft_written_pins(tree: Tree, imported: Counter[str], known: set[str]) -> 
     for name, places in pins.items():
         beside = next((pin.address for pin in places if pin.address), None)
         # an address names the repository, `Keel-Core`; a variable the package
-        package = packages.get(name) or (_find_package(name, imported) if beside else None)
+        package = packages.get(name) or (find_package(name, imported) if beside else None)
         address = beside or addresses.get(name)
         if package is not None and address is not None and name not in known:
             yield _draft_written_pin(tree, package, address, places)
@@ -212,7 +153,7 @@ def _draft_checkouts(tree: Tree, imported: Counter[str], project: dict[str, str]
     own = {posixpath.basename(folder) for folder in survey.find_own_folders(tree)}
     by_package: dict[str, list[Checkout]] = {}
     for checkout in find_checkouts(tree):
-        package = _find_package(checkout.name, imported)
+        package = find_package(checkout.name, imported)
         if package is not None and package not in own and checkout.address != project.get("repository"):
             by_package.setdefault(package, []).append(checkout)
     for package, places in by_package.items():
@@ -239,16 +180,6 @@ def _draft_checkouts(tree: Tree, imported: Counter[str], project: dict[str, str]
 
 def _first_of_each(places: list[Checkout]) -> list[Checkout]:
     return list({place.revision: place for place in reversed(places)}.values())[::-1]
-
-
-def _find_package(repository: str, imported: Counter[str]) -> str | None:
-    """The imported package a repository is named after: `megatron` of Megatron-LM."""
-    fitting = [
-        name
-        for name in imported
-        if survey.normalise(name) == repository or (len(name) > 3 and repository.startswith(survey.normalise(name)))
-    ]
-    return max(fitting, key=lambda name: (len(name), name)) if fitting else None
 
 
 _WRITE_IT = "Write the one you use, then remove `guessed`"
@@ -281,7 +212,7 @@ def _draft_proposal(tree: Tree, one: Proposal, folder: Path) -> Draft:
         pin=_choose_pin(one),
         upstream=one.address,
         ref=one.ref,
-        objects=_relative(one.clone, folder) if one.clone is not None else None,
+        objects=relative(one.clone, folder) if one.clone is not None else None,
         packages=(one.package,),
         integration=folders,
         patches=tuple(patch for name in folders for patch in survey.find_patch_folders(tree, name)),
@@ -290,12 +221,17 @@ def _draft_proposal(tree: Tree, one: Proposal, folder: Path) -> Draft:
     return Draft(key=one.package, backend=backend, choices=choices, remarks=tuple(remarks))
 
 
-def _use_clone(draft: Draft, proposed: list[Proposal], folder: Path) -> Draft:
-    """The same draft with the history that is here."""
-    clones = [one for one in proposed if one.clone is not None and one.package in draft.backend.packages]
-    if not clones or clones[0].clone is None or draft.backend.path is not None:
+def _use_clone(tree: Tree, draft: Draft, proposed: list[Proposal], folder: Path) -> Draft:
+    """The same draft with the history that is here; of a submodule only where it has the pinned commit."""
+    names = {draft.key, *draft.backend.packages}
+    clone, ref = next(((one.clone, one.ref) for one in proposed if one.clone and one.package in names), (None, ""))
+    if clone is None or draft.backend.objects is not None:
         return draft
-    return replace(draft, backend=replace(draft.backend, objects=_relative(clones[0].clone, folder), ref=clones[0].ref))
+    if draft.backend.path is None:
+        return replace(draft, backend=replace(draft.backend, objects=relative(clone, folder), ref=ref))
+    pin = tree.entries[draft.backend.path].oid[:12]
+    lacking = f"{relative(clone, folder)} does not have the pinned commit {pin}: fetch it there, then run `layline init --force` again"
+    return replace(draft, remarks=(*draft.remarks, lacking))
 
 
 def _choose_pin(one: Proposal) -> Pin | None:
@@ -315,12 +251,6 @@ def _choose_pin(one: Proposal) -> Pin | None:
 def _pin_line(pin: WrittenPin) -> str:
     inner = f"file = {toml(pin.location.path)}" + (f", variable = {toml(pin.variable)}" if pin.variable else "")
     return f"pin = {{ {inner} }}  # line {pin.location.line}: {pin.commit[:12]}"
-
-
-def _relative(place: Path, folder: Path) -> str:
-    """As `folder` sees it, also beside it; whole where it lies far away."""
-    relative = os.path.relpath(place.resolve(), folder.resolve())
-    return place.resolve().as_posix() if relative.startswith("../../") else Path(relative).as_posix()
 
 
 def _say_pin(draft: Draft) -> str:

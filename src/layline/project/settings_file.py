@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from layline.config import Backend, Pin
@@ -103,6 +105,12 @@ def say_use(one: Proposal) -> str:
     lines = f"at least {count(one.writes, 'line')} of ours {verb(one.writes, 'assigns')} to its names"
     patched = f"; {lines} (`patches list` finds all)" if one.writes else ""
     return f"imported by {count(one.files, 'file')} (without tests, examples and third-party folders){patched}"
+
+
+def relative(place: Path, folder: Path) -> str:
+    """As `folder` sees it, also beside it; whole where it lies far away."""
+    seen = os.path.relpath(place.resolve(), folder.resolve())
+    return place.resolve().as_posix() if seen.startswith("../../") else Path(seen).as_posix()
 
 
 def toml(value: Any) -> str:
