@@ -5,7 +5,7 @@
 
 Programs ask for `why.reason` and its fields; only what is shown to a person is said. A reason's value is its sentence:
 `{names:3}` shows the first three, `{parts:3+}` also how many more there are, `{names:6&}` ends with "and", `{other:? (%
-now)}` nothing where it is empty, `{counts[0]:#value}` as `2 values`.
+now)}` nothing where it is empty, `{counts[0]:#value}` as `2 values`, `{counts[0]:<value}` as `at most 2 values`.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ class Reason(Enum):
     MODULE_GONE = "the module {name} is gone"
     ONLY_IMPORTED = "it was only imported here, from {name}"
     UNBOUND = "{name} no longer has the name {other}"
-    STILL_THERE = "{name} still has it"
+    STILL_THERE = "{name} is still there"
     MADE_BY_FUNCTION = "upstream calls the function {name} instead of the class"
     STANDS_INSTEAD = "its own code uses {name} where it used {other}"
     UNBOUND_AND_MOVED = "{name} no longer has the name {other}, which moved to {text}"
@@ -93,7 +93,7 @@ class Reason(Enum):
     REFUSES_KEYWORD = "does not take the keyword {name}"
     REFUSES_KEYWORDS = "does not take the keywords {name}"
     REFUSES_NAME = "does not take {text} by name (ours is called {name})"
-    TOO_MANY = "takes at most {counts[0]:#positional argument} and gets {counts[1]}"
+    TOO_MANY = "takes {counts[0]:<positional argument} and gets {counts[1]}"
     TWICE = "gets {name} twice, by position and by keyword"
     NOT_PASSED = "needs {name}, which is not passed"
     ARE_NOT_PASSED = "needs {name}, which are not passed"
@@ -219,7 +219,7 @@ class Reason(Enum):
     FAILS_ALREADY = (
         "neither the pin nor the tip has it: the import fails when this line runs{name:?; the pin has that name at %}"
     )
-    IMPORT_TOO_NEW = "the import fails with the pin, which does not have the name yet; the tip has it"
+    IMPORT_TOO_NEW = "the pin does not have the name yet, so the import fails there; the tip has it"
     READ_FAILS_ALREADY = "neither the pin nor the tip has it: reading it fails when this line runs"
     NOT_CALLED = "upstream no longer has this method, so our override is not called"
     SILENT = "upstream called it at {places:2} and no code of the tip does, so our override is not called"
@@ -381,8 +381,9 @@ class _Words(Formatter):
     def format_field(self, value: Any, format_spec: str) -> str:
         if format_spec.startswith("?"):
             return format_spec[1:].replace("%", str(value)) if value else ""
-        if format_spec.startswith("#"):
-            return count(value, format_spec[1:])
+        if format_spec.startswith(("#", "<")):
+            most = "at most " if format_spec[0] == "<" and value else ""
+            return most + count(value, format_spec[1:])
         if not isinstance(value, tuple):
             return str(value)
         most = int(format_spec.rstrip("+;&") or len(value))

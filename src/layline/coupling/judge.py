@@ -124,7 +124,10 @@ class Judge:
             key = (place.location.path, place.touch, target, verdict, place.guarded, certain)
             group = groups.setdefault(key if owner is None else (owner, target), [])
             group.insert(0 if owner == place.location else len(group), (judged, verdict))
-        for items in count(groups.values(), "dating what broke", len(groups), self._progress):
+        dated = count(
+            groups.values(), "dating what broke", len(groups), self._progress, lambda items: items[0][0].target
+        )
+        for items in dated:
             with self._comparer.seen.within(self.reads[items[0][0].location.path]):
                 coupling = self._couple(items)
             yield coupling

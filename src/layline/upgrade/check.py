@@ -130,7 +130,11 @@ def _say(label: str, standing: Standing, where: str, promise: Promise | None, to
     return f"{said} The plan promised {promise.left} left at step {promise.step} of {promise.steps}."
 
 
-_COUNTED = "What fails at this commit is an error here; what fails at the pin alone is a warning in `patches drift`."
+_COUNTED = (
+    "Each line of ours that uses the upstream is held against this one commit, and what does not fit is an error, however "
+    "long it has not. `patches drift` and `gap report` compare two commits and count otherwise: a name that a file uses on "
+    "several lines once, and what already fails at the pin apart."
+)
 
 
 def _say_counts(standing: Standing) -> tuple[str, ...]:

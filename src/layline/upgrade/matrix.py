@@ -50,6 +50,8 @@ class Row:
     first_break: Ref | None
     """The first of those behind the pin at which it breaks."""
     culprit: Commit | None
+    broken: tuple[bool, ...]
+    """At which commits it breaks; one whose module is absent does where the pin has that module."""
     needs_after: Ref | None = None
     """The last of those that are not behind the pin at which it breaks: older code, or another branch."""
 
@@ -64,6 +66,10 @@ class Matrix:
     """Places outside patches that fail at the pin as at one of the refs."""
     asked: int = 0
     """How many refs were meant; of many only some are judged."""
+
+    def find_broken(self, number: int) -> set[Location]:
+        """The lines of ours that break at that commit, in patches and outside."""
+        return {row.location for row in self.rows if row.broken[number]} | set(self.elsewhere[number])
 
     @property
     def usable(self) -> tuple[Ref, ...]:
@@ -108,4 +114,5 @@ def _build_row(refs: Sequence[Ref], cells: Sequence[Cell | None], behind: Sequen
         first_break=refs[first] if first is not None else None,
         culprit=worst.culprit if worst is not None else None,
         needs_after=refs[older[-1]] if older else None,
+        broken=tuple(cell is not None and cell.broken for cell in cells),
     )

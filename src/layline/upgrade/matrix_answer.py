@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Literal
 
 from layline.core.evidence import Location, Severity
 from layline.core.listing import Diagnostic, Group, Listing
-from layline.core.progress import Progress, silent
+from layline.core.progress import Progress, silent, within
 from layline.core.prose import count, listed, verb
 from layline.core.report import Answer, Chart, Paragraph, Report, Section, Table
 from layline.errors import ConfigError, Error
@@ -51,8 +51,9 @@ def ask_matrix(
     chosen = thin(meant, _step(refs, every))
     judged = []
     for number, ref in enumerate(chosen, 1):
-        progress(f"judging {ref.name}", number, len(chosen))
-        judged.append(judge_cells(workspace, key, ref.commit))
+        part = f"judging {ref.name}, {number} of {len(chosen)}"
+        progress(part, 0, 0)
+        judged.append(judge_cells(workspace, key, ref.commit, within(progress, part)))
     ends = _find_ends(workspace, key)
     behind = [find_position(upstream, ends, ref.commit) is not None for ref in chosen]
     found = build_matrix(chosen, [one.cells for one in judged], [one.elsewhere for one in judged], behind)
@@ -173,7 +174,10 @@ def _find_next(upstream: Repository, ends: tuple[str, str], matrix: Matrix, safe
 def _say_safe(safe: answers.SafeRef | None, after: str | None) -> str:
     """In the word of `upgrade plan`, which looks at more commits."""
     if safe is None:
-        return "None of them is a safe pin; `upgrade plan --safe` looks at every commit between pin and tip."
+        return (
+            "None of them is a safe pin, which is a commit after the pin that breaks nothing of ours; "
+            "`upgrade plan --safe` looks at every commit between pin and tip."
+        )
     lacks = safe["commits_lacking"]
     branch = f" (it does not contain {count(lacks, 'commit')} that the pin has)" if lacks else ""
     broken = f"; {after}, the next of them, breaks places of ours" if after is not None else ""
@@ -184,31 +188,29 @@ def _say_safe(safe: answers.SafeRef | None, after: str | None) -> str:
 
 
 def _say(matrix: Matrix, label: str) -> str:
-    """Which commits break nothing that fits the pin (no more is compared), then what the last one breaks."""
+    """Which commits break nothing of ours, then what the last one breaks."""
     usable, last = [ref.name for ref in matrix.usable], matrix.refs[-1].name
     found = "; ".join(_say_last(matrix))
     if len(matrix.refs) == 1:
-        return f"{label}: {last} breaks {'nothing' if usable else 'something'} of ours that fits the pin: {found}."
+        return f"{label}: at {last}, {found}."
     some = f"{len(usable)} of {count(len(matrix.refs), 'upstream commit')} {verb(len(usable), 'breaks')} nothing"
     if not usable:
         some = f"each of {count(len(matrix.refs), 'upstream commit')} breaks something"
     where = f" ({listed(usable, most=_SHOWN)})" if usable else ""
-    return f"{label}: {some} of ours that fits the pin{where}. At {last}: {found}."
+    return f"{label}: {some} of ours{where}. At {last}, {found}."
 
 
 def _say_last(matrix: Matrix) -> Iterator[str]:
-    """What the last of the commits does to us: places outside patches, then patches."""
-    others = len(matrix.elsewhere[-1])
-    if others:
-        yield f"{count(others, 'place')} outside patches {verb(others, 'breaks')}"
+    """What the last of the commits does to us, each line of ours counted once."""
+    broken, others = matrix.find_broken(-1), set(matrix.elsewhere[-1])
+    parts = (f"{len(broken - others)} in patches", f"{len(others)} outside patches")
+    told = f", {' and '.join(parts)}" if others and broken - others else " outside patches" if others else ""
+    yield f"{count(len(broken), 'place')} of ours {verb(len(broken), 'breaks')}{told}"
     if not matrix.rows:
         yield "our patches change nothing in it"
-        return
-    broken = sum(row.cells[-1] is Fit.BREAKS for row in matrix.rows)
-    yield f"{broken or 'none'} of {count(len(matrix.rows), 'effect')} {'breaks' if broken < 2 else 'break'}"
-    absent = sum(row.cells[-1] is Fit.ABSENT for row in matrix.rows)
+    absent = sum(row.cells[-1] is Fit.ABSENT and not row.broken[-1] for row in matrix.rows)
     if absent:
-        yield f"the module of {count(absent, 'effect')} is absent"
+        yield f"the pin and {matrix.refs[-1].name} lack the module of {count(absent, 'effect')}"
 
 
 def _say_legend(matrix: Matrix) -> str:
@@ -219,9 +221,11 @@ def _say_legend(matrix: Matrix) -> str:
 
 def _say_others(matrix: Matrix) -> Iterator[str]:
     """A commit may be unusable for what no row shows."""
+    broken = [len(matrix.find_broken(number)) for number in range(len(matrix.refs))]
     if any(matrix.elsewhere) and len(matrix.refs) > 1:
-        found = (f"{ref.name} {len(places)}" for ref, places in zip(matrix.refs, matrix.elsewhere, strict=True))
-        yield f"Places outside patches that break: {', '.join(found)}."
+        outside = [f", {len(found)} outside patches" if found else "" for found in matrix.elsewhere]
+        told = zip(matrix.refs, broken, outside, strict=True)
+        yield f"Places of ours that break: {'; '.join(f'{ref.name}: {number}{more}' for ref, number, more in told)}."
     failing = ""
     if matrix.failing:
         told = "fails at the pin already and is" if matrix.failing == 1 else "fail at the pin already and are"

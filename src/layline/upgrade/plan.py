@@ -197,7 +197,7 @@ def find_healed(
                 kind=MendKind.TARGET_MOVED if one.way == PATCHES else MendKind.IMPORT_MOVED,
                 mechanical=True,
                 diff="",
-                why=f"mended by the other edits {where}",
+                why=f"fixed by the other edits {where}",
                 target=one.target,
                 evidence=one.evidence,
                 place=one.place,

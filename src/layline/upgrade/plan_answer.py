@@ -38,16 +38,23 @@ def build_answer(plan: Plan, label: str, refusal: str | None = None) -> Answer:
 def say_plan(plan: Plan, label: str) -> str:
     places, left = count_places(plan)
     idle = f", and {plan.idle} more {'loses its' if plan.idle == 1 else 'lose their'} effect there" if plan.idle else ""
-    of = f"of these {places}, " if plan.idle else ""
+    of = f"Of these {places}, " if plan.idle or places > 1 else ""
+    whole = count(len(plan.steps), "step")
+    end = f"{whole}, the last of which only moves the pin" if _is_end(plan) else whole
     if not plan.steps:
         return f"{label}: the pin {plan.start[:8]} is the safe one; the commit after it breaks places of ours."
     if not places:
         return f"{label}: nothing of ours breaks on the way to {plan.to[:8]}; {count(len(plan.steps), 'step')}."
     return (
         f"{label}: {count(places - plan.idle, 'place')} of ours {'breaks' if places - plan.idle == 1 else 'break'} on "
-        f"the way to {plan.to[:8]}{_say_last_good(plan)}{idle}; {of}{places - left} can be fixed mechanically, {left} {verb(left, 'is')} left for a "
-        f"person, in {count(len(plan.steps), 'step')}."
+        f"the way to {plan.to[:8]}{_say_last_good(plan)}{idle}. {of}{places - left} can be fixed mechanically and {left} "
+        f"{verb(left, 'is')} left for a person. The plan has {end}."
     )
+
+
+def _is_end(plan: Plan) -> bool:
+    """Whether the last of several steps only reaches the commit asked about."""
+    return len(plan.steps) > 1 and not plan.steps[-1].mends
 
 
 def _say_last_good(plan: Plan) -> str:
@@ -187,7 +194,7 @@ def _diagnose(mend: Mend, to: str, shown: dict[str, Location]) -> Diagnostic:
         location=Location(mend.file, mend.lines[0]),
         severity=Severity.OK if mend.mechanical else Severity.BREAKS,
         code=mend.kind.value,
-        message=f"{'can be fixed mechanically' if mend.mechanical else 'for a person'}: {mend.target}",
+        message=f"{'can be fixed mechanically' if mend.mechanical else 'left for a person'}: {mend.target}",
         details=details,
     )
 

@@ -7,7 +7,7 @@ from datetime import UTC, date, datetime, timedelta
 from typing import TYPE_CHECKING, Literal
 
 from layline.core.evidence import Skipped
-from layline.core.progress import Progress, silent
+from layline.core.progress import Progress, silent, within
 from layline.core.prose import count, verb
 from layline.core.report import Answer, Chart, Report, Section, Table
 from layline.errors import ConfigError, Error
@@ -55,9 +55,10 @@ def find_points(
         before = f"before {days[0].date().isoformat()}"
         skipped.append(Skipped(before, f"{_UNKNOWN} was not committed then; which version our code used is not known"))
     for number, day in enumerate(days, 1):
-        progress(f"reading {day.date().isoformat()}", number, len(days))
+        part = f"judging {day.date().isoformat()}, {number} of {len(days)} days"
+        progress(part, 0, 0)
         try:
-            found = _measure(workspace, key, day, points[-1].pin if points else None)
+            found = _measure(workspace, key, day, points[-1].pin if points else None, within(progress, part))
         except Error as error:
             if number == len(days) and not points:
                 raise  # no day can be read, and this is why
@@ -116,13 +117,13 @@ def find_moment(workspace: Workspace, key: str, day: datetime) -> tuple[Workspac
     return (workspace.look_at(commit), tip) if commit is not None and tip is not None else None
 
 
-def _measure(workspace: Workspace, key: str, day: datetime, before: str | None) -> Point | None:
+def _measure(workspace: Workspace, key: str, day: datetime, before: str | None, progress: Progress) -> Point | None:
     moment = find_moment(workspace, key, day)
     if moment is None:
         return None
     then, tip = moment
     upstream, pin = pin_of(then, key)
-    judged = judge_cells(then, key, tip)
+    judged = judge_cells(then, key, tip, progress)
     return Point(
         date=day.date().isoformat(),
         commit=then.commit,

@@ -16,6 +16,7 @@ from layline.core.patch import Effect, Guard, Patch, Style, TargetKind
 from layline.core.revision import Commit
 from layline.core.why import Reason, Why
 from layline.coupling.drift_model import Cause, Drift, find_breaking
+from layline.patches.drift.elsewhere import Elsewhere
 from layline.patches.drift.lines import (
     build_drift_listing,
     group_causes,
@@ -108,6 +109,40 @@ def test_a_heading_says_how_many_effects_its_places_have() -> None:
     ):
         [group] = group_causes([row_of(BREAKING, line=line) for line in lines])
         assert group.title.startswith(f"error[does-not-fit] {said}: ")
+
+
+@pytest.mark.parametrize(
+    ("why", "said"),
+    [
+        (
+            Why(Reason.KEY_DROPPED, names=("env:THREADS", "keel.fast")),
+            "upstream no longer mentions the environment variable THREADS and the config key keel.fast, which the patch sets",
+        ),
+        (
+            Why(Reason.KEY_NEEDED, "threads"),
+            "upstream no longer mentions the config key threads, which the patch reads",
+        ),
+    ],
+)
+def test_a_setting_that_upstream_dropped_is_told_by_what_it_is(why: Why, said: str) -> None:
+    row = row_of(Finding(kind=DriftKind.REMOVED, severity=Severity.LOOK, why=why))
+    assert (say_row(row), dict(tell_row(row).details).get("why")) == (said, None)
+
+
+def test_several_lines_in_one_row_are_counted_there() -> None:
+    """The first line counts places: whoever adds up the rows has to find each."""
+    here = Location("harbor/hull.py", 3)
+    one = Elsewhere(
+        touch="imports",
+        target="keel.Mast",
+        location=here,
+        also=(replace(here, line=7),),
+        severity=Severity.LOOK,
+        detail="removed",
+    )
+    text = render_listing(build_drift_listing(replace(report_of(), elsewhere=(one,))), width=120)
+    assert "2 places need a look" in text
+    assert "our code imports keel.Mast, which was removed\n  counts   as 2 places: lines 3 and 7\n" in text
 
 
 def test_a_condition_that_is_false_is_not_called_uncertain() -> None:
@@ -240,21 +275,21 @@ def test_rows_behind_one_import_tell_what_they_are_without_it() -> None:
     ]
     (group,) = group_causes(rows)
     assert group.title == (
-        "error: 2 effects not installed because the import of keel.old at harbor/base.py:2 fails; nothing else is known "
+        "error: 2 effects are not installed, because the import of keel.old at harbor/base.py:2 fails; nothing else is known "
         "to break them (`then` says what else changed):"
     )
     assert [(item.severity, item.code, item.message, item.details) for item in group.items] == [
-        (Severity.BREAKS, "not-installed", TARGET, ()),
+        (Severity.BREAKS, "not-installed", f"{TARGET} is not patched", ()),
         (
             Severity.BREAKS,
             "not-installed",
-            TARGET,
+            f"{TARGET} is not patched",
             (("then", f"the body of {TARGET} changed"), ("why", "its body now uses varnish")),
         ),
     ]
     (alike,) = group_causes([replace(row, culprit=COMMIT) for row in (rows[0], rows[0])])
     assert alike.title == (
-        "error: 2 effects not installed because the import of keel.old at harbor/base.py:2 fails (since 0123456789ab "
+        "error: 2 effects are not installed, because the import of keel.old at harbor/base.py:2 fails (since 0123456789ab "
         "(2026-04-28): Take the old hull away (#80)); nothing else is known to break them:"
     )
     assert [item.details for item in alike.items] == [(), ()]
@@ -265,14 +300,14 @@ def test_rows_behind_one_import_tell_what_they_are_without_it() -> None:
     )
     worse = replace(rows[0], findings=(more, waits), location=Location("harbor/hull.py", 9))
     first, single = group_causes([*rows, worse])
-    assert first.title.startswith("error: 3 effects not installed because")
+    assert first.title.startswith("error: 3 effects are not installed, because")
     assert first.title.endswith("; 2 of them fail for that alone (`then` says what else changed):")
     assert [item.location.line for item in single.items] == [9]
     other = Why(Reason.NEEDS_GONE, "keel.older", places=(Location("harbor/crew.py", 5),))
     both = replace(waits, why=replace(waits.why, parts=(gone, other)))
     (group,) = group_causes([rows[0], replace(rows[0], findings=(own[0], both))])
     assert group.title.endswith(
-        "2 effects not installed because the import of keel.old at harbor/base.py:2 fails; "
+        "2 effects are not installed, because the import of keel.old at harbor/base.py:2 fails; "
         "1 of them fails for that alone:"
     )
     also = ("also", "the import of keel.older at harbor/crew.py:5 fails")
@@ -352,9 +387,9 @@ def test_what_pin_and_tip_do_not_need_is_told_once_for_each_place() -> None:
     ]
     told = list(say_retired(rows))
     assert [line.split(": ")[0] for line in told[:-1]] == ["harbor/hull.py:3", "harbor/hull.py:9"]
-    assert told[0].startswith("harbor/hull.py:3: not needed at the tip: paint (3 effects): ")
-    assert told[1].startswith("harbor/hull.py:9: not needed at the tip: paint: ")
-    assert "the tip does not need" in told[-1]  # the pin may need it
+    assert told[0].startswith("harbor/hull.py:3: the tip does not need paint (3 effects): ")
+    assert told[1].startswith("harbor/hull.py:9: the tip does not need paint: ")
+    assert "as long as you support a version that needs it" in told[-1]  # the pin may be one
     assert list(say_retired([])) == []
 
 
@@ -395,7 +430,7 @@ TALLIES = [
         [
             (
                 3,
-                "compared at 2 places (a place is one line of ours): 2 do nothing, 1 fits (`--severity note` lists it)",
+                "compared, at 2 places (a place is one line of ours): 2 effects do nothing, 1 fits (`--severity note` lists it)",
             )
         ],
         ["3 of those compared target names that the pin does not have: 2 do nothing and 1 fits."],
@@ -442,8 +477,8 @@ def test_what_is_not_compared_adds_up_with_what_is() -> None:
     text = render_listing(build_drift_listing(report), width=80)
     assert text.endswith(
         "\nThe 9 effects of `patches list`:\n"
-        "  2 compared at 1 place (a place is one line of ours): 2 fit (`--severity note`\n"
-        "    lists them)\n"
+        "  2 compared, at 1 place (a place is one line of ours): 2 effects fit\n"
+        "    (`--severity note` lists them)\n"
         "  3 not compared: the target is in a package that is not this upstream\n"
         "  4 not compared: the target cannot be named without running the code (`patches\n"
         "    list --uncertain` lists them, with the other uncertain effects, and says\n"

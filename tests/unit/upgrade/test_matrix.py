@@ -130,9 +130,7 @@ def test_refs_can_be_named_one_by_one(project: Project) -> None:
 def test_a_module_that_is_gone_is_counted_beside_what_breaks(project: Project) -> None:
     pin, gone = project.upstream.commits[:2]
     answer = patches_matrix(project.open(), "keel", refs=f"{pin}..{gone}")
-    assert answer.report.title.endswith(
-        " breaks something of ours that fits the pin: 1 place outside patches breaks; none of 2 effects breaks; the module of 1 effect is absent."
-    )
+    assert answer.report.title == f"Keel: at {gone[:10]}, 2 places of ours break, 1 in patches and 1 outside patches."
     assert answer.listing is not None
     outside, patched = answer.listing.groups
     assert [(str(one.location), one.message) for one in outside.items] == [
@@ -140,7 +138,6 @@ def test_a_module_that_is_gone_is_counted_beside_what_breaks(project: Project) -
     ]
     assert answer.data["refs"][0]["elsewhere"] == ["own/patch_b.py:1"]
     assert len(patched.items) == 2
-    assert answer.report.title.startswith(f"Keel: {gone[:10]} breaks something of ours that fits the pin")
 
 
 def test_a_commit_that_breaks_an_import_of_ours_cannot_be_used() -> None:

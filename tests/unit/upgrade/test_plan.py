@@ -413,7 +413,7 @@ def test_what_is_dead_at_the_pin_after_an_edit_is_not_mended(plan: Plan) -> None
 def test_a_patch_behind_an_import_that_is_mended_elsewhere_is_mended_with_it(plan: Plan) -> None:
     """Its file is fine; what it imports of ours could not be imported at the tip."""
     (mend,) = mends(plan, "own/behind.py")
-    assert (mend.mechanical, mend.why) == (True, "mended by the other edits of the files that it imports")
+    assert (mend.mechanical, mend.why) == (True, "fixed by the other edits of the files that it imports")
 
 
 def test_a_step_ends_at_each_culprit_in_order(plan: Plan, project: Project) -> None:
@@ -458,7 +458,9 @@ def test_the_counts_of_drift_plan_and_check_are_reconciled(plan: Plan, project: 
     checked = upgrade_check(workspace, "keel", pin="main")
     assert checked.data["does_not_fit"] == plan.before
     assert checked.listing is not None
-    assert checked.listing.meta[0].startswith("What fails at this commit is an error here; ")
+    assert checked.listing.meta[0].startswith(
+        "Each line of ours that uses the upstream is held against this one commit"
+    )
 
 
 def test_a_step_counts_lines_as_the_plan_does() -> None:
@@ -475,7 +477,7 @@ def test_a_step_counts_lines_as_the_plan_does() -> None:
     )
     listing = build_answer(plan, "Keel").listing
     assert listing is not None
-    assert "1 can be fixed mechanically, 1 is left for a person" in listing.title
+    assert "1 can be fixed mechanically and 1 is left for a person" in listing.title
     assert ": 2 places (1 mechanical, 1 left for a person)" in listing.groups[0].title
 
 

@@ -15,6 +15,7 @@ from layline.core.prose import count, listed, verb
 from layline.core.revision import Commit
 from layline.core.why import PROBLEMS, Reason, Why, say, say_all
 from layline.coupling.drift_model import Drift
+from layline.coupling.model import State
 from layline.coupling.roots import Root, explain, find_roots
 from layline.patches.drift.places import Places, count_all, count_places, stands_in
 from layline.patches.drift.tally import group_effects
@@ -25,6 +26,15 @@ if TYPE_CHECKING:
     from layline.patches.drift.report import DriftReport
 
 DOES_NOT_FIT = "does-not-fit"
+_STATES = {
+    State.MOVED.value: "moved",
+    State.RENAMED.value: "was renamed",
+    State.REMOVED.value: "was removed",
+    State.UNBOUND.value: "is no longer re-exported",
+    State.MISSING.value: "neither the pin nor the tip has",
+}
+"""What is said of a name of which no more is known."""
+_ENV = "env:"
 _CAUSES = 4
 """So many commits are named of a row."""
 _TOGETHER = 3
@@ -41,6 +51,8 @@ _NOT_RUN = frozenset(
     }
 )
 """Why a patch can be deleted: a condition that is false at the tip."""
+_IN_MESSAGE = frozenset({Reason.KEY_DROPPED, Reason.KEY_NEEDED})
+"""Reasons that the first line tells."""
 _NO_TYPO = (Reason.NEVER_HAD_ASKED, Reason.COMES_LATER, Reason.CAME_AND_WENT, Reason.HAD_UNTIL)
 """What is known of a name that the pin does not have says more than one that is spelled like it."""
 
@@ -217,7 +229,7 @@ def _group_behind(rows: list[Drift], waiting: Mapping[Root, list[Drift]]) -> Gro
     keeps from being installed.
     """
     root = explain(rows[0])
-    cause = f" because {root.tell} fails" if root is not None else ""
+    cause = f", because {root.tell} fails" if root is not None else ""
     commits = {row.culprit for row in rows}
     since = commits.pop() if len(commits) == 1 else None
     told = f" (since {say_commit(since)})" if since is not None else ""
@@ -227,7 +239,7 @@ def _group_behind(rows: list[Drift], waiting: Mapping[Root, list[Drift]]) -> Gro
     some = f"{alone or 'none'} of them {'fail' if alone > 1 else 'fails'} for that alone"
     some = "nothing else is known to break them" if number == alone else some
     return Group(
-        title=f"{rows[0].severity.word}: {count(number, 'effect')} not installed{cause}{told}; {some}{after}:",
+        title=f"{rows[0].severity.word}: {count(number, 'effect')} {verb(number, 'is')} not installed{cause}{told}; {some}{after}:",
         items=tuple(_tell_waiting(row, since) for row in rows),
     )
 
@@ -246,7 +258,7 @@ def _tell_waiting(row: Drift, since: Commit | None) -> Diagnostic:
         location=row.location,
         severity=row.severity,
         code="not-installed",
-        message=row.target or row.patch,
+        message=f"{row.target or row.patch} is not patched",
         details=(*also, *then, *details),
     )
 
@@ -271,6 +283,8 @@ def _name_kind(row: Drift) -> str:
 def say_row(row: Drift) -> str:
     """One sentence about the target; the reason stands below it."""
     target = row.target or row.patch
+    if dropped := _say_dropped(row):
+        return f"upstream no longer mentions {dropped}"
     said = _say_kept(row, target) or row.kind.facts.message.format(target=target)
     if row.kind is DriftKind.SIGNATURE_CHANGED and (owners := _find_decorated(row)):
         said = f"the decorators of {listed([f'{target}{one}' for one in owners])} changed"
@@ -289,6 +303,20 @@ def say_row(row: Drift) -> str:
         ours = "what we register" if _is_registered(row) else "our replacement"
         said += f", but {ours} fits neither pin nor tip" if row.fails_already else f", but {ours} no longer fits"
     return said
+
+
+def _say_dropped(row: Drift) -> str:
+    """The settings that a patch writes or reads and upstream has dropped, by what they are; empty where none is."""
+    did = {Reason.KEY_DROPPED: "sets", Reason.KEY_NEEDED: "reads"}
+    why = next((one for one in row.reasons if one.reason in did), None)
+    if why is None:
+        return ""
+    keys = why.names or (why.name,)
+    told = [
+        f"the {'environment variable' if key.startswith(_ENV) else 'config key'} {key.removeprefix(_ENV)}"
+        for key in keys
+    ]
+    return f"{listed(told, most=len(told))}, which the patch {did[why.reason]}"
 
 
 def _is_registered(row: Drift) -> bool:
@@ -321,8 +349,8 @@ def _say_kept(row: Drift, target: str) -> str:
 def _details(row: Drift, *, together: bool) -> Iterator[tuple[str, str]]:
     if row.effect is not None and row.severity is not Severity.OK:
         yield "patch", row.effect.id if row.effect.id == row.patch else f"{row.patch} [{row.effect.id}]"
-    if row.detail and not (together or stands_in(row)) and row.reasons != _said_already(row):
-        yield "why", _say_why(row)
+    if not (together or stands_in(row)) and row.reasons != _said_already(row) and (why := _say_why(row)):
+        yield "why", why
     if row.copied is not None:
         yield "ours", f"an edited copy of upstream's body ({row.copied:.0%} alike)"
     if row.culprit is not None and not row.causes:
@@ -331,7 +359,8 @@ def _details(row: Drift, *, together: bool) -> Iterator[tuple[str, str]]:
         yield "since", f"{say_commit(cause.commit)}: {say(cause.why)}"
     if len(row.causes) > _CAUSES:
         yield "since", f"{count(len(row.causes) - _CAUSES, 'more commit')}: `--format json` names them"
-    if row.suggestion is not None and row.kind not in {DriftKind.DEAD_AT_PIN, DriftKind.MOVED, DriftKind.RENAMED}:
+    told = row.kind in {DriftKind.DEAD_AT_PIN, DriftKind.MOVED, DriftKind.RENAMED} or row.has(Reason.STILL_REACHES)
+    if row.suggestion is not None and not told:
         yield "fix", f"{row.suggestion.target} may take its place ({row.suggestion.reason})"
 
 
@@ -340,6 +369,7 @@ def _say_why(row: Drift) -> str:
     worst = {one.why for one in row.findings if one.severity is row.severity and one.why.reason in PROBLEMS}
     # a condition that is known to be false is certain
     told = [why for why in row.reasons if why.reason is not Reason.NOT_CERTAIN or not row.has(*_NOT_RUN)]
+    told = [why for why in told if why.reason not in _IN_MESSAGE]
     return say_all(sorted(told, key=lambda why: why not in worst))
 
 
@@ -361,7 +391,7 @@ def _group_elsewhere(items: Iterable[Elsewhere], severity: Severity, commits: Ma
             location=item.location,
             severity=item.severity,
             code=item.touch,
-            message=f"our code {item.touch} {item.target}: {item.detail}",
+            message=f"our code {item.touch} {item.target}{_say_state(item)}",
             details=tuple(_detail_elsewhere(item, commits)),
         )
         for item in items
@@ -371,12 +401,20 @@ def _group_elsewhere(items: Iterable[Elsewhere], severity: Severity, commits: Ma
         yield Group(items=found)
 
 
+def _say_state(item: Elsewhere) -> str:
+    """What became of the name, where that is all that is known: a clause; else the reasons."""
+    return f", which {_STATES[item.detail]}" if item.detail in _STATES else f": {item.detail}"
+
+
 def _detail_elsewhere(item: Elsewhere, commits: Mapping[str, Commit]) -> Iterator[tuple[str, str]]:
     for why, one in item.causes or ((("", item.culprit),) if item.culprit else ()):
         who = say_commit(commits[one]) if one in commits else one[:12]
         yield "since", f"{who}: {why}" if why else who
     if item.new_target:
         yield "fix", f"use {item.new_target}"
+    if item.also:
+        lines = [str(place.line) for place in item.places]
+        yield "counts", f"as {len(item.places)} places: lines {listed(lines, most=len(lines))}"
 
 
 def _group_risks(rows: Iterable[Drift]) -> Iterator[Group]:
@@ -408,9 +446,9 @@ def say_retired(rows: Iterable[Drift]) -> Iterator[str]:
             places.setdefault((row.location, row.patch), []).append(_say_retired(row.retire))
     for (location, patch), reasons in places.items():
         more = f" ({len(reasons)} effects)" if len(reasons) > 1 else ""
-        yield f"{location}: not needed at the tip: {patch}{more}: {reasons[0]}"
+        yield f"{location}: the tip does not need {patch}{more}: {reasons[0]}"
     if places:
-        yield "Delete what the tip does not need once you support only versions that do not need it."
+        yield "Keep such a patch as long as you support a version that needs it, then delete it."
 
 
 def _close(drift: DriftReport) -> Iterator[str]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from layline.core.drift import Uncompared
 from layline.core.listing import Group
-from layline.core.prose import count, listed, verb
+from layline.core.prose import count, listed, plural, verb
 from layline.patches.drift.places import DEAD, FITS, count_places, rank, stands_in
 from layline.patches.drift.report import UNCOMPARED
 from layline.patches.wanted import is_absent
@@ -57,18 +57,22 @@ def _count(drift: DriftReport, rows: list[Drift], *, notes: bool) -> Iterator[tu
 def _say_compared(drift: DriftReport, rows: list[Drift], *, notes: bool) -> str:
     ranks = Counter(rank(row) for row in rows if not stands_in(row))
     aside = sum(map(stands_in, rows))
-    told = _say_ranks(ranks)
+    places = count_places(rows).total
+    several = places != ranks.total()
+    told = _say_ranks(ranks, "effect" if several else "")
     if ranks[FITS] and not notes:
         told[-1] += f" (`--severity note` lists {'it' if ranks[FITS] == 1 else 'them'})"
     if aside:
         told.append(f"{aside} only {'runs' if aside == 1 else 'run'} where {drift.label} is not installed (no place)")
-    places = count_places(rows).total
-    at = f" at {count(places, 'place')} (a place is one line of ours)" if places != ranks.total() else ""
+    at = f", at {count(places, 'place')} (a place is one line of ours)" if several else ""
     return f"compared{at}: {', '.join(told)}"
 
 
-def _say_ranks(ranks: Counter[int]) -> list[str]:
-    return [f"{ranks[one]} {words[ranks[one] != 1]}" for one, words in _RANKS.items() if ranks[one]]
+def _say_ranks(ranks: Counter[int], noun: str = "") -> list[str]:
+    """`noun`: what is counted, said once."""
+    told = [(ranks[one], words[ranks[one] != 1]) for one, words in _RANKS.items() if ranks[one]]
+    first = f" {noun if told[0][0] == 1 else plural(noun)}" if told and noun else ""
+    return [f"{number}{'' if at else first} {does}" for at, (number, does) in enumerate(told)]
 
 
 def _say_absent(rows: list[Drift]) -> Iterator[str]:
