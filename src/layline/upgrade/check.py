@@ -131,9 +131,8 @@ def _say(label: str, standing: Standing, where: str, promise: Promise | None, to
 
 
 _COUNTED = (
-    "Each line of ours that uses the upstream is held against this one commit, and what does not fit is an error, however "
-    "long it has not. `patches drift` and `gap report` compare two commits and count otherwise: a name that a file uses on "
-    "several lines once, and what already fails at the pin apart."
+    "What does not fit this one commit is an error, also where it never did. `patches drift` and `gap report` compare pin and "
+    "tip: what fails at the pin alone is a warning there, and their totals differ."
 )
 
 

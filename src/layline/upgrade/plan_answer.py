@@ -40,7 +40,7 @@ def say_plan(plan: Plan, label: str) -> str:
     idle = f", and {plan.idle} more {'loses its' if plan.idle == 1 else 'lose their'} effect there" if plan.idle else ""
     of = f"Of these {places}, " if plan.idle or places > 1 else ""
     whole = count(len(plan.steps), "step")
-    end = f"{whole}, the last of which only moves the pin" if _is_end(plan) else whole
+    end = f"{whole}; the last only moves the pin" if _is_end(plan) else whole
     if not plan.steps:
         return f"{label}: the pin {plan.start[:8]} is the safe one; the commit after it breaks places of ours."
     if not places:

@@ -201,7 +201,7 @@ def test_an_override_that_is_wrong_today_is_a_warning_and_an_import_an_error(tmp
     assert rated[0] == {"own/base.py": "warning", "own/old.py": "error"}
     assert rated[1] == {"own/base.py": "warning", "own/later.py": "error", "own/old.py": "error"}
     assert there.listing is not None
-    assert there.listing.meta[0].startswith("What fails at this commit is an error here; ")
+    assert there.listing.meta[0].startswith("What does not fit this one commit is an error")
     assert there.listing.meta[1:] == (
         "5 rows: a place is one line of ours, and a line that uses several names has one row for each.",
     )

@@ -458,9 +458,7 @@ def test_the_counts_of_drift_plan_and_check_are_reconciled(plan: Plan, project: 
     checked = upgrade_check(workspace, "keel", pin="main")
     assert checked.data["does_not_fit"] == plan.before
     assert checked.listing is not None
-    assert checked.listing.meta[0].startswith(
-        "Each line of ours that uses the upstream is held against this one commit"
-    )
+    assert checked.listing.meta[0].startswith("What does not fit this one commit is an error")
 
 
 def test_a_step_counts_lines_as_the_plan_does() -> None:
