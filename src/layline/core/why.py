@@ -382,8 +382,8 @@ class _Words(Formatter):
         if format_spec.startswith("?"):
             return format_spec[1:].replace("%", str(value)) if value else ""
         if format_spec.startswith(("#", "<")):
-            most = "at most " if format_spec[0] == "<" and value else ""
-            return most + count(value, format_spec[1:])
+            limit = "at most " if format_spec[0] == "<" and value else ""
+            return limit + count(value, format_spec[1:])
         if not isinstance(value, tuple):
             return str(value)
         most = int(format_spec.rstrip("+;&") or len(value))

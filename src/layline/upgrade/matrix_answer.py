@@ -224,8 +224,8 @@ def _say_others(matrix: Matrix) -> Iterator[str]:
     broken = [len(matrix.find_broken(number)) for number in range(len(matrix.refs))]
     if any(matrix.elsewhere) and len(matrix.refs) > 1:
         outside = [f", {len(found)} outside patches" if found else "" for found in matrix.elsewhere]
-        told = zip(matrix.refs, broken, outside, strict=True)
-        yield f"Places of ours that break: {'; '.join(f'{ref.name}: {number}{more}' for ref, number, more in told)}."
+        each = (f"{ref.name}: {number}{more}" for ref, number, more in zip(matrix.refs, broken, outside, strict=True))
+        yield f"Places of ours that break: {'; '.join(each)}."
     failing = ""
     if matrix.failing:
         told = "fails at the pin already and is" if matrix.failing == 1 else "fail at the pin already and are"
