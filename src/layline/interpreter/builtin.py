@@ -6,7 +6,7 @@ import ast
 from typing import TYPE_CHECKING, TypeAlias
 
 from layline.interpreter.containers import call_dict_method, call_list_method
-from layline.interpreter.executed import run_text
+from layline.interpreter.executed import execute
 from layline.interpreter.libraries import LIBRARIES
 from layline.interpreter.objects import class_of, copy_value
 from layline.interpreter.state import Machine, name_module, text_of
@@ -14,6 +14,7 @@ from layline.interpreter.strings import call_text_method, edit_source, read_patt
 from layline.interpreter.values import (
     EACH,
     FALSE,
+    NONE,
     TRUE,
     Called,
     Choice,
@@ -37,7 +38,7 @@ from layline.interpreter.values import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
 
     Known: TypeAlias = "Callable[[Machine, list[Value], dict[str, Value], ast.AST], Value | None]"
 
@@ -225,35 +226,6 @@ def _dedent(_: Machine, arguments: Arguments, __: Keywords, ___: ast.AST) -> Val
     return arguments[0] if arguments and isinstance(arguments[0], Source | Literal) else None
 
 
-def _exec(machine: Machine, arguments: Arguments, _: Keywords, node: ast.AST) -> Value | None:
-    """`exec(edited_source, globals, namespace)`: the names it defines are the edited source."""
-    if len(arguments) == 1 and (text := text_of(arguments[0])) is not None:
-        return Literal(None) if run_text(machine, text, node) else None
-    sources = list(find_sources(arguments[0])) if arguments else []
-    if not sources:
-        return None
-    receiver = arguments[-1] if len(arguments) > 1 else Called(Outside("builtins.globals"))
-    match receiver:
-        case Table() as table:
-            table.entries.append((Unknown("what the source defines"), sources[0]))
-            table.whole = False
-            return Literal(None)
-        case Called(callee=Outside(path="builtins.globals")):
-            machine.frame.module.executed.append(sources[0])
-            return Literal(None)
-    return None
-
-
-def find_sources(value: Value) -> Iterator[Source]:
-    """Upstream source inside what is executed, `compile` opened."""
-    for found in find_alternatives(value):
-        match found:
-            case Source():
-                yield found
-            case Called(callee=Outside(path="builtins.compile"), arguments=(inner, *_)):
-                yield from find_sources(inner)
-
-
 def _environ_get(_: Machine, arguments: Arguments, __: Keywords, ___: ast.AST) -> Value | None:
     if not arguments:
         return None
@@ -268,6 +240,15 @@ def _loaded_module(machine: Machine, arguments: Arguments, _: Keywords, __: ast.
         module = machine.find_by_text(name) if name else Element(Outside("sys.modules"), arguments[0])
         found = module if found is None else Choice(Unknown("which is loaded"), found, module)
     return found
+
+
+def _put_modules(machine: Machine, arguments: Arguments, _: Keywords, node: ast.AST) -> Value | None:
+    """`sys.modules.update({name: module})`."""
+    if not arguments or not isinstance(arguments[0], Table):
+        return None
+    for key, value in arguments[0].entries:
+        machine.write(Outside("sys.modules"), key, value, node, is_item=True)
+    return NONE
 
 
 def _map(machine: Machine, arguments: Arguments, _: Keywords, node: ast.AST) -> Value | None:
@@ -341,7 +322,7 @@ KNOWN: dict[str, Known] = {
     "builtins.type": _type,
     "types.ModuleType": _module_type,
     "typing.cast": lambda _, arguments, *__: arguments[-1] if arguments else None,
-    "builtins.exec": _exec,
+    "builtins.exec": execute,
     "textwrap.indent": _dedent,
     "inspect.getsource": _getsource,
     "re.sub": _regex,
@@ -351,6 +332,7 @@ KNOWN: dict[str, Known] = {
     **LIBRARIES,
     "sys.modules.get": _loaded_module,
     "sys.modules.pop": _loaded_module,
+    "sys.modules.update": _put_modules,
     "os.getenv": _environ_get,
     "os.environ.get": _environ_get,
     "importlib.util.find_spec": _find_spec,

@@ -122,7 +122,7 @@ class Interpreter(Namings, Writes):
     def _names_target(self, arguments: list[Value], keywords: dict[str, Value]) -> bool:
         """The first text is an id, unless it is a path of upstream."""
         named = next((text for value in (*arguments, *keywords.values()) if (text := text_of(value))), None)
-        return named is not None and self.is_upstream(named)
+        return named is not None and (self.is_upstream(named) or self.is_target(named.replace(":", ".")))
 
     def _call_outside(self, callee: Value, arguments: list[Value], keywords: dict[str, Value], node: ast.AST) -> Value:
         path = callee.path if isinstance(callee, Outside) else None

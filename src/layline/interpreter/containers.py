@@ -14,6 +14,7 @@ from layline.interpreter.values import (
     Choice,
     Items,
     Literal,
+    Outside,
     Table,
     Test,
     Unknown,
@@ -120,6 +121,22 @@ def call_list_method(machine: Machine, items: Items, name: str, arguments: list[
         case "copy", []:
             return Items(list(items.values), whole=items.whole)
     return None
+
+
+def grow(machine: Machine, node: ast.AugAssign, left: Value, right: Value) -> bool:
+    """Whether `left += [x]`, `left |= {k: x}` changes what it names in place, and so for all who hold it."""
+    match left, node.op, right:
+        case Items(), ast.Add(), Items():
+            call_list_method(machine, left, "extend", [right])
+        case Table(), ast.BitOr(), Table():
+            call_dict_method(machine, left, "update", [right])
+        case Outside(path=path), ast.BitOr(), Table() if path != "os.environ":
+            machine.call(Outside(f"{path}.update"), [right], {}, node)
+        case Outside(path=path), ast.Add(), Items() if isinstance(node.value, ast.List | ast.ListComp):
+            machine.call(Outside(f"{path}.extend"), [right], {}, node)
+        case _:
+            return False
+    return True
 
 
 def call_dict_method(machine: Machine, table: Table, name: str, arguments: list[Value]) -> Value | None:

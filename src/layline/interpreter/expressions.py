@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from layline.interpreter.containers import list_entries
 from layline.interpreter.loops import MOST_ITEMS, evaluate_comprehension
+from layline.interpreter.slots import is_open
 from layline.interpreter.state import Machine, name_module
 from layline.interpreter.strings import find_defining, fold_operation, show_constant
 from layline.interpreter.values import (
@@ -18,6 +19,7 @@ from layline.interpreter.values import (
     Class,
     Element,
     Function,
+    Inside,
     Instance,
     Items,
     Literal,
@@ -116,7 +118,7 @@ class Expressions(Machine):
     def _look_up(self, name: str, scope: Scope) -> Value:
         found = scope.find(name)
         if found is not None:
-            return self.settle(found)
+            return self._open_slot(name, found, scope) if isinstance(found, Literal) else self.settle(found)
         module = self.frame.module
         match name:
             case "__name__":
@@ -131,6 +133,12 @@ class Expressions(Machine):
             return defining
         stars = module.stars
         return Outside(f"{stars[-1]}.{name}") if stars else Unknown(f"the name {name} is not bound here")
+
+    def _open_slot(self, name: str, found: Literal, scope: Scope) -> Value:
+        """A constant of the module, or what another function may have put in its place."""
+        module = scope.module
+        is_shared = found is module.scope.names.get(name)
+        return Member(Inside(module), name) if is_shared and is_open(module, name, self.frames) else found
 
     def read_item(self, owner: Value, key: Value, default: Value | None = None) -> Value:
         """`owner[key]`."""

@@ -86,6 +86,15 @@ class Scope:
                 self.outer[name] = scope
 
 
+@dataclass(frozen=True, slots=True)
+class Setter:
+    """A function that rebinds a name of its module."""
+
+    function: ast.AST
+    taken: str | None
+    """The attribute that the name is bound to: `go` of `_kept = C.go`."""
+
+
 @dataclass(slots=True, eq=False)
 class Module:
     """One module: a file, or a folder without `__init__.py`."""
@@ -107,6 +116,8 @@ class Module:
     """Attributes under which its top level keeps originals (see `Machine.aside`)."""
     stashed: frozenset[tuple[str, str]] | None = None
     """Names under which the file keeps originals (see `interpreter.stashed`); None: nobody asked yet."""
+    rebound: dict[str, tuple[Setter, ...]] | None = None
+    """Names that functions of it rebind (see `interpreter.slots`); None: nobody asked yet."""
     asked: set[str] = field(default_factory=set)
     """Dotted names that its top level looked for among the modules of the downstream."""
 

@@ -153,8 +153,8 @@ def _is_write(node: ast.AST, own: set[str]) -> bool:
             return _root(owner) not in own
         case ast.Call(func=ast.Attribute(attr="register"), args=args, keywords=keywords):
             return len(args) + len(keywords) > 1
-        case ast.Call(func=ast.Attribute(value=owner, attr=name), args=[_, *_]) if name.startswith("register_"):
-            return _root(owner) not in own
+        case ast.Call(func=ast.Attribute(value=owner, attr=name)) if name.startswith("register_"):
+            return bool(node.args or node.keywords) and _root(owner) not in own
         case ast.Call():
             name = _called(node)
             return name in _WRITERS or name.startswith("register_patch") or speaks_of_path(node)

@@ -7,7 +7,7 @@ import ast
 from layline.core.evidence import Location
 from layline.interpreter.branches import find_there, merge_names
 from layline.interpreter.caught_imports import find_called, find_imports, split_after_call
-from layline.interpreter.containers import open_filters
+from layline.interpreter.containers import grow, open_filters
 from layline.interpreter.events import Imported
 from layline.interpreter.expressions import Expressions
 from layline.interpreter.loops import MOST_ITEMS, iterate_apart, note_stop, settle_loop, unfilter
@@ -132,14 +132,9 @@ class Statements(Expressions):
 
     def _run_augmented(self, node: ast.AugAssign, scope: Scope) -> None:
         right = self.evaluate(node.value, scope)
-        if isinstance(node.target, ast.Name):
-            old = scope.find(node.target.id)
-            if isinstance(old, Items) and isinstance(right, Items):
-                self.journal.note_growth(old)
-                old.values.extend(right.values)
-                return
         left = self.evaluate(node.target, scope)
-        self.bind_target(node.target, fold_operation(node.op, left, right), scope)
+        if not grow(self, node, left, right):
+            self.bind_target(node.target, fold_operation(node.op, left, right), scope)
 
     def _branch(self, node: ast.If, scope: Scope) -> Flow:
         test, body, orelse = self.evaluate(node.test, scope), node.body, node.orelse

@@ -135,17 +135,17 @@ class Namings(Statements):
     def _read_texts(self, texts: list[str]) -> Iterator[str]:
         """`("a.b.C.m", new)`, or `("a.b", "C.m", new)`."""
         first = texts[0].replace(":", ".")
-        if len(texts) > 1 and _NAME.match(texts[1]) and not self._is_target(texts[1]):
-            if _NAME.match(first) and self._is_target(f"{first}.{texts[1]}"):
+        if len(texts) > 1 and _NAME.match(texts[1]) and not self.is_target(texts[1]):
+            if _NAME.match(first) and self.is_target(f"{first}.{texts[1]}"):
                 yield f"{first}.{texts[1]}"
             return
-        if self._is_target(first):
+        if self.is_target(first):
             yield first
 
     def _open_pairs(self, value: Value) -> Iterator[tuple[str, Value]]:
         match value:
             case Items(values=[first, second]) if (text := text_of(first)) and text_of(second) is None:
-                if self._is_target(text):
+                if self.is_target(text):
                     yield text, second
             case Items(values=values):
                 for item in values:
@@ -154,10 +154,10 @@ class Namings(Statements):
             case Table(entries=entries):
                 for key, item in entries:
                     text = text_of(key)
-                    if text and text_of(item) is None and self._is_target(text):
+                    if text and text_of(item) is None and self.is_target(text):
                         yield text, item
 
-    def _is_target(self, text: str) -> bool:
+    def is_target(self, text: str) -> bool:
         """A dotted path into a package that the project imports and does not define."""
         return (
             _DOTTED.match(text) is not None and self.is_package(text.partition(".")[0]) and not self.modules.owns(text)
@@ -194,7 +194,7 @@ class Namings(Statements):
             for part in given
             if isinstance(part, ast.Constant) and isinstance(part.value, str)
         ]
-        named = next((pair for pair in paths if self._is_target(pair[1])), None)
+        named = next((pair for pair in paths if self.is_target(pair[1])), None)
         if named is None:
             return
         event = self._build_naming(name, ((named[1], value),), node)

@@ -11,10 +11,12 @@ from layline.interpreter.containers import put_entries
 from layline.interpreter.events import Log, Write
 from layline.interpreter.modules import WHOLE
 from layline.interpreter.objects import class_of
+from layline.interpreter.slots import is_open
 from layline.interpreter.stashed import find_kept_inside
 from layline.interpreter.state import Machine, Stored, find_restores, is_either, module_around, same_place, text_of
 from layline.interpreter.undo import Journal, find_changed_others
 from layline.interpreter.values import (
+    NONE,
     Called,
     Choice,
     Class,
@@ -159,6 +161,8 @@ class Writes(Machine):
     def _read_from_module(self, module: Module, name: str) -> Value:
         self.read_module(module)
         found = module.scope.names.get(name)
+        if isinstance(found, Literal) and is_open(module, name, self.frames):
+            return Member(Inside(module), name)
         if found is not None:
             return self.settle(found)
         if self.modules.knows(f"{module.name}.{name}"):
@@ -320,6 +324,14 @@ class Writes(Machine):
             for one in self.log.events
         )
 
+    def _fill_slot(self, module: Module, name: str, value: Value) -> None:
+        """What is kept in a module of ours, unless something of its own stands there."""
+        self.read_module(module)
+        names = module.scope.names
+        if module.state == "done" and names.get(name, NONE) == NONE:
+            self.journal.note(names, name)
+            names[name] = value
+
     def _remember(self, event: Write) -> None:
         name = text_of(event.name)
         if name is not None and isinstance(event.value, Member) and event.value.name != name:
@@ -336,9 +348,8 @@ class Writes(Machine):
             case Table():
                 if event.value is not None:
                     put_entries(self, event.owner, [(event.name, event.value)])
-            case Inside(module=module) if name is not None and event.value is not None and module.state == "done":
-                self.journal.note(module.scope.names, name)
-                module.scope.names.setdefault(name, event.value)
+            case Inside(module=module) if name is not None and event.value is not None:
+                self._fill_slot(module, name, event.value)
             case Class(scope=scope) if name is not None and event.value is not None:
                 self.journal.note(scope.names, name)
                 scope.names[name] = event.value

@@ -67,6 +67,32 @@ FINDS: list[tuple[str, str, list[tuple[str, str]]]] = [
     ),
     ("a constant on a foreign name", "import torch\ntorch.cuda.LIMIT = torch.npu.LIMIT\n", []),
     (
+        "code that is a text, executed in the names of a module",
+        "import up.a as m\nexec('def f(): pass', m.__dict__)\nmade = {}\nexec('def g(): pass', made)\nm.g = made['g']\n",
+        [("binding-replacement", "up.a.f"), ("binding-replacement", "up.a.g")],
+    ),
+    (
+        "several modules put in place at once",
+        "import sys\nsys.modules.update({'up.b': sys.modules['up.a']})\n",
+        [("binding-replacement", "up.b")],
+    ),
+    (
+        "a slot of ours that another function fills, put back",
+        (
+            "import up.a as m\n_kept = None\ndef off():\n    m.f = _kept\ndef on():\n    global _kept\n    _kept = m.f\n"
+            "    m.f = new\ndef new(): return _kept()\n"
+        ),
+        [("function-wrapping", "up.a.f")],
+    ),
+    (
+        "code put on an object that another function keeps",
+        (
+            "from up.a import C\n_held: C = None\ndef keep():\n    global _held\n    _held = C()\n"
+            "def fast(self): pass\ndef go():\n    if _held is None:\n        return\n    C.step = fast\n"
+        ),
+        [("binding-replacement", "up.a.C.step")],
+    ),
+    (
         "a mock that a stack enters",
         (
             "from contextlib import ExitStack\nfrom unittest import mock\ndef go():\n    with ExitStack() as stack:\n"
@@ -367,6 +393,24 @@ CONDITIONS = [
         {"up.a.f": None, "up.a.g": "fast"},
     ),
     (
+        "an `if` around a list and a table that grow",
+        (
+            "import up.a as m\ndef go(fast, more):\n    names = ['f']\n    if fast:\n        names += ['g']\n    for n in names:\n"
+            "        setattr(m, n, print)\n    table = {'h': print}\n    if more:\n        table |= {'k': print}\n"
+            "    for n, new in table.items():\n        setattr(m, n, new)\n"
+        ),
+        {"up.a.f": None, "up.a.g": "fast", "up.a.h": None, "up.a.k": "more"},
+    ),
+    (
+        "a flag that another function sets",
+        (
+            "import up.a as m\n_ON = False\n_DONE = False\ndef enable():\n    global _ON\n    _ON = True\ndef is_on():\n    return _ON\n"
+            "def go():\n    if not _ON:\n        return\n    m.f = print\ndef again():\n    if is_on():\n        m.g = print\n"
+            "def once():\n    global _DONE\n    if not _DONE:\n        m.h = print\n    _DONE = True\n"
+        ),
+        {"up.a.f": "_ON", "up.a.g": "is_on()", "up.a.h": "not _DONE"},
+    ),
+    (
         "a list that asks itself",
         "import up.a as m\ndef go(x):\n    seen = []\n    if x not in seen:\n        seen.append(x)\n    m.f = print\n",
         {"up.a.f": None},
@@ -465,8 +509,67 @@ def test_conditions_of_lists_loops_and_flags(
     assert {item.effect.target: (show_condition(item.effect.when) or None) for item in found} == expected
 
 
+INSIDE = [
+    # idiom, what is done to up.a, what changes in it
+    (
+        "a table that a text of mock names",
+        "mock.patch.dict('up.a.TABLE', {'k': print}, j=print).start()",
+        ["TABLE['k']", "TABLE['j']"],
+    ),
+    ("a table that is joined with another", "m.TABLE |= {'k': print}", ["TABLE['k']"]),
+    ("a list that grows", "m.NAMES += [print]", ["NAMES.extend"]),
+    (
+        "an imported table, then an item of it",
+        "TABLE |= {'k': print}\nTABLE[print.__name__] = print",
+        ["TABLE['k']", "TABLE['print']"],
+    ),
+]
+
+
+@pytest.mark.parametrize(("name", "line", "expected"), INSIDE, ids=[row[0] for row in INSIDE])
+def test_what_is_changed_inside_is_no_replacement_of_the_whole(
+    tmp_path: Path, name: str, line: str, expected: list[str]
+) -> None:
+    source = f"import up.a as m\nfrom unittest import mock\nfrom up.a import TABLE\n{line}\n"
+    found = read_files(tmp_path, {"own/boot.py": source}).unregistered
+    assert [key for item in found for key in item.effect.mutates] == expected
+    assert {item.effect.target for item in found} <= {"up.a.TABLE", "up.a.NAMES"}
+
+
+def test_an_original_kept_in_a_module_of_ours_is_called(tmp_path: Path) -> None:
+    files = {
+        "own/kept.py": "first = None\n",
+        "own/boot.py": "import up.a as m\nfrom own import kept\nkept.first = m.f\ndef new():\n    return kept.first()\nm.f = new\n",
+    }
+    (item,) = read_files(tmp_path, files).unregistered
+    assert (item.effect.style.value, item.effect.target) == ("function-wrapping", "up.a.f")
+
+
+def test_a_path_into_any_package_that_we_import_is_a_target(tmp_path: Path) -> None:
+    manager = "class Manager:\n    @classmethod\n    def register_patch(cls, path, new): pass\n"
+    calls = "".join(
+        f"    {who}.register_patch('other.a.{name}', f)\n" for who, name in (("Manager", "C"), ("given", "D"))
+    )
+    files = {
+        "own/manager.py": manager,
+        "own/boot.py": f"import other.a\nfrom own.manager import Manager\ndef f(): pass\ndef go(given):\n{calls}"
+        "    Manager.register_patch('own.id', f)\n",
+    }
+    inventory = read_files(tmp_path, files)
+    assert [patch.id for patch in inventory.patches if patch.effects] == ["other.a.C", "other.a.D"]
+    assert not [row for row in inventory.skipped if "other" in row.what]
+
+
 REGISTERED = [
     # idiom, files, (registry call, what is registered)
+    (
+        "classes of a table, by keywords",
+        {
+            "own/boot.py": "from up.ops import Op\nclass A: pass\nclass B: pass\nOURS = {'a': A, 'b': B}\ndef go():\n"
+            "    for name, one in OURS.items():\n        Op.register_oot(kind=one, name=name)\n"
+        },
+        [("up.ops.Op.register_oot('a')", "own.boot.A"), ("up.ops.Op.register_oot('b')", "own.boot.B")],
+    ),
     (
         "a class",
         {"own/boot.py": "from up.a import REG\nclass Mine: pass\nREG.register_model('Arch', Mine)\n"},

@@ -10,6 +10,7 @@ from layline.core.patch import Effect, Holder, Style, TargetKind
 from layline.interpreter.events import Event, Write
 from layline.interpreter.inner import walk
 from layline.interpreter.objects import spell_object
+from layline.interpreter.slots import keeps
 from layline.interpreter.stashed import UNWRAPPED
 from layline.interpreter.state import text_of
 from layline.interpreter.values import (
@@ -246,6 +247,8 @@ def is_kept_original(value: Value, name: str) -> bool:
     it.
     """
     match value:
+        case Member(owner=Inside(module=module), name=kept) if keeps(module, kept, name):
+            return True
         case Member(owner=owner, name=kept):
             held = isinstance(owner, Instance | Class) or (
                 isinstance(owner, Argument) and owner.name in {"self", "cls"}

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 _MODULES = ("unittest.mock.patch", "mock.patch", "mock.mock.patch")
 _FORMS = {f"{module}{form}": form for module in _MODULES for form in ("", ".object", ".multiple", ".dict")}
+_DICT_OPTIONS = frozenset({"in_dict", "values", "clear"})
 _OPTIONS = frozenset("new spec create spec_set autospec new_callable unsafe".split())
 
 
@@ -40,15 +41,23 @@ def find_mocks(event: Event, installer: Installer) -> Iterator[Effect]:
     starts = isinstance(event.callee, Member) and event.callee.name == "start"
     form = _find_form(made)
     raises = form != ".dict" and truth(dict(made.keywords).get("create", Literal(False))) is False
+    moment = None if starts else Moment.TRANSIENT
     for target, value in _find_pairs(form, made):
         effect = replace(installer.build_effect(event, target, value), raises=raises)
-        yield effect if starts else replace(effect, moment=Moment.TRANSIENT)
+        yield replace(effect, moment=moment or effect.moment)
+    for target, key, value in _find_entries(form, made):
+        effect = installer.build_effect(event, target, value)
+        shown = installer.describe(key)[0]
+        yield replace(effect, mutates=(f"{target.rpartition('.')[2]}[{shown}]",), moment=moment or effect.moment)
 
 
 def find_mocked(event: Event) -> Iterator[Value]:
     """What such a call puts in the place of something."""
     made = _find_made(event)
-    for _, value in _find_pairs(_find_form(made), made) if made is not None else ():
+    if made is None:
+        return
+    pairs, entries = _find_pairs(_find_form(made), made), _find_entries(_find_form(made), made)
+    for value in (*(value for _, value in pairs), *(value for _, _, value in entries)):
         if value is not None:
             yield value
 
@@ -71,8 +80,7 @@ def _find_form(made: Called) -> str | None:
 
 def _find_pairs(form: str | None, made: Called) -> Iterator[tuple[str, Value | None]]:
     given, keywords = made.arguments, dict(made.keywords)
-    owner = given[0] if given else keywords.get("target") or keywords.get("in_dict")
-    base = None if owner is None else text_of(owner) or (owner.path if isinstance(owner, Outside) else None)
+    base = _find_base(made)
     if base is None:
         return
     match form:
@@ -84,10 +92,27 @@ def _find_pairs(form: str | None, made: Called) -> Iterator[tuple[str, Value | N
                 yield f"{base}.{name}", _new(given[2:], keywords)
         case ".multiple":
             yield from ((f"{base}.{name}", value) for name, value in keywords.items() if name not in _OPTIONS)
-        case ".dict":
-            entries = given[1] if len(given) > 1 else keywords.get("values")
-            first = entries.entries[0][1] if isinstance(entries, Table) and entries.entries else entries
-            yield base, first if first is not None else Outside("unittest.mock.patch.dict")
+        case ".dict" if not any(_find_entries(form, made)):
+            yield base, Outside("unittest.mock.patch.dict")
+
+
+def _find_entries(form: str | None, made: Called) -> Iterator[tuple[str, Value, Value]]:
+    """`mock.patch.dict("a.TABLE", {"key": g}, other=h)`: entries are put there, the table stays."""
+    base = _find_base(made) if form == ".dict" else None
+    if base is None:
+        return
+    keywords = dict(made.keywords)
+    values = made.arguments[1] if len(made.arguments) > 1 else keywords.get("values")
+    if isinstance(values, Table):
+        yield from ((base, key, value) for key, value in values.entries)
+    yield from ((base, Literal(name), value) for name, value in keywords.items() if name not in _DICT_OPTIONS)
+
+
+def _find_base(made: Called) -> str | None:
+    """What a patch is put on, or its whole path."""
+    keywords = dict(made.keywords)
+    owner = made.arguments[0] if made.arguments else keywords.get("target") or keywords.get("in_dict")
+    return None if owner is None else text_of(owner) or (owner.path if isinstance(owner, Outside) else None)
 
 
 def _new(rest: tuple[Value, ...], keywords: dict[str, Value]) -> Value:

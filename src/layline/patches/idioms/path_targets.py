@@ -147,7 +147,8 @@ def _find_path(event: Call, call: Spoken, installer: Installer) -> Iterator[Effe
     texts = [text for item in every for found in find_alternatives(item) if (text := text_of(found))]
     for text in texts:
         target = text.replace(":", ".")
-        if _DOTTED.match(target) and (believed or not tops or target.split(".")[0] in tops):
+        is_theirs = not tops or target.split(".")[0] in tops or installer.machine.is_target(target)
+        if _DOTTED.match(target) and (believed or is_theirs):
             yield installer.build_effect(event, target, _apply_wrapper(target, value, installer))
             if not believed:
                 return

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from layline.core.patch import Effect, Style, TargetKind
-from layline.interpreter.builtin import find_sources
 from layline.interpreter.events import Call, Event
+from layline.interpreter.executed import find_sources
 from layline.interpreter.values import Member, Outside, Value
 from layline.patches.installer import Installer, Known, moment_of
 

@@ -142,7 +142,9 @@ def _find_unreached(
         if name not in calls or not isinstance(first, ast.Constant) or not isinstance(first.value, str):
             continue
         place = Location(module.path or module.name, node.lineno)
-        if place not in known and not machine.is_upstream(first.value):
+        if place not in known and not (
+            machine.is_upstream(first.value) or machine.is_target(first.value.replace(":", "."))
+        ):
             yield Skipped(
                 f"{first.value} ({place})",
                 f"registered by {name} in a function that nothing calls",
