@@ -186,12 +186,18 @@ def _read_all(reading: Reading, installer: Installer) -> Strays:
 def _open_scope(reading: Reading, key: str) -> Scope:
     settings = reading.settings
 
-    def is_near(path: str) -> bool:
+    def find(path: str) -> str | None:
         imports = reading.facts[path].imports if path in reading.facts else ()
-        return find_home(path, settings, (line.module for line in imports if not line.level)) == key
+        return find_home(path, settings, (line.module for line in imports if not line.level))
 
-    others = tuple(p for name, other in settings.backends.items() if name != key for p in other.packages)
-    return Scope(settings.backend(key).packages, reading.own_names, is_near, others, reading.machine.modules.owns)
+    return Scope(
+        settings.backend(key).packages,
+        reading.own_names,
+        is_near=lambda path: find(path) == key,
+        others=tuple(p for name, other in settings.backends.items() if name != key for p in other.packages),
+        owns=reading.machine.modules.owns,
+        is_anothers=lambda path: find(path) not in {None, key},
+    )
 
 
 def _strike_balance(reading: Reading, listed: list[Effect], scope: Scope, key: str) -> Balance:

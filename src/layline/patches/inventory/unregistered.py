@@ -55,6 +55,8 @@ class Scope:
     """Packages of the other backends: their changes are listed there."""
     owns: Callable[[str], bool] = lambda _: False
     """Whether a dotted name leads into a module of the downstream itself, also inside a namespace that others share."""
+    is_anothers: Callable[[str], bool] = lambda _: False
+    """Whether a file is written for another backend."""
 
     def covers(self, target: str) -> bool:
         if self.packages:
@@ -149,6 +151,8 @@ def count_left_out(items: Sequence[Unregistered], scope: Scope, known: Iterable[
 
 def counts(effect: Effect, scope: Scope) -> bool:
     """Upstream symbols, behaviour put into other packages, methods bound onto objects."""
+    if not scope.packages and scope.is_anothers(effect.location.path):
+        return False  # what belongs to this backend is not known; what stands in the folder of another one does not
     if effect.target is not None:
         return scope.covers(effect.target) or _is_foreign_behaviour(effect, scope)
     if effect.holder is Holder.REGISTRY and effect.mutates:
