@@ -9,13 +9,14 @@ from typing import TYPE_CHECKING
 
 from layline.interpreter.calls import IMPORT_HOOKS
 from layline.interpreter.text_targets import is_everywhere, speaks, speaks_of_path
+from layline.interpreter.values import Function
 from layline.source.sites import CHANGES, LOADERS, read_setattr
 from layline.source.walking import remember, walk
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from layline.interpreter.values import Function
+    from layline.interpreter.modules import Module
     from layline.source.facts import Facts, WriteLine
 
 _BEHAVES = frozenset(["forward", "__call__", "__class__", "generate"])
@@ -58,6 +59,10 @@ def look_at(node: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda) -> Look:
     # in a loop over classes `cls` is each of them; only a parameter of this name is the class a method belongs to
     own = {"self", "cls"} & {"self", *(part.arg for part in parts if isinstance(part, ast.arg))}
     statements, calls, found, is_helper, inner = 0, set(), False, False, set(parameters)
+    local = {part.id for part in parts if isinstance(part, ast.Name) and isinstance(part.ctx, ast.Store)}
+    inner |= {
+        name for part in parts if (name := _find_put(part)) and not name.isupper()
+    } - local  # a function of the file
     for part in parts:
         if isinstance(part, ast.stmt):
             statements += 1
@@ -159,6 +164,14 @@ def _is_write(node: ast.AST, own: set[str]) -> bool:
             name = _called(node)
             return name in _WRITERS or name.startswith("register_patch") or speaks_of_path(node)
     return False
+
+
+def _find_put(node: ast.AST) -> str:
+    """The plain name that is put on an attribute: `owner.step = fast`."""
+    match node:
+        case ast.Assign(targets=[ast.Attribute(), *_], value=ast.Name(id=name)):
+            return name
+    return ""
 
 
 def _hands_over(node: ast.AST, parameters: set[str], ours: set[str]) -> bool:
@@ -278,6 +291,13 @@ def find_helpers(functions: list[Function]) -> Iterator[str]:
             yield name
 
 
+def find_lambdas(module: Module) -> Iterator[str]:
+    """The same of functions without a name of their own: `give = lambda owner: setattr(owner, "step", fast)`."""
+    for name, value in module.scope.names.items():
+        if isinstance(value, Function) and isinstance(value.node, ast.Lambda) and look_at(value.node).is_helper:
+            yield name
+
+
 def find_imported(facts: dict[str, Facts]) -> Iterator[str]:
     """The top names of everything that is imported anywhere."""
     for one in facts.values():
@@ -323,7 +343,7 @@ def _speaks(facts: Facts) -> bool:
 def _is_telling(write: WriteLine, facts: Facts) -> bool:
     """A write onto something that is no name of this file: a class, what a loop brings, what a call gives."""
     if write.by_call:
-        return write.root not in {"self", "cls"} or write.depth > 1
+        return write.root != "self" or write.depth > 1
     if write.last in {"__class__", "forward"} or write.root == "call:type":
         return True
     is_class = write.root.endswith(_CLASS_LIKE) or write.root in facts.loops

@@ -15,6 +15,7 @@ from layline.interpreter.matches import unfold
 from layline.interpreter.modules import Scope, resolve_relative
 from layline.interpreter.objects import asks_class
 from layline.interpreter.references import gives_value
+from layline.interpreter.scripts import find_script_writes
 from layline.interpreter.settled import ask_caller, decide_again
 from layline.interpreter.state import Flow, Loop
 from layline.interpreter.strings import fold_operation
@@ -144,7 +145,7 @@ class Statements(Expressions):
             test, known = ask_caller(self, node.test, test, known, scope)
         self.note_test(test, node.test)
         if known is not None:
-            return self._inline(body if known else orelse, scope)
+            return self._inline((body if known else orelse) or find_script_writes(node), scope)
         settled = decide_again(node.test, test, self.frame)
         before = dict(scope.names)
         scope.names |= (there := find_there(node.test, before))

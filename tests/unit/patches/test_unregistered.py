@@ -7,11 +7,13 @@ from pathlib import Path
 
 import pytest
 
+from layline.config import Backend
 from layline.core.patch import Moment, TargetKind
 from layline.patches.guards.show import show_condition
+from layline.patches.inventory.read import read_inventory
 from layline.patches.list_lines import build_listing
 from layline.patches.report import describe_logic
-from snippets import read_files
+from snippets import open_reading, read_files
 
 FINDS: list[tuple[str, str, list[tuple[str, str]]]] = [
     # idiom, file, (style, target)
@@ -46,6 +48,24 @@ FINDS: list[tuple[str, str, list[tuple[str, str]]]] = [
         "a class handed to a helper",
         "def give(cls):\n    cls.step = fast\ndef fast(self): pass\ndef go():\n    from up.a import C\n    give(C)\n",
         [("binding-replacement", "up.a.C.step")],
+    ),
+    (
+        "a module handed to a helper",
+        "def give(owner):\n    owner.step = fast\ndef fast(self): pass\ndef go():\n    import up.a\n    give(up.a)\n",
+        [("binding-replacement", "up.a.step")],
+    ),
+    (
+        "a class handed to a lambda",
+        (
+            "from up.a import C\ngive = lambda owner: setattr(owner, 'step', fast)\ndef fast(self): pass\ndef go():\n"
+            "    give(C)\n"
+        ),
+        [("binding-replacement", "up.a.C.step")],
+    ),
+    (
+        "where the file is run as a program",
+        "import up.a as m\nif __name__ == '__main__':\n    m.f = print\n    m.g = made()\n",
+        [("binding-replacement", "up.a.f")],
     ),
     (
         "a table of classes handed to a helper",
@@ -543,6 +563,42 @@ def test_an_original_kept_in_a_module_of_ours_is_called(tmp_path: Path) -> None:
     }
     (item,) = read_files(tmp_path, files).unregistered
     assert (item.effect.style.value, item.effect.target) == ("function-wrapping", "up.a.f")
+
+
+def test_a_helper_in_a_file_that_knows_no_upstream_is_read(tmp_path: Path) -> None:
+    files = {
+        "own/helper.py": "def fast(self): pass\ndef give(cls):\n    setattr(cls, 'step', fast)\n",
+        "own/boot.py": "from own.helper import give\nfrom up.a import C\ndef go():\n    give(C)\n",
+    }
+    (item,) = read_files(tmp_path, files).unregistered
+    assert (item.effect.target, str(item.effect.location)) == ("up.a.C.step", "own/boot.py:4")
+
+
+def test_what_a_wrapper_that_is_registered_by_path_writes_is_told(tmp_path: Path) -> None:
+    source = (
+        "import up.b\nclass Manager:\n    @classmethod\n    def register_patch(cls, path, new): pass\n"
+        "def make_wrapper(first):\n    def new(self):\n        up.b.g = print\n        return first(self)\n    return new\n"
+        "Manager.register_patch('up.a.C.go', make_wrapper)\n"
+    )
+    (item,) = read_files(tmp_path, {"own/boot.py": source}).unregistered
+    assert (item.effect.target, item.effect.moment, str(item.effect.location)) == (
+        "up.b.g",
+        Moment.DEFERRED,
+        "own/boot.py:7",
+    )
+
+
+def test_a_backend_without_upstream_objects_lists_what_no_other_backend_owns(tmp_path: Path) -> None:
+    backends = {
+        "up": Backend(path="third_party/up", packages=("up",), integration=("own/up",)),
+        "away": Backend(path="third_party/away", integration=("own/away",)),
+    }
+    files = {
+        f"own/{name}/boot.py": f"import torch\ndef f(): pass\ntorch.{name} = f\n" for name in ("up", "away", "shared")
+    }
+    reading = open_reading(tmp_path, files, backends=backends)
+    found = read_inventory(reading, "away").unregistered
+    assert [item.effect.target for item in found] == ["torch.away", "torch.shared"]
 
 
 def test_a_path_into_any_package_that_we_import_is_a_target(tmp_path: Path) -> None:

@@ -70,6 +70,20 @@ def find_path_calls(event: Event, installer: Installer) -> Iterator[Effect]:
         yield from _find_path(event, call, installer)
 
 
+def find_put_by_path(event: Event, installer: Installer) -> Value | None:
+    """What a call that names its target by text puts there."""
+    if isinstance(event, Naming):
+        return next((value for _, value in event.pairs), None)
+    call = read_call(event)
+    if call is None or is_mock(event):
+        return None
+    registries = installer.machine.registries
+    if call.name in registries.wrappers:
+        return next((value for value in (_keyword(call, _NEW), *call.given[::-1]) if value and _is_ours(value)), None)
+    found = _read_path(call, installer) if call.name in registries.paths else None
+    return None if found is None else _apply_wrapper(found[0][0], found[1], installer)
+
+
 def name_registry(event: Event, installer: Installer) -> str | None:
     """The registering call of a string path, for events that are one."""
     if isinstance(event, Naming):
@@ -137,21 +151,24 @@ def _keyword(call: Spoken, names: tuple[str, ...]) -> Value | None:
 
 
 def _find_path(event: Call, call: Spoken, installer: Installer) -> Iterator[Effect]:
+    found = _read_path(call, installer)
+    if found is not None:
+        targets, value = found
+        yield from (installer.build_effect(event, one, _apply_wrapper(one, value, installer)) for one in targets)
+
+
+def _read_path(call: Spoken, installer: Installer) -> tuple[list[str], Value] | None:
     """Which argument is the path and which the replacement is told by what they are, not by where they stand."""
     every = (*call.given, *call.keywords.values())
     believed = call.name in installer.machine.registries.configured
     tops = {package.split(".")[0] for package in installer.packages}
     value = _keyword(call, _NEW) or next((item for item in every if text_of(item) is None and _is_ours(item)), None)
-    if value is None:
-        return
     texts = [text for item in every for found in find_alternatives(item) if (text := text_of(found))]
-    for text in texts:
-        target = text.replace(":", ".")
-        is_theirs = not tops or target.split(".")[0] in tops or installer.machine.is_target(target)
-        if _DOTTED.match(target) and (believed or is_theirs):
-            yield installer.build_effect(event, target, _apply_wrapper(target, value, installer))
-            if not believed:
-                return
+    targets = [target for text in texts if _DOTTED.match(target := text.replace(":", "."))]
+    if not believed:
+        theirs = (one for one in targets if not tops or one.split(".")[0] in tops or installer.machine.is_target(one))
+        targets = [*theirs][:1]
+    return (targets, value) if targets and value is not None else None
 
 
 def _apply_wrapper(target: str, value: Value, installer: Installer) -> Value:

@@ -34,6 +34,7 @@ from layline.patches.guards.registered import CONTEXT, build_guard, call_on_cont
 from layline.patches.guards.stray import Ways
 from layline.patches.idioms import find_effects
 from layline.patches.idioms.mocks import find_mocked
+from layline.patches.idioms.path_targets import find_put_by_path
 from layline.patches.installer import Installer
 from layline.patches.inventory.balance import judge_silence
 
@@ -166,12 +167,18 @@ def find_all_effects(
             installer.silent.setdefault(event.at, fate)
             if fate is Fate.OWN and len(event.trail) > 1:
                 installer.handed.add(event.at)
-        put_there = event.value if isinstance(event, Write) else next(find_mocked(event), None)
+        put_there = event.value if isinstance(event, Write) else _find_put(event, installer)
         if put_there is not None:
             for log in installer.read_replacement(put_there):
                 if id(log) not in seen:
                     seen.add(id(log))
                     waiting.extend(_call_ours(one) if fate is Fate.OWN else one for one in log.events)
+
+
+def _find_put(event: Event, installer: Installer) -> Value | None:
+    """What a call puts in the place of something."""
+    mocked = next(find_mocked(event), None)
+    return mocked if mocked is not None else find_put_by_path(event, installer)
 
 
 def _find_written(events: Iterable[Event]) -> Iterator[str]:

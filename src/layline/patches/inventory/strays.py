@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from layline.core.condition import excludes, find_told, keep_callers
 from layline.core.evidence import Skipped
 from layline.core.patch import Effect, Fate, Unregistered
-from layline.interpreter.prefilter import find_helpers, is_worth_following, may_write
+from layline.interpreter.prefilter import find_helpers, find_lambdas, is_worth_following, may_write
 from layline.patches.inventory.hook_tables import find_hooked
 from layline.patches.inventory.inherited import find_installing_classes, names_heir
 from layline.patches.inventory.merge import drop_handed, settle, weigh
@@ -187,7 +187,7 @@ def _read_outline(path: str, units: Units) -> Outline:
         return Outline((), ())
     with machine.aside_from_others():
         machine.read_module(module)
-        helpers = dict.fromkeys(find_helpers(list(find_functions(module))))
+        helpers = dict.fromkeys((*find_helpers(list(find_functions(module))), *find_lambdas(module)))
         return Outline(tuple(helpers), tuple(sorted(find_installing_classes([module]))), units.find_leaks(path))
 
 
