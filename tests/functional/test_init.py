@@ -350,7 +350,7 @@ def test_a_guessed_pin_is_told_until_the_mark_is_removed(tmp_path: Path) -> None
     assert layline("init", "--upstream", "../upstream", cwd=place).code == 0
     file = place / "layline.toml"
     file.write_text(file.read_text().replace('# upstream = "https://…"', 'upstream = "https://example.org/keel"'))
-    guess = "The pin v1.0 is a guess by `init`: no file of the project pins one."
+    guess = "The pin v1.0 is a guess by `init`: no file of the project pins a version."
     assert f"warning: {guess}" in layline("gap", "show", cwd=place).out
     assert layline("gap", "show", "--format", "json", cwd=place).json["pin_guessed"] is True
     assert layline("patches", "drift", cwd=place).out.count(guess) == 1

@@ -243,6 +243,16 @@ def count_needs(gap: Gap) -> int:
     return sum(1 for row in gap.dependencies.differences if row.rank is Rank.METADATA and row.is_runtime)
 
 
+def tell_needs(gap: Gap) -> str:
+    """How many requirements a run must follow, beside moving the pin; empty where none changed."""
+    number = count_needs(gap)
+    if not number:
+        return ""
+    changed = (row for row in gap.dependencies.differences if row.rank is Rank.METADATA and row.is_runtime)
+    python = " (Python itself is one)" if any(row.kind is Kind.PYTHON for row in changed) else ""
+    return f"{count(number, 'changed requirement')} at run time{python}"
+
+
 def _is_partly_needed(row: Difference) -> bool:
     """What a run needs where one of several requirement files is installed: a platform, mostly."""
     sides = [one for one in (row.was, row.now) if one is not None]

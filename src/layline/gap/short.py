@@ -103,8 +103,8 @@ def cost_sentence(gap: Gap, *, whole: bool = True) -> Inline:
     places = find_places(gap)
     if not places:
         failing = statements.tell_failing(gap)
-        needs = need_statements.count_needs(gap)
-        other = f", {count(needs, 'changed requirement')} at run time" if needs else ""
+        needs = need_statements.tell_needs(gap)
+        other = f", {needs}" if needs else ""
         work = f"a move of the pin{other} and a run of the tests"
         return f"Nothing of ours breaks at the tip{failing}; the upgrade is {work}."
     fixes = tuple(sorted(find_fixes(gap.couplings, gap.patches or ())))

@@ -7,12 +7,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from layline.core.condition import lacks
+from layline.core.condition import NEVER, lacks
 from layline.core.evidence import Severity
 from layline.core.listing import Diagnostic, Group, Listing
 from layline.core.patch import AS_IT_WAS, Holder, Style, TargetKind
 from layline.core.prose import count, verb
-from layline.patches.guards.show import show_short
+from layline.patches.guards.show import show_condition, show_short
 from layline.patches.report import describe_change, describe_closing, find_shared_targets, is_on_object
 from layline.patches.wanted import DEAD, NEVER_ACTIVE, RULED_OUT, find_warnings, is_absent, is_dead, say_rewriters
 from layline.source.names import find_target, is_on, longest_root
@@ -249,6 +249,8 @@ def _describe(effect: Effect) -> str:
 
 def _condition(effect: Effect, patch: Patch | None) -> str:
     both, is_whole = show_short(effect, patch, _LONGEST)
+    if both == show_condition(NEVER):
+        return "but never runs"
     if not is_whole:
         both = f"{both} (`patches show {patch.id if patch is not None else effect.id}` tells more)"
     rest = (

@@ -17,7 +17,7 @@ def say_guess(backend: Backend) -> str:
     pin = backend.pin
     if pin is None or not pin.guessed:
         return ""
-    return f"The pin {pin.revision} is a guess by `init`: no file of the project pins one."
+    return f"The pin {pin.revision} is a guess by `init`: no file of the project pins a version."
 
 
 def tell_guess(workspace: Workspace, answer: Answer, key: str) -> Answer:

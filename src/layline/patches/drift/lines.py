@@ -135,7 +135,8 @@ def _title(drift: DriftReport) -> str:
     more = say_others(places, drift.since or "the pin")
     at, outside = drift.to or drift.tip.hash[:8], _say_outside(drift)
     if not places.total:
-        return f"{drift.label}: {say_broken(places)}; {outside or 'no place outside patches breaks'} at {at}."
+        alone = f"Outside our patches, {outside}." if outside else f"No other place breaks at {at}."
+        return f"{drift.label}: {say_broken(places)}. {alone}"
     told = "".join(f"; {part}" for part in more)
     return f"{drift.label}: {say_broken(places)} at {at}{told}.{f' Outside our patches, {outside}.' if outside else ''}"
 

@@ -192,7 +192,7 @@ class Ways:
         if _is_short(found) and not is_vague(value):
             return found
         written = self._installer.machine.read_written(test)
-        return written if written is not None and _is_short(written, 6) else say("earlier lines chose this value")
+        return written if written is not None and _is_short(written, 6) else say("an earlier test chose this value")
 
     def _say(self, test: Value) -> Condition | None:
         value = simplify(test)
