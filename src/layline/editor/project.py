@@ -29,8 +29,8 @@ from layline.coupling.replacements import Replacements
 from layline.editor.edits import Edit, compare_texts, parse_body
 from layline.errors import Error
 from layline.git.narrow import Narrow
-from layline.patches.drift.lines import say_commit, tell_row
 from layline.patches.drift.read import OpenedDrift, compare_again, find_bare_rows, open_drift
+from layline.patches.drift.sentences import say_commit, tell_row
 from layline.patches.guards.show import show_both
 from layline.patches.inventory.read import read_downstream, read_inventory
 from layline.patches.opened import OpenedInventory, open_reading

@@ -197,7 +197,11 @@ def _find_importable(body: list[ast.stmt]) -> Iterator[LineTest]:
     found = (name for item in body for name in (*find_imported(item), *_find_computed(item)))
     names = list(dict.fromkeys(name for name in found if name.partition(".")[0] not in _ALWAYS_THERE))
     if names:
-        yield LineTest(text=f"{' and '.join(names)} importable", opposite=f"{' or '.join(names)} not importable")
+        lacking = " or ".join(f"{name} is not importable" for name in names)
+        yield LineTest(
+            text=" and ".join(f"{name} is importable" for name in names),
+            opposite=f"({lacking})" if len(names) > 1 else lacking,
+        )
 
 
 def find_imported(statement: ast.stmt) -> Iterator[str]:

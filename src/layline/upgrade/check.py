@@ -132,7 +132,7 @@ def _say(label: str, standing: Standing, where: str, promise: Promise | None, to
 
 _COUNTED = (
     "What does not fit this one commit is an error, also where it never did. `patches drift` and `gap report` compare pin and "
-    "tip: what fails at the pin alone is a warning there, and their totals differ."
+    "tip: what fails at the pin alone is a warning there, and their totals differ. Tests and examples are not judged here."
 )
 
 

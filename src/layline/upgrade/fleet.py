@@ -15,8 +15,8 @@ from layline.core.report import Answer, Bullets, Paragraph, Report, Section, Tab
 from layline.errors import ConfigError, Error
 from layline.history.commits import compare_commits, read_commit
 from layline.patches.drift.ask import DriftOptions, find_drift
-from layline.patches.drift.lines import tell_row
 from layline.patches.drift.places import count_places
+from layline.patches.drift.sentences import tell_row
 from layline.upgrade.fleet_file import FleetProject, read_fleet
 from layline.workspace.open import Workspace
 

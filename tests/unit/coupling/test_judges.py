@@ -30,7 +30,7 @@ from layline.git import open_repository
 from layline.history.timeline import read_timeline
 from layline.interpreter.modules import Modules
 from layline.patches.drift.imports import find_failing_imports
-from layline.patches.drift.lines import say_row
+from layline.patches.drift.sentences import say_row
 from layline.source import Part, Tree, build_index
 from layline.source.names import find_target
 from layline.source.resolve import Resolver

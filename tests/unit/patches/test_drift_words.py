@@ -17,17 +17,11 @@ from layline.core.revision import Commit
 from layline.core.why import Reason, Why
 from layline.coupling.drift_model import Cause, Drift, find_breaking
 from layline.patches.drift.elsewhere import Elsewhere
-from layline.patches.drift.lines import (
-    build_drift_listing,
-    group_causes,
-    say_broken,
-    say_others,
-    say_retired,
-    say_row,
-    tell_row,
-)
+from layline.patches.drift.headline import say_broken, say_others
+from layline.patches.drift.lines import build_drift_listing, group_causes, say_retired
 from layline.patches.drift.places import Places, count_places
 from layline.patches.drift.report import DriftReport, encode_drift
+from layline.patches.drift.sentences import say_row, tell_row
 from layline.patches.drift.tally import group_effects
 from layline.patches.show import say_need, say_needs
 from layline.render.listing import render_listing
@@ -143,6 +137,31 @@ def test_several_lines_in_one_row_are_counted_there() -> None:
     text = render_listing(build_drift_listing(replace(report_of(), elsewhere=(one,))), width=120)
     assert "2 places need a look" in text
     assert "our code imports keel.Mast, which was removed\n  counts   as 2 places: lines 3 and 7\n" in text
+
+
+def test_names_of_one_statement_that_share_a_reason_are_told_together() -> None:
+    one = Elsewhere(
+        touch="imports",
+        target="keel.old.Mast",
+        location=Location("harbor/hull.py", 3),
+        severity=Severity.BREAKS,
+        detail="the import fails",
+        new_target="keel.Mast",
+    )
+    two, other = replace(one, target="keel.old.Keel", new_target="keel.Keel"), replace(one, detail="removed")
+    text = render_listing(build_drift_listing(replace(report_of(), elsewhere=(one, other, two))), width=120)
+    assert "our code imports keel.old.Mast and keel.old.Keel: the import fails\n" in text
+    assert "  fix      use keel.Mast and keel.Keel\n" in text
+    assert "our code imports keel.old.Mast, which was removed\n" in text
+    assert "1 place breaks" in text
+
+
+def test_a_commit_is_named_once_with_all_that_it_did() -> None:
+    said = [Why(Reason.WAS_REMOVED), Why(Reason.GONE)]
+    row = replace(row_of(BREAKING), causes=tuple(Cause(why=why, commit=COMMIT) for why in said))
+    assert [text for label, text in tell_row(row).details if label == "since"] == [
+        "0123456789ab (2026-04-28): Take the old hull away (#80): upstream removed it; it is gone"
+    ]
 
 
 def test_a_condition_that_is_false_is_not_called_uncertain() -> None:

@@ -30,7 +30,7 @@ SHOWN = [
     (join(ConditionKind.CALLER, A, text="go"), "in the caller go: a"),
     (join(ConditionKind.ANY, A, A), "a"),
     (join(ALL, B, join(ConditionKind.ANY, A, A)), "b == 1 and a"),
-    (join(ConditionKind.IMPORTER, A, text="own"), "in own, the module that imports it: a"),
+    (join(ConditionKind.IMPORTER, A, text="own"), "at its import in own: a"),
     (join(ConditionKind.OPTIONS, text="level=2"), "registered with level=2"),
     (join(ConditionKind.SITE, text="where go runs"), "where go runs"),
     (

@@ -887,8 +887,8 @@ def test_classes_that_a_table_names_are_found_in_a_long_function(tmp_path: Path)
     found = read_files(tmp_path, {"own/boot.py": NAMED_BY_TABLE}).unregistered
     assert [item.effect.target for item in found] == ["up.a.A.forward", "up.b.B.forward"]
     assert [show_condition(item.effect.when) for item in found] == [
-        "(kind is None or kind == 'a') and path importable",
-        "(kind is None or kind == 'b') and path importable",
+        "(kind is None or kind == 'a') and path is importable",
+        "(kind is None or kind == 'b') and path is importable",
     ]
 
 

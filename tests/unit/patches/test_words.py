@@ -114,25 +114,25 @@ def test_the_condition_of_the_only_import_is_told(tmp_path: Path) -> None:
         "own/have.py": "def has_up():\n    return ask()\n",
     }
     (item,) = read_files(tmp_path, files).unregistered
-    assert (show_condition(item.effect.when) or None) == "in own, the module that imports it: has_up()"
+    assert (show_condition(item.effect.when) or None) == "at its import in own: has_up()"
 
 
 GATE = "from own.have import has_up, has_more\nif has_up():\n    import own.boot\n"
 GATED_IMPORTS = [
     # what it shows, other files of ours, what is told of a write in a function that own.boot calls when it is imported
-    ("one import behind a test", {"own/__init__.py": GATE}, "where own.boot is imported: has_up()"),
+    ("one import behind a test", {"own/__init__.py": GATE}, "at the import of own.boot: has_up()"),
     (
         "each of two behind the same test",
         {
             "own/__init__.py": GATE,
             "own/late.py": f"def go():\n    {GATE.splitlines()[0]}\n    if has_up():\n        import own.boot\n",
         },
-        "where own.boot is imported: has_up()",
+        "at the import of own.boot: has_up()",
     ),
     (
         "each behind a test of its own",
         {"own/__init__.py": GATE, "own/late.py": GATE.replace("if has_up", "if has_more")},
-        "where own.boot is imported: has_up() or has_more()",
+        "at the import of own.boot: has_up() or has_more()",
     ),
     (
         "for whoever asks for a name of a module",
@@ -149,7 +149,7 @@ GATED_IMPORTS = [
             "own/late.py": "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    import own.boot\n",
             "tests/test_boot.py": "import own.boot\n",
         },
-        "where own.boot is imported: has_up()",
+        "at the import of own.boot: has_up()",
     ),
 ]
 
@@ -175,7 +175,7 @@ def test_a_module_that_writes_on_import_is_asked_for_by_all_that_import_it(tmp_p
         "own/have.py": "def has_up():\n    return ask()\n\n\ndef has_more():\n    return ask()\n",
     }
     (item,) = read_files(tmp_path, files).unregistered
-    assert show_condition(item.effect.when) == "where own.boot is imported: has_up() or has_more()"
+    assert show_condition(item.effect.when) == "at the import of own.boot: has_up() or has_more()"
 
 
 OWN_WORDS = [
@@ -183,9 +183,9 @@ OWN_WORDS = [
     (
         "in the caller",
         "who == 'in the caller'",
-        "who == 'in the caller'; and in own, the module that imports it: has_up()",
+        "who == 'in the caller'; and at its import in own: has_up()",
     ),
-    ("plain", "who == 'us'", "who == 'us'; and in own, the module that imports it: has_up()"),
+    ("plain", "who == 'us'", "who == 'us'; and at its import in own: has_up()"),
 ]
 
 

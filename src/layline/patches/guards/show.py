@@ -122,11 +122,7 @@ def _show(condition: Condition, within: str = "") -> str:
 
 def _show_importer(condition: Condition) -> str:
     """The one module that imports it, or what is imported in several places."""
-    return (
-        f"where {condition.wanted} is imported"
-        if condition.wanted
-        else f"in {condition.text}, the module that imports it"
-    )
+    return f"at the import of {condition.wanted}" if condition.wanted else f"at its import in {condition.text}"
 
 
 def _show_callers(condition: Condition) -> str:
