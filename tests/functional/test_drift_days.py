@@ -451,3 +451,21 @@ def test_tips_in_a_row_are_checked(days: Days, monkeypatch: pytest.MonkeyPatch) 
     for name in ("another body", "a call appears", "a module vanishes", "a star is taken away"):
         days.ask(days.edit(CASES[name]))
     days.ask(days.base)
+
+
+def test_who_asked_for_culprits_has_judged_the_rows_without_them_too(
+    days: Days, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A plan builds on those, and found all of them anew."""
+    workspace = open_workspace(days.root / "layline.toml")
+    tip = days.edit(CASES["another body"])
+    monkeypatch.setenv("LAYLINE_CACHE", str(tmp_path / "warm"))
+    days.ask(tip)
+    opening = read.open_drift(workspace, "keel", tip)
+    warm = read.find_bare_rows(opening)
+    recalled, made = opening.recalled
+    assert (recalled > 0, made) == (True, 0)
+    monkeypatch.setenv("LAYLINE_CACHE", str(tmp_path / "cold"))
+    opening = read.open_drift(workspace, "keel", tip)
+    assert read.find_bare_rows(opening) == warm
+    assert opening.recalled == (0, recalled)

@@ -377,6 +377,20 @@ def say_all(reasons: Iterable[Why]) -> str:
     return "; ".join(filter(None, map(say, reasons)))
 
 
+def say_parts(parts: Iterable[Why], sums: Iterable[Why]) -> str:
+    """Some parts of what these sums say, with the subject that a sum gives them; what stands in none as it is."""
+    whole = [one for one in sums if one.parts and one.reason in PROBLEMS]
+    told: dict[Why, list[Why]] = {}
+    for part in parts:
+        told.setdefault(next((one for one in whole if part in one.parts), part), []).append(part)
+    return say_all(
+        one
+        if one not in whole
+        else replace(one, reason=_ALONE.get(one.reason, one.reason), parts=tuple(some), places=())
+        for one, some in told.items()
+    )
+
+
 class _Words(Formatter):
     def format_field(self, value: Any, format_spec: str) -> str:
         if format_spec.startswith("?"):
@@ -420,6 +434,18 @@ PROBLEMS = frozenset(
     }
 )
 """Sums of what is wrong with our replacement; their parts are the single problems."""
+_ALONE = dict.fromkeys(
+    (
+        Reason.MISFITS_UNSHOWN,
+        Reason.MISFITS_UNPASSED,
+        Reason.MISFITS_PASSED,
+        Reason.MISFITS_LEFT_OUT,
+        Reason.MISFITS_MAYBE,
+        Reason.MISFITS_SLOT,
+    ),
+    Reason.MISFITS,
+)
+"""What is said of some parts alone: which call passes what is known of all of them together."""
 FAILS_STILL = frozenset({Reason.CALLS_REFUSING_STILL, Reason.IMPORTS_MISSING_STILL, Reason.RESULT_LACKS_STILL})
 """Lines of our own that fail at the pin as at the tip."""
 FAILS_FIRST = frozenset({Reason.NOT_REACHED, Reason.LINE_FAILS, Reason.NEEDS_GONE})

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, TypeAlias
 from layline.core.evidence import Evidence, Severity
 from layline.core.ours import is_own
 from layline.core.progress import Progress, silent
-from layline.core.why import Reason, say
+from layline.core.why import Reason, Why, say_parts
 from layline.coupling.around import mark_unreached
 from layline.coupling.culprit import blame_calls, find_hashes, find_unheard, name_culprits
 from layline.coupling.drift_model import Drift
@@ -249,7 +249,11 @@ def _break_of_row(row: Drift, culprit: str | None) -> Break:
 
 
 def _name_causes(row: Drift) -> Causes:
-    return tuple((say(one.why), one.commit.hash) for one in row.causes)
+    by_commit: dict[str, list[Why]] = {}
+    for one in row.causes:
+        by_commit.setdefault(one.commit.hash, []).append(one.why)
+    sums = [one.why for one in row.findings]
+    return tuple((say_parts(parts, sums), commit) for commit, parts in by_commit.items())
 
 
 def _break_of_coupling(item: Coupling) -> Break:

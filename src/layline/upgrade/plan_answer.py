@@ -88,6 +88,12 @@ def say_counts(plan: Plan) -> Iterator[str]:
     gates = sum(mend.kind is MendKind.GATE_RETIRED for step in plan.steps for mend in step.mends)
     if gates:
         yield f"{count(gates, 'version test')} of ours can be removed: the new version decides {'it' if gates == 1 else 'them'}."
+    partly = _count_partly(plan)
+    if partly:
+        told = f"{partly} of the places left for a person {'has a name' if partly == 1 else 'have names'}"
+        yield f"{told} that can be fixed mechanically, too: a place is left until all of it fits."
+    if places:
+        yield "A step ends where places of ours break. `gap report` has more stops: releases, and other needs of upstream's."
     revealed = count_revealed(plan)
     if revealed:
         told = f"{count(revealed, 'more place')} of ours {'does' if revealed == 1 else 'do'} not fit the names they then use"
@@ -100,6 +106,13 @@ def count_places(plan: Plan) -> tuple[int, int]:
     """
     mends = (mend for step in plan.steps for mend in step.mends)
     return count_lines(mend for mend in mends if _is_place(mend))
+
+
+def _count_partly(plan: Plan) -> int:
+    """Places of which some names can be fixed mechanically and others cannot."""
+    mends = [mend for step in plan.steps for mend in step.mends if _is_place(mend)]
+    sure, left = ({_find_place(mend) for mend in mends if mend.mechanical is which} for which in (True, False))
+    return len(sure & left)
 
 
 def count_revealed(plan: Plan) -> int:

@@ -164,6 +164,17 @@ def test_a_commit_is_named_once_with_all_that_it_did() -> None:
     ]
 
 
+def test_what_a_commit_did_has_the_subject_of_the_whole() -> None:
+    parts = Why(Reason.USES_GONE, "keel.mast"), Why(Reason.READS_LOST, "self.rig", "keel.Hull")
+    whole = Finding(severity=Severity.BREAKS, why=Why(Reason.MISREADS, parts=parts))
+    row = replace(row_of(whole), causes=tuple(Cause(why=why, commit=COMMIT) for why in (*parts, Why(Reason.GONE))))
+    (told,) = (text for label, text in tell_row(row).details if label == "since")
+    assert told.endswith(
+        "(#80): our replacement uses keel.mast, which is gone, reads self.rig, which keel.Hull does not have at the tip; "
+        "it is gone"
+    )
+
+
 def test_a_condition_that_is_false_is_not_called_uncertain() -> None:
     doubt = Finding(severity=Severity.OK, why=Why(Reason.NOT_CERTAIN, text="only where keel.fast can be imported"))
     never = Finding(

@@ -120,9 +120,13 @@ def judge_rows(
     subjects = [one for one in find_subjects(opening.inventory) if wanted is None or wanted(one)]
     kept = keeper.recall(subjects)
     missing = [one for one, known in zip(subjects, kept, strict=True) if known is None]
-    fresh = iter(_judge_anew(missing, opening, keeper, culprits, since) if missing else ())
+    # who asks for culprits has judged the rows without them, too: a plan builds on those
+    plain = open_keeper(opening, opening.pair.open_memos("drift", (since, False))) if culprits and missing else None
+    fresh = iter(_judge_anew(missing, opening, keeper, plain, since) if missing else ())
     judged = [next(fresh) if known is None else known for known in kept]
     memos.save()
+    if plain is not None:
+        plain.memos.save()
     opening.recalled = memos.recalled, memos.made
     return judged
 
@@ -156,9 +160,9 @@ def compare_again(row: Drift, sides: Sides) -> Drift:
 
 
 def _judge_anew(
-    subjects: list[Subject], opening: Opening, keeper: RowKeeper, culprits: bool, since: bool
+    subjects: list[Subject], opening: Opening, keeper: RowKeeper, plain: RowKeeper | None, since: bool
 ) -> Iterator[Judged]:
-    """Rows of these subjects, with their culprits where they are asked for."""
+    """Rows of these subjects; with their culprits where there is a keeper for the same without them, `plain`."""
     opened, said = opening.opened, list[_Said]()
     sides = replace(opened.sides, targets=keeper.targets, named=keeper.named)
     keeper.note()
@@ -174,9 +178,15 @@ def _judge_anew(
         rows = [_accept_new(row) for row in rows]
     opening.progress("looking for commits that took targets away", 0, 0)
     rows = list(find_last_seen(rows, sides, opened.upstream, opened.pin, opened.tip))
-    if culprits:
+    if plain is not None:
+        list(_keep(plain, said, rows))  # before more is read for the culprits
         opening.progress("looking for culprits", 0, 0)
         rows = list(name_culprits(rows, _find_hashes(rows, said, sides), opened.upstream))
+    yield from _keep(keeper, said, rows)
+
+
+def _keep(keeper: RowKeeper, said: list[_Said], rows: Iterable[Drift]) -> Iterator[Judged]:
+    """What is said of each subject, kept with what it was read from so far."""
     found = iter(rows)
     for one in said:
         settled = replace(one.judged, rows=tuple(next(found) for _ in one.judged.rows))

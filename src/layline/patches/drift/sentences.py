@@ -11,7 +11,7 @@ from layline.core.listing import Diagnostic
 from layline.core.patch import Holder
 from layline.core.prose import count, listed
 from layline.core.revision import Commit
-from layline.core.why import PROBLEMS, Reason, Why, say_all
+from layline.core.why import PROBLEMS, Reason, Why, say_all, say_parts
 from layline.coupling.drift_model import Drift
 from layline.patches.drift.places import stands_in
 
@@ -133,7 +133,7 @@ def tell_details(row: Drift, *, together: bool) -> Iterator[tuple[str, str]]:
     for cause in row.causes:
         causes.setdefault(cause.commit, []).append(cause.why)
     for commit, parts in list(causes.items())[:_CAUSES]:
-        yield "since", f"{say_commit(commit)}: {say_all(parts)}"
+        yield "since", f"{say_commit(commit)}: {say_parts(parts, (one.why for one in row.findings))}"
     if len(causes) > _CAUSES:
         yield "since", f"{count(len(causes) - _CAUSES, 'more commit')}: `--format json` names them"
     told = row.kind in {DriftKind.DEAD_AT_PIN, DriftKind.MOVED, DriftKind.RENAMED} or row.has(Reason.STILL_REACHES)
