@@ -7,6 +7,7 @@ from typing import TypeAlias
 from layline.change.compare import Comparer
 from layline.core.evidence import Evidence
 from layline.core.why import Reason, Why
+from layline.coupling.below import may_have
 from layline.coupling.lost_attribute import find_attribute_loss
 from layline.coupling.model import Consequence, State
 from layline.coupling.place import Place
@@ -38,6 +39,7 @@ def judge_attribute(comparer: Comparer, instances: Both, place: Place) -> Verdic
         return Verdict(state=State.OK, consequence=Consequence.OK)
     answers = comparer.tip.resolve(f"{home}.__getattr__").exists
     doubt = place.guarded or not place.certain or answers or instances[1].mentions(home, name)
+    doubt = doubt or (place.may_be_below and may_have(comparer, instances[1], home, name))
     consequence = Consequence.MAY_BREAK if doubt else Consequence.WILL_BREAK
     return Verdict(state=State.REMOVED, consequence=consequence, why=(Why(Reason.NOT_SET, home, name),))
 

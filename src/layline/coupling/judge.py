@@ -13,6 +13,7 @@ from layline.core.evidence import Location
 from layline.core.progress import Progress, count, silent
 from layline.core.why import Reason, Why
 from layline.coupling.attributes import find_attribute_evidence, find_unset, judge_attribute
+from layline.coupling.below import is_overridden, may_have
 from layline.coupling.callee import (
     find_callee,
     find_misplaced,
@@ -55,6 +56,7 @@ _GONE = {State.MOVED, State.RENAMED, State.REMOVED, State.UNBOUND}
 _IMPORTS = {Touch.IMPORT, Touch.MODULE, Touch.SCRIPT}
 _NAMES = {*_IMPORTS, Touch.SUBCLASS}
 """Touches that fail for the whole file when their name is gone."""
+_FAILING = {State.NO_LONGER_BINDS, State.TOO_NEW, *FAILING}
 _BREAKING = {Consequence.WILL_BREAK, Consequence.MAY_BREAK}
 _SHALLOW = {Touch.IMPORT, Touch.MODULE, Touch.ATTRIBUTE, Touch.FIELD, Touch.SCRIPT}
 """Touches that need no more than the name."""
@@ -212,8 +214,16 @@ class Judge:
         found = self._comparer.compare(place.target)
         if found.kind.facts.fate is Fate.OPEN or not found.after.exists or is_rebound(place.target, self._patched):
             return None
-        verdict = self._judge_call(place, found)
-        return verdict if verdict.state is State.NO_LONGER_BINDS else None
+        verdict = self._judge_call(replace(place, unshared=place.bound), found)
+        if verdict.state in _FAILING and place.may_be_below and self._is_overridden(place):
+            verdict = self._judge_call(replace(place, certain=False), found)
+        told = _FAILING if place.bound and place.certain else {State.NO_LONGER_BINDS}
+        return verdict if verdict.state in told else None
+
+    def _is_overridden(self, place: Place) -> bool:
+        """Whether a class below the one that a value is said to be of has a method of its own, at the pin or the tip."""
+        sides = self._comparer.pin, self._comparer.tip
+        return any(is_overridden(side, side.resolve(place.base).home, place.target) for side in sides)
 
     def _catch(self, place: Place, verdict: Verdict) -> Verdict:
         """Of an import that is gone and stands in a `try` that catches it: what is left of the file then."""
@@ -283,8 +293,15 @@ class Judge:
         if place.type_checking:
             why = (Why(Reason.TYPES_ONLY),)
             return Verdict(state=state, consequence=Consequence.LOOK, why=why, new_target=new)
-        consequence = Consequence.MAY_BREAK if place.guarded or not place.certain else Consequence.WILL_BREAK
+        doubt = place.guarded or not place.certain or (place.may_be_below and self._is_below(place))
+        consequence = Consequence.MAY_BREAK if doubt else Consequence.WILL_BREAK
         return Verdict(state=state, consequence=consequence, why=why, new_target=new)
+
+    def _is_below(self, place: Place) -> bool:
+        """Whether objects of a class may have at the tip what the class itself has lost."""
+        owner, _, name = place.target.rpartition(".")
+        home = self._comparer.tip.resolve(place.base or owner).home
+        return home is not None and may_have(self._comparer, self._instances[1], home, name)
 
     def _judge_call(self, place: Place, found: Comparison) -> Verdict:
         call = place.call

@@ -85,21 +85,22 @@ def name_imported(item: Import) -> str:
     return item.module if item.name is None else f"{item.module}.{item.name}"
 
 
-def call_method(target: str, location: Location, read: FieldRead, base: str, *, certain: bool) -> Place:
+def call_method(target: str, location: Location, read: FieldRead, base: str, *, certain: bool, exact: bool) -> Place:
     """A method that is called on a value; only one that is made there is surely of no class below."""
     call = Place(touch=Touch.CALL, target=target, location=location, call=read.call, bound=True, certain=certain)
-    return replace(call, of_value=True, base=base, guarded=read.guarded)
+    return replace(call, of_value=True, base=base, guarded=read.guarded, may_be_below=not exact)
 
 
-def hands_back(resolver: Resolver, name: str) -> bool:
-    """Whether a function returns nothing but what it is given."""
+def hands_back(resolver: Resolver, name: str, place: int) -> bool:
+    """Whether a function returns nothing but what it is given, what it is given at one place among it."""
     symbol = resolver.resolve(name)
     if symbol.definition is None or symbol.module is None:
         return False
     node = resolver.index.read_node(symbol.module, symbol.definition)
-    taken = {one.name for one in symbol.definition.parameters or ()}
+    taken = [one.name for one in symbol.definition.parameters or ()]
     returned = [one.value for one in walk(node) if isinstance(one, ast.Return)] if node is not None else []
-    return bool(returned) and all(isinstance(one, ast.Name) and one.id in taken for one in returned)
+    names = {one.id if isinstance(one, ast.Name) else "" for one in returned}
+    return names <= set(taken) and bool(names.intersection(taken[place : place + 1]))
 
 
 def is_read_of(use: Use, owner: Definition) -> bool:

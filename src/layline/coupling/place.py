@@ -47,12 +47,15 @@ class Place:
     """Of a call: words that our code looks for in the signature or the source of what it calls."""
     certain: bool = True
     """False where the type of the variable is only guessed from its name."""
+    may_be_below: bool = False
+    """Of what is read of a value: it may be of a class below the one that it is said to be of."""
     road: Road | None = None
     """Of a member that a value of ours leads to over others."""
     instance: bool = False
     """An attribute that methods of the class `imported` set on `self`."""
     base: str = ""
-    """Of an override, and of what our class inherits: upstream's class, the nearest above ours."""
+    """Of an override, and of what our class inherits: upstream's class, the nearest above ours; of what is read of a
+    value the class that it is said to be of."""
     closed: frozenset[str] = frozenset()
     """Of an override: methods that our class has and that never call upstream's."""
     handed: bool = False

@@ -318,8 +318,8 @@ class Finder:
             kind, _, text = read.origin.partition(":")
             location = Location(entry.path, read.line)
             if kind == "through":
-                maker, _, text = text.partition(":")
-                if not self._hands_back(maker, imports, read.scope):
+                maker, place, text = text.split(":")
+                if not self._hands_back(maker, int(place), imports, read.scope):
                     continue
             if kind == "self":
                 yield from self._find_held(entry, read)
@@ -350,16 +350,15 @@ class Finder:
             # as our file names the class, where it does: its module may move
             through = named if self.resolver.resolve(named).home == holder else holder
             given = replace(read, attributes=".".join(names))
-            certain = kind not in {"claim", "through"}
-            yield from self._find_steps(given, location, holder, through, exact=exact, certain=certain)
+            yield from self._find_steps(given, location, holder, through, exact=exact, certain=kind != "claim")
 
-    def _hands_back(self, text: str, imports: tuple[Import, ...], scope: str) -> bool:
-        """Whether a function of upstream's returns nothing but what it is given."""
+    def _hands_back(self, text: str, place: int, imports: tuple[Import, ...], scope: str) -> bool:
+        """Whether a function of upstream's returns nothing but what it is given, and so what it is given there."""
         root, _, rest = text.partition(".")
         item = find_visible(imports, root, scope)
         if item is None or not names_package(item, self.packages):
             return False
-        return hands_back(self.resolver, f"{name_imported(item)}.{rest}" if rest else name_imported(item))
+        return hands_back(self.resolver, f"{name_imported(item)}.{rest}" if rest else name_imported(item), place)
 
     def _find_steps(
         self, read: FieldRead, location: Location, holder: str, through: str, *, exact: bool, certain: bool
@@ -377,6 +376,8 @@ class Finder:
                 guarded=read.guarded,
                 imported=through if len(names) == 1 else "",
                 certain=certain and one not in ours,
+                base=one.holder,
+                may_be_below=not one.exact,
                 road=road,
             )
         for one in steps:
@@ -387,7 +388,8 @@ class Finder:
                     location=location,
                     imported=one.holder,
                     guarded=read.guarded,
-                    certain=one.exact,
+                    certain=certain,
+                    may_be_below=not one.exact,
                     instance=True,
                     bound=True,
                 )
@@ -395,7 +397,7 @@ class Finder:
         if read.call is not None and reached and not (steps[-1].instance or steps[-1] in ours):
             last = steps[-1]
             base = through if len(names) == 1 else last.holder
-            yield call_method(last.target, location, read, base, certain=last.exact)
+            yield call_method(last.target, location, read, base, certain=certain, exact=last.exact)
 
     def _is_ours_below(self, step: Step, path: str) -> bool:
         """Whether a class of ours below the one that a value is said to be of has the attribute: it may be that one."""

@@ -11,11 +11,11 @@ from collections.abc import Iterator
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 
-from layline.change.call_sites import read_modules
 from layline.change.compare import Comparer, Comparison
 from layline.core.drift import DriftKind, Fate
 from layline.core.evidence import Location
 from layline.core.why import Reason, Why, say
+from layline.coupling.below import is_set_outside
 from layline.coupling.exchanged import find_exchanged
 from layline.coupling.lost_attribute import find_attribute_loss, find_result_change
 from layline.coupling.own_imports import OwnImports, OwnModules
@@ -37,7 +37,6 @@ from layline.coupling.version_guards import Running
 from layline.source import DefinitionKind, Symbol, SymbolKind
 from layline.source.instances import Instances, bare_annotation
 from layline.source.names import is_within, longest_root
-from layline.source.usage import sets_attribute
 
 
 class Reader:
@@ -141,7 +140,7 @@ class Reader:
                 return
             if self._read(1, now, word) is None and self._read(1, now, "__getattr__") is None:
                 text = ".".join((chain.words[0], *words[: number + 1]))
-                doubt = chain.guarded or self._instances[1].mentions(now, word) or self._is_set_elsewhere(now, word)
+                doubt = chain.guarded or self._instances[1].mentions(now, word) or is_set_outside(self._comparer, (now,), word)
                 why = Why(Reason.READS_LOST, text, now)
                 yield LostRead(
                     line=chain.line,
@@ -174,20 +173,6 @@ class Reader:
         text = bare_annotation(symbol.definition.returns) if symbol.definition.kind is DefinitionKind.FIELD else None
         held = resolver.resolve_in(symbol.module, text) if text else None
         return _Member(owner=owner, kind=held.home if held is not None and _is_class(held) else None)
-
-    def _is_set_elsewhere(self, home: str, word: str) -> bool:
-        """True if code of the tip that knows the class, or stands beside it, sets it on an object from outside
-        (`trainer.metrics.word = …`), and did not at the pin.
-        """
-        then, owner = self._comparer.pin.index, self._comparer.tip.resolve(home)
-        package, last = (owner.module or "").rpartition(".")[0], home.rpartition(".")[2]
-        plain = last.encode()
-        return any(
-            (plain in data or module.rpartition(".")[0] == package)
-            and sets_attribute(data, word)
-            and not (module in then.entries and sets_attribute(then.read_blob(module), word))
-            for module, data in read_modules(self._comparer.tip, [word, last])
-        )
 
     def _find_names(self, comparison: Comparison, ours: Replacement) -> Iterator[LostRead]:
         """Upstream names that the replacement reaches through imports around or in it."""

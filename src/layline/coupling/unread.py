@@ -12,6 +12,7 @@ from layline.core.why import Reason, Why
 from layline.coupling.question import Question
 from layline.coupling.surroundings import find_set
 from layline.source import Symbol
+from layline.source.lineage import find_below
 from layline.source.parsing import parse_tree
 from layline.source.resolve import Resolver
 from layline.source.usage import reads_attribute
@@ -60,7 +61,7 @@ def _is_dropped(question: Question, name: str) -> bool:
     used = {use for one in then for use in _find_uses(pin, one, name)}
     if not used >= {ast.Load, ast.Store}:
         return False
-    family = {homes[1]: None, **dict.fromkeys((*_find_bases(tip, homes[1], 0), *_find_heirs(tip, homes[1], 0)))}
+    family = {homes[1]: None, **dict.fromkeys((*_find_bases(tip, homes[1], 0), *find_below(homes[1], tip)))}
     return not any(use for home in family for use in _find_uses(tip, tip.resolve(home), name))
 
 
@@ -73,17 +74,6 @@ def _find_uses(side: Resolver, owner: Symbol, name: str) -> Iterator[type[ast.AS
                 yield type(context)
             case ast.Constant(value=text) if text == name:
                 yield ast.Constant
-
-
-def _find_heirs(side: Resolver, home: str, depth: int) -> Iterator[str]:
-    """The classes below one, wherever upstream defines them."""
-    modules = dict.fromkeys((side.resolve(home).module, *(module for module, _ in side.find_importers(home))))
-    for name in filter(None, modules if depth < _DEEPEST else ()):
-        module = side.index.module(name)
-        for one in module.definitions if module is not None else ():
-            if any(side.resolve_in(name, base.partition("[")[0]).home == home for base in one.bases):
-                yield f"{name}.{one.qualname}"
-                yield from _find_heirs(side, f"{name}.{one.qualname}", depth + 1)
 
 
 def _find_own_name(node: ast.AST) -> str | None:

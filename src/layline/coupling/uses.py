@@ -20,7 +20,7 @@ from layline.source.fingerprint import dotted_text, text_of
 from layline.source.handlers import catches
 from layline.source.walking import find_children, walk
 
-ANALYSER = f"uses-24-py{sys.version_info[0]}.{sys.version_info[1]}"
+ANALYSER = f"uses-25-py{sys.version_info[0]}.{sys.version_info[1]}"
 """Part of the cache key: raise the number whenever the rows change."""
 _LAUNCH = frozenset({"num_warps", "num_stages", "num_ctas", "maxnreg", "warmup", "grid", "stream"})
 """What a kernel's launcher takes itself: `kernel[grid](x, num_warps=4)`."""
@@ -67,8 +67,9 @@ class FieldRead:
     line: int
     scope: str
     origin: str
-    """`type:T` (annotated or constructed), `through:f:T` (of T before, and what f made of it), `claim:T` (annotated, but what it is put onto decides), `call:f` (returned
-    by f), `name:args`, or `self:config` (an attribute)."""
+    """`type:T` (annotated or constructed), `through:f:0:T` (of T before, and what f made of it, given it first),
+    `claim:T` (annotated, but what it is put onto decides), `call:f` (returned by f), `name:args`, or `self:config` (an
+    attribute)."""
     attributes: str
     guarded: bool
     call: CallShape | None = None
@@ -485,9 +486,9 @@ class _Walker:
             case ast.Call(func=ast.Name() | ast.Attribute() as func, args=given):
                 copied = origins.trace(value, self._variables[-1], self._fields[-1]) or f"call:{text_of(func)}"
                 way, _, kept = self._variables[-1].get(name, "").partition(":")
-                is_given = any(isinstance(one, ast.Name) and one.id == name for one in given)
-                if copied.startswith("call:") and way == "type" and " " not in kept and is_given:
-                    copied = f"through:{text_of(func)}:{kept}"
+                at = [place for place, one in enumerate(given) if isinstance(one, ast.Name) and one.id == name]
+                if copied.startswith("call:") and way == "type" and " " not in kept and at:
+                    copied = f"through:{text_of(func)}:{at[0]}:{kept}"
                 self._variables[-1][name] = copied
             case ast.Name(id=other) if other in self._variables[-1]:
                 self._variables[-1][name] = self._variables[-1][other]

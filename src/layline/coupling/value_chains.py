@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import takewhile
+from itertools import islice, takewhile
 
 from layline.coupling.variables import EACH, ITEM, read_kind
 from layline.source import Definition, DefinitionKind, Symbol
 from layline.source.instances import Instances
+from layline.source.lineage import find_below
 from layline.source.resolve import Resolver
+from layline.source.seen import Read
 
 STEPS = frozenset({EACH, ITEM})
 """What stands among attributes for an item of what is there."""
+_MOST = 200
+"""Below a class with more under it nobody looks for what it has not itself."""
 _READ_AS_FIELD = frozenset({"property", "cached_property"})
 
 
@@ -43,6 +47,7 @@ class ValueChains:
         self._resolver = resolver
         self._instances = instances
         self._owns = owns
+        self._below: dict[str, tuple[list[str], Collection[Read]]] = {}
 
     def find_class(self, named: str, kind: str, names: list[str]) -> tuple[str, bool, list[str]] | None:
         """The upstream class that a variable holds (annotated, constructed, or told by what a function returns),
@@ -77,7 +82,7 @@ class ValueChains:
             holder, exact, at = found.holds, found.exact and found.instance and found.made, at + found.taken
 
     def _find_step(self, holder: str, name: str, steps: tuple[str, ...], *, exact: bool) -> Step | None:
-        symbol = self._resolver.resolve(f"{holder}.{name}")
+        symbol = self._find_member(holder, name)
         definition = symbol.definition
         if not symbol.exists or symbol.home is None or not self._owns(symbol.home) or definition is None:
             attribute = self._instances.find(holder).get(name) if not symbol.exists else None
@@ -92,6 +97,25 @@ class ValueChains:
         inner = self._find_named(symbol, definition, steps) if typed else None
         taken = 1 + len(steps)
         return Step(target=symbol.home, holder=holder, exact=exact, is_method=is_method, holds=inner, taken=taken)
+
+    def _find_member(self, holder: str, name: str) -> Symbol:
+        """A member of a class; a method that it has not, of the one class below it that has such a method."""
+        found = self._resolver.resolve(f"{holder}.{name}")
+        if found.exists or name in self._instances.find(holder):
+            return found
+        below = (self._resolver.resolve(f"{one}.{name}") for one in self._list_below(holder))
+        homes = {one.home: one for one in below if one.exists and self._owns(one.home or "")}
+        (only,) = homes.values() if len(homes) == 1 else (found,)
+        is_method = only.definition is not None and only.definition.kind is DefinitionKind.FUNCTION
+        return only if is_method else found
+
+    def _list_below(self, holder: str) -> list[str]:
+        return self._resolver.index.seen.remember(self._below, holder, lambda: self._read_below(holder))
+
+    def _read_below(self, holder: str) -> list[str]:
+        below = (one for one in find_below(holder, self._resolver) if self._owns(one))
+        found = list(islice(dict.fromkeys(below), _MOST + 1))
+        return found if len(found) <= _MOST else []
 
     def _find_named(self, symbol: Symbol, definition: Definition, steps: tuple[str, ...]) -> str | None:
         """The class that a field, or what a function returns, is annotated with; of its items, behind steps."""

@@ -301,9 +301,16 @@ CASES = [
         [],
     ),
     (
-        "a method of a parameter, which may be of a class below",
+        "a method of a parameter",
         "from keel.run import Mast\ndef f(mast: Mast):\n    mast.lift(x=1)\n",
         MAST,
+        TALLER,
+        [("calls", "keel.run.Mast.lift", "no longer binds", "will break")],
+    ),
+    (
+        "a method of a parameter, which may be of a class below with one of its own",
+        "from keel.run import Mast\ndef f(mast: Mast):\n    mast.lift(x=1)\n",
+        {**MAST, "keel/tall.py": "from keel import run\nclass Tall(run.Mast):\n    def lift(self, x): ...\n"},
         TALLER,
         [("calls", "keel.run.Mast.lift", "no longer binds", "may break")],
     ),
@@ -1121,27 +1128,22 @@ SERVER = (
 HANDED_ENGINE = "from keel.engine import Engine\n\ndef stop(engine: Engine, ids):\n    engine.out.abort(ids)\n"
 OUR_OUT = "\nfrom keel.engine import Out\n\nclass Ours(Out):\n    def abort(self, ids):\n        return ids\n"
 NARROWED = "from keel.engine import Engine\n\ndef stop(x, y):\n    {}\n"
-MAY_NOT_BIND = ("calls", "no longer binds", "may break")
+NOT_BIND = ("calls", "no longer binds", "will break")
 MADE, STOPS = "Engine.make(1)", "self.engine.out.abort(ids)"
 MORE, RENAMED_FIELD = ("self, ids):", "self, ids, internal):"), ("self.out =", "self.outlet =")
 VALUE_CHAINS = [
     # (what it shows, ours, what the tip changes, touch, state and consequence of what does not fit)
     ("a method of a field", SERVER.format(MADE, STOPS), MORE, [("calls", "no longer binds", "will break")]),
     ("built by its name", SERVER.format("Engine(1)", STOPS), MORE, [("calls", "no longer binds", "will break")]),
-    ("handed in", HANDED_ENGINE, MORE, [("calls", "no longer binds", "may break")]),
-    (
-        "through a property, whose result may be of a class below",
-        SERVER.format(MADE, "self.engine.front.abort(ids)"),
-        MORE,
-        [("calls", "no longer binds", "may break")],
-    ),
+    ("handed in", HANDED_ENGINE, MORE, [NOT_BIND]),
+    ("through a property", SERVER.format(MADE, "self.engine.front.abort(ids)"), MORE, [NOT_BIND]),
     (
         "a field that is gone",
         SERVER.format(MADE, STOPS),
         RENAMED_FIELD,
         [("reads the attribute", "removed", "will break")],
     ),
-    ("gone, handed in", HANDED_ENGINE, RENAMED_FIELD, [("reads the attribute", "removed", "may break")]),
+    ("gone, handed in", HANDED_ENGINE, RENAMED_FIELD, [("reads the attribute", "removed", "will break")]),
     (
         "our code asks first",
         SERVER.format(MADE, "if hasattr(self.engine, 'out'):\n            self.engine.out.abort(ids)"),
@@ -1173,15 +1175,15 @@ VALUE_CHAINS = [
         ("class Engine:", "def Engine(x): ...\nclass First:"),
         [],
     ),
-    ("asserted", NARROWED.format("assert isinstance(x, Engine)\n    x.out.abort(1)"), MORE, [MAY_NOT_BIND]),
-    ("tested", NARROWED.format("if isinstance(x, Engine) and y:\n        x.out.abort(1)"), MORE, [MAY_NOT_BIND]),
+    ("asserted", NARROWED.format("assert isinstance(x, Engine)\n    x.out.abort(1)"), MORE, [NOT_BIND]),
+    ("tested", NARROWED.format("if isinstance(x, Engine) and y:\n        x.out.abort(1)"), MORE, [NOT_BIND]),
     ("tested before", NARROWED.format("if isinstance(x, Engine):\n        print()\n    x.out.abort(1)"), MORE, []),
     ("otherwise", NARROWED.format("if isinstance(x, Engine): print()\n    else:\n        x.out.abort(1)"), MORE, []),
     (
         "or left",
         NARROWED.format("if not isinstance(x, Engine):\n        return\n    x.out.abort(1)"),
         MORE,
-        [MAY_NOT_BIND],
+        [NOT_BIND],
     ),
     ("one of two", NARROWED.format("assert isinstance(x, (Engine, list))\n    x.out.abort(1)"), MORE, []),
     ("set anew", NARROWED.format("assert isinstance(x, Engine)\n    x = y\n    x.out.abort(1)"), MORE, []),
@@ -1189,7 +1191,7 @@ VALUE_CHAINS = [
         "an item of a list",
         NARROWED.format("for one in x:\n        one.out.abort(1)").replace("x,", "x: list[Engine],"),
         MORE,
-        [MAY_NOT_BIND],
+        [NOT_BIND],
     ),
     ("the list", NARROWED.format("x.out.abort(1)").replace("x,", "x: list[Engine],"), MORE, []),
     (
@@ -1687,7 +1689,7 @@ MERGED = "class Base:\n    def run(self, x):\n        return self.add(x)\n\n    
 THROUGH = [
     # (what it shows, our code, what became of `add`, what is said)
     ("a variable", "def go(base: keel.Base):\n    return base.add(1)\n", "", []),
-    ("a variable, called otherwise", "def go(base: keel.Base):\n    return base.add(1)\n", ", kind", ["may break"]),
+    ("a variable, called otherwise", "def go(base: keel.Base):\n    return base.add(1)\n", ", kind", ["will break"]),
     ("our class", "class Ours(keel.Base):\n    def go(self):\n        return self.add(1)\n", "", []),
     (
         "our class, called otherwise",
@@ -2392,6 +2394,78 @@ def test_keys_of_our_configuration_are_read_at_every_depth(tmp_path: Path) -> No
     assert find_own_keys(tree, ("configs",), ["legacy", "deep", "apart", "gone"]) == {"legacy", "deep"}
 
 
+CREW = "class Base:\n    def __init__(self, {0}):\n        self.{0} = {0}\n    def go(self):\n        return 1\n\n"
+SUB = "class Sub(Base):\n    def {}(self):\n        return 1, 2, 3\n"
+READS_LAST = "from keel.run import Base\ndef f(one: Base):\n    return one.last\n"
+TAKES_FOUR = "from keel.run import Base\ndef f(one: Base):\n    a, b, c, d = one.more()\n"
+BELOW_IT = [
+    # (what it shows, ours, the pin, the tip, target, state and consequence)
+    ("gone", READS_LAST, SUB, ("config", SUB), [("Base.last", "removed", "will break")]),
+    (
+        "gone, and a class below has it",
+        READS_LAST,
+        SUB,
+        ("config", SUB + "    def set(self):\n        self.last = 1\n"),
+        [("Base.last", "removed", "may break")],
+    ),
+    (
+        "gone, and a class below sets what a table names",
+        READS_LAST,
+        SUB,
+        ("config", SUB + "    def set(self):\n        for one in ('last',):\n            setattr(self, one, 1)\n"),
+        [("Base.last", "removed", "may break")],
+    ),
+    (
+        "gone, and a class below has the word as a text alone",
+        READS_LAST,
+        SUB,
+        ("config", SUB + "    def said(self):\n        return [hasattr(self, one) for one in ('last',)]\n"),
+        [("Base.last", "removed", "will break")],
+    ),
+    (
+        "gone, and set from outside",
+        READS_LAST,
+        SUB,
+        ("config", SUB + "\ndef mend(sub):\n    sub.last = 1\n"),
+        [("Base.last", "removed", "may break")],
+    ),
+    (
+        "a method that went to a class below",
+        READS_LAST.replace("one.last", "one.more()"),
+        "    def more(self):\n        return 1\n\nclass Sub(Base):\n    pass\n",
+        ("last", SUB.format("more")),
+        [("Base.more", "removed", "may break")],
+    ),
+    ("what one class below alone has", TAKES_FOUR, SUB, ("last", SUB), [("Sub.more", "fits neither pin nor tip", "look at")]),
+    (
+        "what two below have",
+        TAKES_FOUR,
+        SUB + "\nclass Other(Base):\n    def more(self): ...\n",
+        ("last", SUB),
+        [],
+    ),
+    (
+        "what one class below had, and another has",
+        TAKES_FOUR,
+        SUB,
+        ("last", SUB.format("less") + "\nclass Other(Base):\n    def more(self): ...\n"),
+        [("Sub.more", "renamed", "may break")],
+    ),
+]
+
+
+@pytest.mark.parametrize(
+    ("ours", "pin", "tip", "said"), [row[1:] for row in BELOW_IT], ids=[row[0] for row in BELOW_IT]
+)
+def test_what_is_said_to_be_of_a_class_may_be_of_one_below(
+    tmp_path: Path, ours: str, pin: str, tip: tuple[str, str], said: list[tuple[str, str, str]]
+) -> None:
+    before = {"keel/run.py": CREW.format("last") + pin.replace("{}", "more")}
+    found = couple(tmp_path, ours, before, {"keel/run.py": CREW.format(tip[0]) + tip[1].replace("{}", "more")})
+    told = [one for one in found if one.consequence.value != "ok" and one.touch is not Touch.IMPORT]
+    assert [(one.target.removeprefix("keel.run."), one.state.value, one.consequence.value) for one in told] == said
+
+
 CONTEXT = (
     "class Context:\n    def __init__(self):\n        self.size = 1\n{last}\n\n"
     "def renew(old, new):\n    if old is None:\n        return new\n    return old\n\n\ndef make(old):\n    return [old]\n"
@@ -2413,4 +2487,4 @@ def test_what_a_parameter_lost_is_told_also_where_it_was_handed_back(tmp_path: P
     )
     before, after = ({"keel/run.py": CONTEXT.format(last=last)} for last in ("        self.last = 1\n", ""))
     lost = [one for one in couple(tmp_path, ours, before, {**after}) if one.target.endswith(".last")]
-    assert [(one.consequence, one.guarded) for one in lost] == [(Consequence.MAY_BREAK, False)] * is_told
+    assert [(one.consequence, one.guarded) for one in lost] == [(Consequence.WILL_BREAK, False)] * is_told
