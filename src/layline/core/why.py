@@ -136,12 +136,18 @@ class Reason(Enum):
     MISFITS = "our replacement {parts:20}"
     MISFITS_UNSHOWN = "our replacement {parts:20}, but no upstream call runs into that"
     MISFITS_UNPASSED = "our replacement {parts:20}, but no upstream call passes such arguments, so no call fails"
+    MISFITS_HANDED = (
+        "our replacement {parts:20}; no upstream call by its name passes that, but upstream takes it as a value at "
+        "{places:3}: what is passed behind that was not followed"
+    )
     MISFITS_PASSED = "our replacement {parts:20}; upstream passes it at {places:4}"
     MISFITS_LEFT_OUT = "our replacement {parts:20}; upstream omits it at {places:4}"
     MISFITS_MAYBE = "our replacement {parts:20}; upstream may pass it at {places:4}"
     MISFITS_SLOT = (
         "our replacement {parts:20}; upstream passes it to whichever class is stored in a field, e.g. at {places:2}"
     )
+    MEMBER_REFUSES = "{name} of our class {parts:20}; upstream passes it at {places:4}"
+    MEMBER_MISSING = "our class has no {name}, which upstream's class has now and its code calls at {places:4}"
     MISFITS_TODAY = "already at the pin, our replacement {parts:20}; upstream calls it that way at {places:4}"
     MISREADS = "our replacement {parts:3+}"
     NOT_INSTALLED = "our code {parts:3+}"
@@ -422,10 +428,12 @@ PROBLEMS = frozenset(
         Reason.MISFITS,
         Reason.MISFITS_UNSHOWN,
         Reason.MISFITS_UNPASSED,
+        Reason.MISFITS_HANDED,
         Reason.MISFITS_PASSED,
         Reason.MISFITS_LEFT_OUT,
         Reason.MISFITS_MAYBE,
         Reason.MISFITS_SLOT,
+        Reason.MEMBER_REFUSES,
         Reason.MISFITS_TODAY,
         Reason.MISREADS,
         Reason.MISREADS_TODAY,

@@ -23,7 +23,8 @@ from layline.coupling.body_culprit import find_naming, find_rewriting, find_trac
 from layline.coupling.drift_model import LOST, Cause, Drift, Sides
 from layline.coupling.fold import CALLS
 from layline.coupling.getters import RETURNED, find_keeping
-from layline.coupling.lost_attribute import find_attribute_loss
+from layline.coupling.lost_attribute import find_attribute_loss, find_setting
+from layline.coupling.member_culprit import MEMBERS, find_member_change
 from layline.coupling.model import Coupling, Touch
 from layline.coupling.row_parts import Passed
 from layline.git import Repository
@@ -249,9 +250,11 @@ def _find_culprit(row: Drift, sides: Sides) -> str | None:
         return _find_losing(row, sides)
     if reads and row.kind not in LOST:
         # calls among it have their own commit (`blame_calls`); who changed the target is not to blame
-        return _find_losing(row, sides) if any(item.certain for item in row.lost) else None
+        return _find_losing(row, sides) if any(item.certain for item in row.lost) else _find_setting(row, sides)
     if not broken and (dropped := next((one.why for one in row.findings if one.why.reason in _DROPPED), None)):
         return _find_dropping(row, dropped, sides)
+    if broken and broken <= MEMBERS and (found := find_member_change(row, sides)) is not None:
+        return found
     returns = broken == {Reason.MISRETURNS} or (row.kind is DriftKind.BODY_CHANGED and not broken)
     if returns and (found := _find_returning(row, sides)) is not None:
         return found
@@ -294,6 +297,14 @@ def _find_dropping(row: Drift, dropped: Why, sides: Sides) -> str | None:
     home = row.comparison.before.home if row.comparison is not None else None
     owner, words = (home or "").rpartition(".")[0], [name.rpartition(".")[2] for name in dropped.names]
     return _first([find_attribute_loss(sides.comparer, owner, word) for word in words], row, sides)
+
+
+def _find_setting(row: Drift, sides: Sides) -> str | None:
+    """The first commit since which the original sets what ours does not and another method needs."""
+    before = row.comparison.before if row.comparison is not None else None
+    words = [one.name.removeprefix("self.") for one in row.problems if one.reason is Reason.LEAVES_UNSET]
+    found = [find_setting(sides.comparer, before, word) for word in words] if before is not None else []
+    return _first(found, row, sides)
 
 
 def _find_losing(row: Drift, sides: Sides) -> str | None:

@@ -29,6 +29,7 @@ from layline.coupling.fit import Fitter, called_name, may_refuse
 from layline.coupling.getters import judge_getters
 from layline.coupling.left_unset import judge_left_unset
 from layline.coupling.limits import is_for_missing, limit_by_activity, limit_by_guard, limit_by_version
+from layline.coupling.members import judge_members
 from layline.coupling.question import Question
 from layline.coupling.returns import judge_results, judge_returns
 from layline.coupling.row_parts import LostRead
@@ -281,6 +282,7 @@ JUDGES: tuple[Callable[[Question], Iterator[Finding]], ...] = (
     judge_need,
     judge_fit,
     judge_calls,
+    judge_members,
     judge_own_calls,
     judge_own_imports,
     judge_returns,

@@ -15,6 +15,7 @@ from layline.change.binding import (
 )
 from layline.change.call_sites import CallSites, read_modules
 from layline.change.compare import Comparer, Comparison
+from layline.change.handed_on import HandedFunctions, HandedOn
 from layline.change.signatures import ParameterChange
 from layline.change.slots import find_refusing, find_slot_calls
 from layline.core.evidence import Location
@@ -62,6 +63,7 @@ class Fitter:
         self._tip = comparer.tip
         self._names = frozenset(names[0]), frozenset(names[1])
         self._sites = CallSites(comparer.pin), CallSites(comparer.tip)
+        self._handed = HandedFunctions(comparer.tip, self._names[1])
         self._slots: dict[frozenset[str], tuple[list[CallSite], Collection[Read]]] = {}
 
     def check(self, comparison: Comparison, ours: Replacement | None) -> Fit:
@@ -85,6 +87,10 @@ class Fitter:
             for site, argument in self._find_refused(comparison, pair[0], ours)
             if argument in arguments or argument.startswith("#")
         ]
+        handed = HandedOn()
+        if not any(site.certain for site in passed):
+            handed = self._handed.find(called_name(comparison))
+            passed += self._find_refused_among(handed.sites, pair[0], arguments)
         passed = list(dict.fromkeys(passed))
         sure = [site for site in passed if site.certain]
         if (
@@ -96,6 +102,9 @@ class Fitter:
         needs = all(item.why.reason in _NEEDS for item in problems)
         if not passed:
             unseen = Reason.MISFITS_UNSHOWN if needs else Reason.MISFITS_UNPASSED
+            if handed.places:
+                why = Why(Reason.MISFITS_HANDED, parts=tuple(item.why for item in problems), places=handed.places)
+                return Fit(why=(why,))
             uncalled = tuple(self._find_uncalled(comparison))
             return Fit(why=(_sum_up(problems, Reason.MISFITS if uncalled else unseen), *uncalled))
         word = (Reason.MISFITS_LEFT_OUT if needs else Reason.MISFITS_PASSED) if sure else Reason.MISFITS_MAYBE
@@ -108,8 +117,11 @@ class Fitter:
             passed=told if sure and not needs else None,
         )
 
-    def find_refused(self, comparison: Comparison, ours: Replacement | None, side: int) -> dict[str, Refused]:
-        """Arguments that calls at one ref surely pass to our replacement and that it does not take.
+    def find_refused(
+        self, comparison: Comparison, ours: Replacement | None, side: int, *, outside: bool = False
+    ) -> dict[str, Refused]:
+        """Arguments that calls at one ref surely pass to our replacement and that it does not take; `outside`: of a
+        method whose whole class is ours, so that only calls on other objects than `self` are meant.
 
         A module that imported the function by value calls the old one: only calls in the module that we write to, and
         those of methods, count.
@@ -125,6 +137,8 @@ class Fitter:
             near = bool(theirs.owner) or site.module == comparison.name.rpartition(".")[0]
             if not (site.certain and near) or is_test_module(site.module) or not _reaches(site, ours):
                 continue
+            if outside and site.on_self:
+                continue
             if theirs.parameters is not None and check_call(site.shape, theirs.parameters, bound=is_member):
                 continue  # what does not fit upstream's own function means another one
             for one in check_call(site.shape, ours.definition.parameters or (), bound=is_member):
@@ -133,6 +147,25 @@ class Fitter:
                     found.setdefault(one.argument, (told, []))[1].append(site.location)
         order = dict.fromkeys((*problems, *found))
         return {name: Refused(found[name][0], tuple(found[name][1])) for name in order if name in found}
+
+    def find_outer_calls(self, name: str) -> tuple[Location, ...]:
+        """Where code of the tip surely calls a method on another object than `self`."""
+        sites = (one for one in self._read_sites(1, name) if one.certain and not one.on_self)
+        return tuple(one.location for one in sites if not is_test_module(one.module))
+
+    @staticmethod
+    def _find_refused_among(
+        sites: Iterable[CallSite], ours: tuple[Parameter, ...], arguments: Collection[str]
+    ) -> list[CallSite]:
+        """Calls of what stands for the function that our replacement does not accept."""
+        return [
+            site
+            for site in sites
+            if any(
+                one.argument in arguments or one.argument.startswith("#")
+                for one in check_call(site.shape, ours, bound=False)
+            )
+        ]
 
     def _read_sites(self, side: int, name: str) -> list[CallSite]:
         """Upstream's calls of a name at one ref; those of all names that may decide are read together."""

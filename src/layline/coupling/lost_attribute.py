@@ -10,6 +10,7 @@ from layline.coupling.binding_kind import walk_own
 from layline.source import Symbol
 from layline.source.instances import gives
 from layline.source.slices import read_node, slice_definition
+from layline.source.walking import walk
 
 _MOST_NAMES = 4
 
@@ -57,6 +58,20 @@ def find_result_change(comparer: Comparer, function: str, made: str, attribute: 
     if makes(tracer.read_base(path), qualname):
         return find_attribute_loss(comparer, made, attribute)
     return tracer.find_since(path, qualname, makes)
+
+
+def find_setting(comparer: Comparer, method: Symbol, word: str) -> str | None:
+    """Since when a method of upstream's sets an attribute."""
+    history = find_history(comparer, method)
+    if history is None:
+        return None
+
+    def sets(text: str, name: str) -> bool:
+        node = read_node(text, name)
+        named = (one for one in walk(node) if isinstance(one, ast.Attribute)) if node is not None else ()
+        return any(one.attr == word and isinstance(one.ctx, ast.Store) for one in named)
+
+    return history[0].find_since(*history[1:], sets)
 
 
 def find_history(comparer: Comparer, symbol: Symbol) -> tuple[Tracer, str, str] | None:

@@ -13,10 +13,15 @@ _SAME = frozenset({"sorted", "reversed", "list", "tuple", "set", "iter"})
 
 _COPIES = frozenset({"copy", "deepcopy"})
 """What gives a copy of what it is given."""
+_PART = ".[:]"
+"""Behind the road to a value of which a part is taken."""
 
 
 def step_on(origin: str, step: str) -> str:
     """What an attribute, or an item, of a value stands for; nothing where nothing is known of the value."""
+    whole, is_part, _ = origin.partition(_PART)
+    if is_part:
+        return step_on(whole, step) if step in {EACH, ITEM} else ""
     way, _, kind = origin.partition(":")
     match way:
         case "" | "alias" | "name":
@@ -27,6 +32,13 @@ def step_on(origin: str, step: str) -> str:
         case _ if not kind:
             return ""
     return f"{origin}{'.' if ' ' in origin else ' '}{step}"
+
+
+def _cut(origin: str) -> str:
+    """What a part of a value is: of a list its items are known, and nothing else."""
+    if origin.startswith(f"{ITEMS}:"):
+        return origin
+    return f"{origin}{_PART}" if " " in origin else ""
 
 
 def trace(node: ast.expr, known: Mapping[str, str], fields: Mapping[str, str]) -> str:
@@ -42,7 +54,9 @@ def trace(node: ast.expr, known: Mapping[str, str], fields: Mapping[str, str]) -
             return fields.get(name) or f"self:{name}"
         case ast.Attribute(value=inner, attr=name):
             return step_on(trace(inner, known, fields), name)
-        case ast.Subscript(value=inner, slice=index) if not isinstance(index, ast.Slice | ast.Tuple):
+        case ast.Subscript(value=inner, slice=ast.Slice()):
+            return _cut(trace(inner, known, fields))
+        case ast.Subscript(value=inner, slice=index) if not isinstance(index, ast.Tuple):
             return step_on(trace(inner, known, fields), ITEM)
     return ""
 

@@ -16,6 +16,7 @@ from layline.coupling.binding_kind import find_nature_problems, retypes
 from layline.coupling.callee import find_doubtful, find_misfits, find_refused, is_anothers, reaches
 from layline.coupling.forwards import widen
 from layline.coupling.model import Consequence, State
+from layline.coupling.needed import find_needed, is_called_within
 from layline.coupling.place import Place
 from layline.coupling.states import Verdict, find_state, sum_up
 from layline.coupling.unreached import Unreached
@@ -76,7 +77,7 @@ class Overrides:
         if natures:
             misfits = (sum_up(Reason.OVERRIDE_MISFITS, natures),)
             return Verdict(state=State.CANNOT_ACCEPT, consequence=Consequence.WILL_BREAK, why=misfits)
-        if (failing := self._find_failing(place, ours, found)) is not None:
+        if (failing := self._find_failing(place, ours, found) or self._find_unset(place, found)) is not None:
             return failing
         problems, today = find_refused(ours, found), find_misfits(ours, found.before)
         then = self._find_slotted(place, ours, found, 0) if today else ()
@@ -140,6 +141,28 @@ class Overrides:
         where = Why(Reason.PASSED_SLOT, places=_locate(sites))
         why = (sum_up(Reason.OVERRIDE_MISFITS, still), where, _tell_already(still, today))
         return Verdict(state=State.NEVER_FITTED, consequence=Consequence.LOOK, why=why)
+
+    def _find_unset(self, place: Place, found: Comparison) -> Verdict | None:
+        """Of a constructor of ours that never runs upstream's: what that sets at the tip and did not at the pin, and
+        methods that our class leaves alone cannot do without.
+        """
+        if place.alone is None:
+            return None
+        own, sides = place.alone.sets, ((self._comparer.pin, found.before), (self._comparer.tip, found.after))
+        ours = {f"{place.base}.{name}" for name in own}
+        then, now = (dict(find_needed(side, symbol, own, place.alone.first, ours)) for side, symbol in sides)
+        new = {word: reader for word, reader in now.items() if word not in then}
+        if not new:
+            return None
+        names = {reader.rpartition(".")[2] for reader in new.values()}
+        called = any(one in place.alone.calls or self._is_called_within(place, one) for one in names)
+        parts = tuple(Why(Reason.LEAVES_UNSET, f"self.{word}", reader) for word, reader in new.items())
+        consequence = Consequence.WILL_BREAK if called else Consequence.MAY_BREAK
+        return Verdict(state=State.MISFIT, consequence=consequence, why=(Why(Reason.OVERRIDE_MISFITS, parts=parts),))
+
+    def _is_called_within(self, place: Place, name: str) -> bool:
+        own = place.alone.sets if place.alone is not None else frozenset()
+        return is_called_within(self._comparer.tip, place.base, name, own)
 
     def _find_fitting(self, place: Place, ours: Definition, found: Comparison, side: int) -> list[CallSite]:
         """The calls of one ref that are enough like upstream's class to build or run what stands for it."""

@@ -20,6 +20,18 @@ class Road:
     """What each name is at the pin; nothing for items, and for what only methods set."""
 
 
+@dataclass(frozen=True, slots=True)
+class Alone:
+    """A class of ours whose objects upstream's constructor never sees."""
+
+    sets: frozenset[str]
+    """What the class, and those of ours above it, define or set."""
+    calls: frozenset[str]
+    """Methods that it calls on its own objects."""
+    first: frozenset[str]
+    """Those that its constructor calls."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Place:
     """One touch, before anything is known about pin or tip."""
@@ -64,6 +76,8 @@ class Place:
     """Of an override: the keywords by which our code passes the class on."""
     called: bool = False
     """Of an override: our own class calls it."""
+    alone: Alone | None = None
+    """Of a constructor behind which upstream's never runs."""
     built: bool = False
     """Of an override: our own code builds the class by its name, and hands it on nowhere."""
     fields: frozenset[str] = frozenset()

@@ -9,7 +9,7 @@ from layline.change.compare import Comparer, Comparison
 from layline.change.signatures import returns_another
 from layline.core.why import Reason
 from layline.coupling.binding_kind import find_arities
-from layline.coupling.lost_attribute import find_history
+from layline.coupling.lost_attribute import find_history, find_setting
 from layline.coupling.model import Consequence, State
 from layline.coupling.place import Place
 from layline.coupling.refusals import Refusal, find_refusal
@@ -50,6 +50,9 @@ def _find_change(comparer: Comparer, place: Place, verdict: Verdict, found: Comp
         return _find_retyping(comparer, found)
     if Reason.SILENT in reasons:
         return find_silencing(comparer, verdict, place.target.rpartition(".")[2])
+    if verdict.state is State.MISFIT:
+        parts = verdict.why[0].parts
+        return find_setting(comparer, found.before, parts[0].name.removeprefix("self.")) if parts else None
     counts = next((one.counts for one in verdict.why if one.reason is Reason.RESULT_MISFITS), ())
     if counts:
         return _find_recounting(comparer, found, counts[0])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 from collections import defaultdict
 from collections.abc import Container, Iterator, Mapping
 from dataclasses import dataclass, field, replace
@@ -13,6 +14,7 @@ from layline.coupling.handing import Handing
 from layline.coupling.heirs import Below, join_below
 from layline.coupling.keepers import Keepers
 from layline.coupling.model import Touch
+from layline.coupling.needed import FUNCTIONS, Own
 from layline.coupling.own_uses import (
     call_method,
     find_called,
@@ -26,7 +28,7 @@ from layline.coupling.own_uses import (
     name_imported,
     names_package,
 )
-from layline.coupling.place import Place
+from layline.coupling.place import Alone, Place
 from layline.coupling.roads import find_road
 from layline.coupling.uses import FieldRead, Uses
 from layline.coupling.value_chains import Step, ValueChains
@@ -36,6 +38,7 @@ from layline.source.instances import Instances
 from layline.source.lineage import find_above
 from layline.source.resolve import Resolver
 
+_MADE = frozenset({"__init__"})
 READING = "reading our overrides and calls"
 
 
@@ -274,10 +277,20 @@ class Finder:
                     handed=name == "__init__" and self.handing.is_handed(owner.name),
                     slots=self.handing.find_slots(owner.name),
                     called=name in called,
+                    alone=self._find_alone(entry.name, owner, ours, called) if name in closed & _MADE else None,
                     built=self.handing.is_built(owner.name),
                     fields=self.handing.find_fields(owner.name),
                     keepers=self._find_keepers(owner.name),
                 )
+
+    def _find_alone(self, module: str, owner: Definition, made: Definition, called: frozenset[str]) -> Alone | None:
+        """What our class gives its objects, where its constructor hands them to nobody; None where others may."""
+        node = self.index.read_node(module, made)
+        if not isinstance(node, FUNCTIONS) or len(owner.bases) != 1:
+            return None
+        handed = Own(ast.Module([], []), node)
+        sets = self._own_names(module, owner, 0) | handed.sets
+        return Alone(sets, called, frozenset(handed.calls)) if handed.is_closed else None
 
     def _find_keepers(self, name: str) -> frozenset[str] | None:
         kept = self.keepers.find(name)

@@ -140,7 +140,11 @@ class Reader:
                 return
             if self._read(1, now, word) is None and self._read(1, now, "__getattr__") is None:
                 text = ".".join((chain.words[0], *words[: number + 1]))
-                doubt = chain.guarded or self._instances[1].mentions(now, word) or is_set_outside(self._comparer, (now,), word)
+                doubt = (
+                    chain.guarded
+                    or self._instances[1].mentions(now, word)
+                    or is_set_outside(self._comparer, (now,), word)
+                )
                 why = Why(Reason.READS_LOST, text, now)
                 yield LostRead(
                     line=chain.line,

@@ -40,7 +40,9 @@ def binds(text: str, qualname: str) -> bool:
     module = parse_module("", text.encode("utf-8", "surrogatepass"))
     if not isinstance(module, Module):
         return True  # a version that cannot be parsed proves nothing
-    return first in module.bound_imports or "*" in module.bound_imports or bool(module.find(qualname))
+    # what only a type checker reads is imported by nothing that runs
+    taken = (one for word in (first, "*") for one in module.bound_imports.get(word, ()))
+    return any(not one.type_checking for one in taken) or bool(module.find(qualname))
 
 
 def read_definition(text: str, qualname: str) -> Definition | None:

@@ -1265,6 +1265,9 @@ FLEET_READS = [
     ("by a name of ours", "boats = h.boats\n    return boats[0].crew", LOST),
     ("of a copy", "h = copy.deepcopy(h)\n    return h.boats[0].crew", LOST),
     ("a slice", "return h.boats[1:].crew", []),
+    ("items of a slice", "for one in h.boats[1:]:\n        print(one.crew)", LOST),
+    ("an item of a slice of what is handed in", "rest = several[1:]\n    return rest[0].last.crew", LOST),
+    ("a slice of what is no list", "return h.last[1:].crew", []),
     ("named again", "for one in h.boats:\n        one = x\n        print(one.crew)", []),
     ("in another loop", "for one in h.boats:\n        pass\n    for one in x:\n        print(one.crew)", []),
     ("one of two", "one = h.last\n    if x:\n        one = x\n    return one.crew", []),
@@ -2436,7 +2439,13 @@ BELOW_IT = [
         ("last", SUB.format("more")),
         [("Base.more", "removed", "may break")],
     ),
-    ("what one class below alone has", TAKES_FOUR, SUB, ("last", SUB), [("Sub.more", "fits neither pin nor tip", "look at")]),
+    (
+        "what one class below alone has",
+        TAKES_FOUR,
+        SUB,
+        ("last", SUB),
+        [("Sub.more", "fits neither pin nor tip", "look at")],
+    ),
     (
         "what two below have",
         TAKES_FOUR,
@@ -2464,6 +2473,46 @@ def test_what_is_said_to_be_of_a_class_may_be_of_one_below(
     found = couple(tmp_path, ours, before, {"keel/run.py": CREW.format(tip[0]) + tip[1].replace("{}", "more")})
     told = [one for one in found if one.consequence.value != "ok" and one.touch is not Touch.IMPORT]
     assert [(one.target.removeprefix("keel.run."), one.state.value, one.consequence.value) for one in told] == said
+
+
+STANDS = "class Base:\n    def __init__(self, x):\n        self.x = x\n{}\n    def go(self):\n        return self.{}\n"
+ALL = "    def all(self):\n        return self.go()\n"
+ALONE = [
+    # (what it shows, our class, what upstream's class has more, what is said of our constructor)
+    ("nobody is seen to ask", "class Ours(Base):\n    def __init__(self, x):\n        self.x = x\n", "", "may break"),
+    ("upstream's class asks", "class Ours(Base):\n    def __init__(self, x):\n        self.x = x\n", ALL, "will break"),
+    (
+        "ours asks",
+        "class Ours(Base):\n    def __init__(self, x):\n        self.x = x\n    def use(self):\n        self.go()\n",
+        "",
+        "will break",
+    ),
+    ("upstream's runs", "class Ours(Base):\n    def __init__(self, x):\n        super().__init__(x)\n", ALL, "look at"),
+    ("ours sets it", "class Ours(Base):\n    def __init__(self, x):\n        self.y = x\n", ALL, "look at"),
+    (
+        "ours has its own",
+        "class Ours(Base):\n    def __init__(self, x):\n        self.x = x\n    def go(self):\n        pass\n",
+        ALL,
+        "look at",
+    ),
+    ("others may set it", "class Ours(Base):\n    def __init__(self, x):\n        make(self)\n", ALL, "look at"),
+    ("another base", "class Ours(Base, Other):\n    def __init__(self, x):\n        self.x = x\n", ALL, "look at"),
+]
+
+
+@pytest.mark.parametrize(("ours", "more", "said"), [row[1:] for row in ALONE], ids=[row[0] for row in ALONE])
+def test_a_constructor_of_ours_that_never_runs_upstreams_lacks_what_that_sets(
+    tmp_path: Path, ours: str, more: str, said: str
+) -> None:
+    text = f"from keel.run import Base\nfrom here import Other, make\n\n\n{ours}"
+    then, now = (
+        {"keel/run.py": STANDS.format("", "x")},
+        {"keel/run.py": STANDS.format("        self.y = 1\n", "y") + more},
+    )
+    found = couple(tmp_path, text, then, {**now}, steps={"between": now, "after": {"keel/more.py": ""}})
+    (made,) = [one for one in found if one.touch is Touch.OVERRIDE and one.target.endswith("__init__")]
+    assert made.consequence.value == said, made.detail
+    assert (made.culprit is None) is (said == "look at")
 
 
 CONTEXT = (

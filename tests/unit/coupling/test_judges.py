@@ -656,6 +656,35 @@ def test_a_call_into_a_lost_registry_is_judged_outside_registrations_too(tmp_pat
     assert (row.target, row.kind, row.severity) == ("keel.run.register", "removed", "breaks")
 
 
+def test_who_left_an_import_to_type_checkers_is_told(tmp_path: Path) -> None:
+    pin = {"keel/run.py": "from keel.base import run\n", "keel/base.py": RUN}
+    typed = "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    from keel.base import run\n"
+    row = judge(tmp_path, pin, {"keel/run.py": f"{typed}x = 1\n"}, between={"keel/run.py": typed})
+    assert (row.kind, row.severity) == ("binding-lost", "breaks")
+    assert row.culprit is not None
+    assert row.culprit.subject == "between"
+
+
+def test_who_set_what_ours_does_not_is_told(tmp_path: Path) -> None:
+    base = (
+        "class Base:\n    def __init__(self, x):\n        self.x = x\n{}\n    def go(self):\n        return self.{}\n"
+    )
+    between = {"keel/run.py": base.format("        self.y = 1", "y")}
+    tip = {"keel/run.py": base.format("        self.y = 2", "y")}
+    ours = "def fast(self, x):\n    self.x = x\n"
+    row = judge(
+        tmp_path,
+        {"keel/run.py": base.format("", "x")},
+        {**tip},
+        ours=ours,
+        target="keel.run.Base.__init__",
+        between=between,
+    )
+    assert row.severity == "breaks"
+    assert row.culprit is not None
+    assert row.culprit.subject == "between"
+
+
 def test_a_member_of_a_class_that_is_no_longer_imported(tmp_path: Path) -> None:
     base = "class Base:\n    def go(self, x):\n        return x\n"
     before = {"keel/base.py": base, "keel/run.py": "from keel.base import Base\n"}
@@ -1041,6 +1070,108 @@ def test_calls_decide_also_where_the_signature_stays(
     row = judge(tmp_path, {"keel/run.py": CALLS.format(then)}, {"keel/run.py": CALLS.format(now)})
     assert (row.severity, row.today) == (severity, today)
     assert said <= set(codes(row))
+
+
+AS_VALUE = [
+    # (what it shows, upstream's code where `{}` is what the tip passes more, severity, what is said)
+    ("a local name", "def go(x):\n    step = run\n    return step(x{})", "breaks", "misfits-passed"),
+    ("one of two", "def go(x, fast):\n    step = run if fast else len\n    return step(x{})", "look", "misfits-maybe"),
+    ("set twice", "def go(x):\n    step = run\n    step = len\n    return step(x{})", "look", "misfits-handed"),
+    ("bound", "def go(x):\n    return partial(run{})(x)", "breaks", "misfits-passed"),
+    ("a helper calls it", "def help(f, x):\n    f(x{})\n\n\ndef go(x):\n    help(run, x)", "breaks", "misfits-passed"),
+    ("by a keyword", "def help(x, f):\n    f(x{})\n\n\ndef go(x):\n    help(x, f=run)", "breaks", "misfits-passed"),
+    ("a helper keeps it", "def help(f, x):\n    x.f = f\n\n\ndef go(x):\n    help(run, x{})", "look", "misfits-handed"),
+    ("in a table", "TABLE = [run]\n\n\ndef go(x):\n    return TABLE[0](x{})", "look", "misfits-handed"),
+    (
+        "handed back",
+        "def pick():\n    return run, 1\n\n\ndef go(x):\n    return pick()[0](x{})",
+        "look",
+        "misfits-handed",
+    ),
+    ("a default", "def go(x, f=run):\n    return f(x{})", "look", "misfits-handed"),
+    ("asked about", "def go(x):\n    return callable(run) and run.__name__", "look", "misfits-unpassed"),
+    ("another of that name", "def go(x, run):\n    step = run\n    return step(x{})", "look", "misfits-unpassed"),
+    ("as a type", "def go(x: run):\n    return isinstance(x, run)", "look", "misfits-unpassed"),
+]
+
+
+@pytest.mark.parametrize(("code", "severity", "said"), [row[1:] for row in AS_VALUE], ids=[row[0] for row in AS_VALUE])
+def test_calls_of_what_stands_for_a_function_count(tmp_path: Path, code: str, severity: str, said: str) -> None:
+    begin = f"from functools import partial\n\n\ndef run(x{{}}):\n{BODY}\n\n{code}\n"
+    then, now = {"keel/run.py": begin.format("", "")}, {"keel/run.py": begin.format(", m=None", ", m=1")}
+    row = judge(tmp_path, then, {**now})
+    assert (row.severity, said in codes(row)) == (severity, True), row.detail
+
+
+BOX = """\
+class Box:
+    def __init__(self, x):
+        self.x = x
+
+    def go(self, a{0}):
+        return self.hold(a{1})
+
+    def hold(self, a{2}):
+        return a
+
+
+def use(box: Box):
+    return box.go(2{3})
+"""
+OUR_BOX = """\
+class Ours{}:
+    def __init__(self, x):
+        self.x = x
+
+    def go(self, a):
+        return self.hold(a)
+
+    def hold(self, a):
+        return a
+"""
+MORE_OF_IT = "\n    def more(self):\n        return 1\n\n\ndef use("
+MEMBERS = [
+    # (what it shows, what stands above ours, upstream's class at the tip, severity, what is said)
+    ("passed", "", BOX.format(", m=None", "", "", ", m=1"), "breaks", "member-refuses"),
+    ("needed", "", BOX.format(", m", "", "", ", 1"), "breaks", "member-refuses"),
+    ("not passed", "", BOX.format(", m=None", "", "", ""), "look", ""),
+    ("passed by the class itself", "", BOX.format("", ", m=1", ", m=None", ""), "look", ""),
+    ("below upstream's", "(Box)", BOX.format(", m=None", "", "", ", m=1"), "look", ""),
+    (
+        "new and called",
+        "",
+        BOX.format("", "", "", "").replace("\n\ndef use(", MORE_OF_IT).replace("box.go(2)", "box.more()"),
+        "breaks",
+        "member-missing",
+    ),
+    ("new", "", BOX.format("", "", "", "").replace("\n\ndef use(", MORE_OF_IT), "look", ""),
+    (
+        "new and called, and ours may have it",
+        "(Other)",
+        BOX.format("", "", "", "").replace("\n\ndef use(", MORE_OF_IT).replace("box.go(2)", "box.more()"),
+        "look",
+        "",
+    ),
+]
+
+
+@pytest.mark.parametrize(
+    ("above", "tip", "severity", "said"), [row[1:] for row in MEMBERS], ids=[row[0] for row in MEMBERS]
+)
+def test_a_class_in_the_place_of_another_is_judged_method_by_method(
+    tmp_path: Path, above: str, tip: str, severity: str, said: str
+) -> None:
+    ours = f"from keel.run import Box\nfrom here import Other\n\n\n{OUR_BOX.format(above)}"
+    pin = BOX.format("", "", "", "")
+    between = {"keel/run.py": pin.replace("return a\n", "return a + 0\n")}
+    row = judge(
+        tmp_path, {"keel/run.py": pin}, {"keel/run.py": tip}, ours=ours, target="keel.run.Box", at=5, between=between
+    )
+    assert (row.severity, "".join(one for one in codes(row) if one.startswith("member"))) == (severity, said), (
+        row.detail
+    )
+    assert row.culprit is not None
+    assert row.culprit.subject == ("tip" if said else "between")
 
 
 TURNED = "x, keep=None, mode=None"
