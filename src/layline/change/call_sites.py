@@ -6,6 +6,7 @@ import ast
 import re
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator
+from dataclasses import replace
 from functools import lru_cache
 
 from layline.change.asked_signatures import MARK, find_asked
@@ -50,12 +51,13 @@ class CallSites:
             found: dict[str, list[CallSite]] = {name: [] for name in wanted.homes}
             words = {word: word.encode() for word in sorted(wanted.by_last)}
             pattern = re.compile(rb"\b(?:" + (b"|".join(map(re.escape, words.values())) or rb"(?!)") + rb")\s*\(")
-            searched = wanted.by_last or wanted.in_home
+            searched = wanted.by_last or wanted.in_home or wanted.applied
             # which modules are looked at follows from the words, which are noted for each name
             for module, data in read_modules(self._resolver, ()) if searched else ():
                 # a plain search first: it is many times faster than the pattern, and mostly in vain
                 spelled = any(word in data for word in words.values()) and pattern.search(data)
-                if not (spelled or module in wanted.in_home or wanted.has_alias(module)):
+                applied = _APPLY in data and any(word.encode() in data for word in wanted.applied)
+                if not (spelled or applied or module in wanted.in_home or wanted.has_alias(module)):
                     continue
                 reads: set[Read] = set()
                 with seen.within(reads):
@@ -136,6 +138,15 @@ def _find_kinds(function: ast.FunctionDef | ast.AsyncFunctionDef, name: str) -> 
                 yield (dotted_text(value.func), True) if isinstance(value, ast.Call) else (None, False)
 
 
+def is_applied(symbol: Symbol) -> bool:
+    """Whether a method is what `apply` of its class runs: its first parameter is the context."""
+    definition = symbol.definition
+    if definition is None or not definition.owner or definition.name != "forward" or not definition.parameters:
+        return False
+    return definition.parameters[0].name == "ctx"
+
+
+_APPLY = b".apply"
 _CLASS = tuple(DefinitionKind).index(DefinitionKind.CLASS)
 _MAKERS = ("__init__", "__new__")
 
@@ -157,8 +168,14 @@ class _Wanted:
         for _, module in resolver.index.modules():
             for qualname in module.names():
                 self._owners[qualname.rpartition(".")[2]] += "." in qualname
+        self.applied: dict[str, list[str]] = defaultdict(list)
+        """Last word of a class → those names that its `apply` runs: `Function.apply(x)` is `forward(ctx, x)`."""
         for name, symbol in self.homes.items():
             last = name.rpartition(".")[2]
+            if is_applied(symbol):
+                owner = (symbol.home or "").split(".")[-2]
+                self.applied[owner].append(name)
+                self.reads[name].add((Asked.WORD, owner))
             if (
                 symbol.definition is not None
                 and symbol.definition.owner
@@ -194,19 +211,22 @@ class _Wanted:
         """Names whose calls may stand in a module."""
         for word, names in self.by_last.items():
             yield from names if words[word] in data else ()
+        for word, names in self.applied.items():
+            yield from names if word.encode() in data else ()
         yield from (name for names in self.in_home.get(module, {}).values() for name in names)
 
     def find(self, module: str, data: bytes) -> Iterator[tuple[str, CallSite]]:
         # the words that lead here are noted, and with them the definitions that are read
         path, holder = self._resolver.index.entries[module].path, self._resolver.index.peek(module)
         words, own = self._spellings(module), self.in_home.get(module, {})
-        spelled = b"|".join(re.escape(word.encode()) for word in (*words, *own))
+        spelled = b"|".join(re.escape(word.encode()) for word in (*words, *own, *(["apply"] if self.applied else [])))
         # between a name and the bracket that calls it there may be closing brackets, line ends and comments
         pattern = re.compile(rb"\b(?:" + spelled + rb")\b[\s\\)]*[(#]")
         parts = parse_around(data, holder, pattern) if holder is not None else ()
         asks = MARK in data
         for tree, offset in () if isinstance(parts, Skipped) else parts:
             for node in walk(tree):
+                yield from self._find_applied(module, path, node, offset)
                 match node:
                     case ast.Call(func=ast.Name(id=last) | ast.Attribute(attr=last)) if last in words or last in own:
                         klass, made = _receiver(tree, node, holder, offset)
@@ -231,6 +251,18 @@ class _Wanted:
                                         asked=asked,
                                     ),
                                 )
+
+    def _find_applied(self, module: str, path: str, node: ast.AST, offset: int) -> Iterator[tuple[str, CallSite]]:
+        """`Function.apply(x)`, which runs `forward(ctx, x)` of the class."""
+        match node:
+            case ast.Call(func=ast.Attribute(value=ast.Name() | ast.Attribute() as owner, attr="apply")):
+                home = self._meaning(module, dotted_text(owner) or "") if self.applied else None
+                for name in (one for names in self.applied.values() for one in names if home is not None):
+                    if (self.homes[name].home or "").rpartition(".")[0] == home:
+                        shape = read_call(node)
+                        given = replace(shape, positional=shape.positional + 1)
+                        at = Location(path, node.lineno + offset)
+                        yield name, CallSite(module=module, location=at, shape=given, certain=True)
 
     def _find_held(self, module: str, call: ast.Call, holder: Module | None, offset: int) -> Attribute | None:
         """What the methods of a class keep under a name: `self.router.route(…)`."""

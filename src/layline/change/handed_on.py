@@ -69,7 +69,7 @@ class HandedFunctions:
         definition = symbol.definition
         if definition is None or definition.owner or definition.kind is not DefinitionKind.FUNCTION:
             return HandedOn()
-        word = definition.name
+        word = name.rpartition(".")[2]
         index.seen.add(Asked.WORD, word)
         sites, places = list[CallSite](), list[Location]()
         for module in self._list_holding(word):
@@ -101,12 +101,14 @@ class HandedFunctions:
         parts = parse_around(data, holder, pattern) if holder is not None else ()
         for tree, offset in () if isinstance(parts, Skipped) else parts:
             for node, path in _walk_with_path(tree, ()):
-                text = dotted_text(node) if isinstance(node, ast.Name | ast.Attribute) else None
-                if text is None or text.rpartition(".")[2] != word or not isinstance(node.ctx, ast.Load):
+                if not isinstance(node, ast.Name | ast.Attribute) or not isinstance(node.ctx, ast.Load):
                     continue
-                if _is_value(node, path) and not _is_local(text, path):
-                    if self._resolver.resolve_in(module, text).home == home:
-                        yield _Spot(module, node, path, offset)
+                text = dotted_text(node)
+                if text is None or text.rpartition(".")[2] != word:
+                    continue
+                is_taken = _is_value(node, path) and not _is_local(text, path)
+                if is_taken and self._resolver.resolve_in(module, text).home == home:
+                    yield _Spot(module, node, path, offset)
 
     def _follow(self, spot: _Spot) -> HandedOn:
         *around, parent = spot.path

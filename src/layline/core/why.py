@@ -230,6 +230,7 @@ class Reason(Enum):
     NOT_CALLED = "upstream no longer has this method, so our override is not called"
     SILENT = "upstream called it at {places:2} and no code of the tip does, so our override is not called"
     CALLED_BY_US = "upstream no longer has this method; our own class still calls ours"
+    CALLED_WHERE_THERE = "upstream's class no longer has this method, but its code still names it and may call ours"
     PYTHON_CALLS = "upstream no longer has this method; Python still calls ours: check what is passed to it"
     NEVER_CALLED = "assigning to it raises no error: what we install is never called"
     TYPES_ONLY = "imported for type checking only"

@@ -8,6 +8,7 @@ from itertools import islice
 
 from layline.change.call_sites import read_modules
 from layline.change.compare import Comparer
+from layline.core.ours import is_test_module
 from layline.source.instances import Instances
 from layline.source.lineage import find_below
 from layline.source.resolve import Resolver
@@ -68,7 +69,8 @@ def is_set_outside(comparer: Comparer, homes: Iterable[str], word: str) -> bool:
     lasts = sorted({one.rpartition(".")[2] for one in listed})
     plain = [one.encode() for one in lasts]
     return any(
-        (module.rpartition(".")[0] in packages or any(one in data for one in plain))
+        not is_test_module(module)
+        and (module.rpartition(".")[0] in packages or any(one in data for one in plain))
         and sets_attribute(data, word)
         and not (module in then.entries and sets_attribute(then.read_blob(module), word))
         for module, data in read_modules(comparer.tip, [word, *lasts])

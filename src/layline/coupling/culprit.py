@@ -253,7 +253,7 @@ def _find_culprit(row: Drift, sides: Sides) -> str | None:
         return _find_losing(row, sides) if any(item.certain for item in row.lost) else _find_setting(row, sides)
     if not broken and (dropped := next((one.why for one in row.findings if one.why.reason in _DROPPED), None)):
         return _find_dropping(row, dropped, sides)
-    if broken and broken <= MEMBERS and (found := find_member_change(row, sides)) is not None:
+    if broken <= MEMBERS and row.has(*MEMBERS) and (found := find_member_change(row, sides)) is not None:
         return found
     returns = broken == {Reason.MISRETURNS} or (row.kind is DriftKind.BODY_CHANGED and not broken)
     if returns and (found := _find_returning(row, sides)) is not None:

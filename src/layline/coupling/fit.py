@@ -89,7 +89,7 @@ class Fitter:
         ]
         handed = HandedOn()
         if not any(site.certain for site in passed):
-            handed = self._handed.find(called_name(comparison))
+            handed = self._handed.find(_reaching_name(comparison))
             passed += self._find_refused_among(handed.sites, pair[0], arguments)
         passed = list(dict.fromkeys(passed))
         sure = [site for site in passed if site.certain]
@@ -204,7 +204,7 @@ class Fitter:
         is_member = "self" in {item.name for item in ours[:1]} or replacement.definition.kind is DefinitionKind.CLASS
         static = definition is not None and "staticmethod" in definition.decorators
         bound = is_member or (definition is not None and bool(definition.owner) and not static)
-        for site in self._read_sites(1, called_name(comparison)):
+        for site in self._read_sites(1, _reaching_name(comparison)):
             if not is_test_module(site.module) and _reaches(site, replacement):
                 yield from ((site, problem.argument) for problem in check_call(site.shape, ours, bound=bound))
 
@@ -221,6 +221,17 @@ def _takes_any(parameters: Iterable[Parameter]) -> bool:
 def called_name(comparison: Comparison) -> str:
     """What a call of the symbol at the tip calls: itself, or of a class what makes its instances."""
     return _spell(comparison.after) or comparison.name
+
+
+def _reaching_name(comparison: Comparison) -> str:
+    """The name by which calls of the tip reach what we put there: of a variable of a module that holds a function
+    (`step = _step`), the variable's.
+    """
+    called, name = called_name(comparison), comparison.name
+    after = comparison.after
+    is_function = after.definition is not None and after.definition.kind is DefinitionKind.FUNCTION
+    other = after.exists and is_function and not (after.definition and after.definition.owner)
+    return name if other and name.rpartition(".")[2] != called.rpartition(".")[2] else called
 
 
 def refuse(symbol: Symbol, ours: Replacement | None) -> tuple[Problem, ...]:

@@ -286,6 +286,9 @@ class Judge:
             special = place.target.rpartition(".")[2].startswith("__")  # Python itself calls these
             if place.called and not special:
                 return Verdict(state=state, consequence=Consequence.OK, why=(Why(Reason.CALLED_BY_US),))
+            if not special and self._is_still_named(place):
+                why = (Why(Reason.CALLED_WHERE_THERE),)
+                return Verdict(state=state, consequence=Consequence.LOOK, why=why, new_target=new)
             why = (Why(Reason.PYTHON_CALLS if special else Reason.NOT_CALLED),)
             return Verdict(state=state, consequence=Consequence.MAY_BREAK, why=why, new_target=new)
         if place.touch is Touch.PATCH:
@@ -296,6 +299,11 @@ class Judge:
         doubt = place.guarded or not place.certain or (place.may_be_below and self._is_below(place))
         consequence = Consequence.MAY_BREAK if doubt else Consequence.WILL_BREAK
         return Verdict(state=state, consequence=consequence, why=why, new_target=new)
+
+    def _is_still_named(self, place: Place) -> bool:
+        """Whether upstream's class names at the tip a method that it has no more: it may call ours where that is there."""
+        home = self._comparer.tip.resolve(place.base).home if place.base else None
+        return home is not None and self._instances[1].mentions(home, place.target.rpartition(".")[2])
 
     def _is_below(self, place: Place) -> bool:
         """Whether objects of a class may have at the tip what the class itself has lost."""

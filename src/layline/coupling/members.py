@@ -26,8 +26,8 @@ _MADE = frozenset({"__init__", "__new__"})
 
 
 def judge_members(question: Question) -> Iterator[Finding]:
-    """Arguments that a method of our class does not take, and methods that it has not, where upstream's code outside the
-    class surely calls them at the tip and did not at the pin.
+    """Arguments that a method of our class does not take, where upstream's code outside the class surely passes them at
+    the tip and did not at the pin; and new methods that it has not and such code calls.
     """
     ours, before, after = question.ours, question.comparison.before, question.comparison.after
     if ours is None or not isinstance(ours.node, ast.ClassDef) or not (_is_class(before) and _is_class(after)):
@@ -44,7 +44,8 @@ def judge_members(question: Question) -> Iterator[Finding]:
         elif method is None and _is_closed(question, ours, name):
             places = question.fitter.find_outer_calls(f"{after.home}.{name}")
             if places:
-                yield Finding(severity=Severity.BREAKS, why=Why(Reason.MEMBER_MISSING, name, places=places))
+                # a method that nobody called before may belong to something that is switched on elsewhere
+                yield Finding(severity=Severity.LOOK, why=Why(Reason.MEMBER_MISSING, name, places=places))
 
 
 def _judge_method(

@@ -1472,6 +1472,16 @@ def test_an_override_whose_upstream_method_returns_something_else(
     assert rows == [consequence]
 
 
+def test_an_override_is_called_where_upstream_asks_whether_it_is_there(tmp_path: Path) -> None:
+    pin = "class Layer:\n    def go(self):\n        return self.step()\n    def step(self):\n        return 1\n"
+    asks = "class Layer:\n    def go(self):\n        return self.step() if hasattr(self, 'step') else self.walk()\n"
+    tip = asks + "    def walk(self):\n        return 1\n"
+    ours = "from keel.layer import Layer\n\nclass Ours(Layer):\n    def step(self):\n        return 2\n"
+    found = couple(tmp_path, ours, {"keel/layer.py": pin}, {"keel/layer.py": tip})
+    (told,) = [one for one in found if one.touch is Touch.OVERRIDE]
+    assert (told.consequence.value, told.why[0].reason.code) == ("look at", "called-where-there")
+
+
 def test_an_override_that_our_own_class_calls_is_called(tmp_path: Path) -> None:
     ours = (
         "from keel.layer import Layer\n\nclass Ours(Layer):\n    def forward(self, x):\n        return self.inner(x)\n\n"

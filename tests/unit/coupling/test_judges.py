@@ -1141,7 +1141,7 @@ MEMBERS = [
         "new and called",
         "",
         BOX.format("", "", "", "").replace("\n\ndef use(", MORE_OF_IT).replace("box.go(2)", "box.more()"),
-        "breaks",
+        "look",
         "member-missing",
     ),
     ("new", "", BOX.format("", "", "", "").replace("\n\ndef use(", MORE_OF_IT), "look", ""),
@@ -2198,3 +2198,34 @@ def test_what_we_set_and_the_class_itself_dropped_is_told(
     row = judge(tmp_path, before, {"keel/run.py": tip, **more}, ours=ours, target=target, between=between)
     assert ("sets-dropped" in codes(row), "sets-unread" in codes(row)) == (told, False), row.detail
     assert not told or (row.culprit is not None and row.culprit.subject == "tip")
+
+
+APPLIED = (
+    "import torch\n\n\nclass Step(torch.autograd.Function):\n    @staticmethod\n    def forward(ctx, x{0}):\n"
+    "        return x\n\n\ndef go(x):\n    return Step.apply(x{1})\n"
+)
+OUR_STEP = "import torch\nclass Fast(torch.autograd.Function):\n    @staticmethod\n    def forward(ctx, x):\n        return x\n"
+BY_APPLY = [
+    # (what it shows, ours, its line, target, what the tip's call passes more, severity)
+    ("its forward", "def fast(ctx, x):\n    return x\n", 1, "keel.run.Step.forward", ", 1", "breaks"),
+    ("the whole class", OUR_STEP, 2, "keel.run.Step", ", 1", "breaks"),
+    ("nothing more is passed", OUR_STEP, 2, "keel.run.Step", "", "look"),
+]
+
+
+@pytest.mark.parametrize(
+    ("ours", "line", "target", "given", "severity"), [row[1:] for row in BY_APPLY], ids=[row[0] for row in BY_APPLY]
+)
+def test_apply_of_upstreams_function_runs_its_forward(
+    tmp_path: Path, ours: str, line: int, target: str, given: str, severity: str
+) -> None:
+    then, now = {"keel/run.py": APPLIED.format("", "")}, {"keel/run.py": APPLIED.format(", y=None", given)}
+    row = judge(tmp_path, then, {**now}, ours=ours, target=target, at=line)
+    assert row.severity == severity, row.detail
+
+
+def test_a_variable_that_holds_a_function_is_called_by_its_own_name(tmp_path: Path) -> None:
+    code = "def _run(x{0}):\n    return x\n\n\nrun = _run\n\n\ndef go(x):\n    return run(x{1})\n"
+    then, now = {"keel/run.py": code.format("", "")}, {"keel/run.py": code.format(", y=1", ", y=2")}
+    row = judge(tmp_path, then, {**now})
+    assert (row.severity, "misfits-passed" in codes(row)) == ("breaks", True), row.detail
