@@ -68,7 +68,10 @@ def write_inside(root: Path, relative: str, content: str | bytes) -> None:
     try:
         write_atomically(root / relative, content)
     except OSError as error:
-        raise Error(f"{relative} cannot be written: {error.strerror}.") from None
+        where = name_path(root / relative)
+        raise Error(
+            f"{where} cannot be written: {error.strerror}.", hint="Name a folder that you can write to."
+        ) from None
 
 
 def name_path(path: Path) -> str:

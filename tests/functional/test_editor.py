@@ -19,6 +19,7 @@ import pytest
 
 from commands import _SOURCE
 from late import Late
+from layline.editor.project import EditorProject, open_editor
 from layline.sample import write_sample
 
 if TYPE_CHECKING:
@@ -234,3 +235,20 @@ def test_backends_that_cannot_be_compared_are_one_message(tmp_path: Path) -> Non
             )
 
         run(story)
+
+
+def test_a_second_file_is_not_read_anew_while_the_first_is_as_it_was(
+    harbor: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Every file that stood open in the editor had the next one read with all that it imports."""
+    project = open_editor(harbor / "layline.toml")
+    project.read(PATCH, (harbor / PATCH).read_text())
+    text = (harbor / CHECKPOINT).read_text()
+    with monkeypatch.context() as patched:
+        patched.setattr(EditorProject, "_read_anew", lambda *_: pytest.fail("read anew"))
+        assert project.read(CHECKPOINT, text)
+    project.read(PATCH, f"import os\n{(harbor / PATCH).read_text()}")
+    asked: list[str] = []
+    monkeypatch.setattr(EditorProject, "_read_anew", lambda _self, path, _edit: asked.append(path) or [])
+    project.read(CHECKPOINT, text)
+    assert asked == [CHECKPOINT]

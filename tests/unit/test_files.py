@@ -99,6 +99,14 @@ def test_a_link_of_the_project_is_replaced_not_followed(tmp_path: Path) -> None:
     assert not (root / "record.json").is_symlink()
 
 
+def test_what_cannot_be_written_is_named_with_its_folder(tmp_path: Path) -> None:
+    (tmp_path / "record.json").mkdir()
+    with pytest.raises(Error) as told:
+        write_inside(tmp_path, "record.json", "{}")
+    assert f"{tmp_path.name}/record.json cannot be written: Is a directory." in told.value.message
+    assert told.value.hint == "Name a folder that you can write to."
+
+
 def test_a_folder_is_refused_by_a_sentence(tmp_path: Path) -> None:
     with pytest.raises(Error, match="Is a directory"):
         write_named(tmp_path, "words")

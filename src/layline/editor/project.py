@@ -77,7 +77,7 @@ class EditorProject:
     known: dict[str, list[Patched]] = field(default_factory=dict)
     """Path → what was said of it last."""
     told: dict[str, tuple[str, dict[str, bytes]]] = field(default_factory=dict)
-    """Path → its text then, and what stood in the editor of other files."""
+    """Path → its text then, and what stood in the editor of other files that differ from what was read."""
 
     @property
     def root(self) -> Path:
@@ -87,7 +87,7 @@ class EditorProject:
         """The patches of one file with the text it has in the editor."""
         before, others = self.told.get(path) or (self._read_text(path), {})
         self.buffers[path] = text.encode("utf-8", "surrogatepass")
-        now = {name: data for name, data in self.buffers.items() if name != path}
+        now = {name: data for name, data in self.buffers.items() if name != path and self._is_edited(name)}
         if parse_body(text) is None:
             return []  # between two keystrokes; what was said last is not forgotten
         edit = compare_texts(before, text) if others == now else None
@@ -182,6 +182,10 @@ class EditorProject:
             return self.buffers[path].decode("utf-8", "replace")
         text = self.reading.tree.read_text(path)
         return text if isinstance(text, str) else ""
+
+    def _is_edited(self, path: str) -> bool:
+        """A file that is only open in the editor is the one that was read."""
+        return self.buffers[path].decode("utf-8", "replace") != self.reading.tree.read_text(path)
 
     def find_at(self, path: str, line: int, word: str = "") -> list[Patched]:
         """The patches a cursor means: those written on the line, or whose replacement or target is named there."""

@@ -222,6 +222,8 @@ class Repository:
         if asked is not None:
             wanted = _END.sub("", asked[0])  # `v4.33` and `v4.33.0` are one version
             near = [name for name in names if (found := _VERSION.search(name)) and _END.sub("", found[0]) == wanted]
+            if "." not in asked[0]:  # a single number ends the name of any branch
+                near = [name for name in near if name.removeprefix("v").startswith(wanted)]
             near = sorted(near, key=lambda name: (len(name), name))[:1]  # a candidate has more to its name
         else:
             near = difflib.get_close_matches(ref, names, n=1)

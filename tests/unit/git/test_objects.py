@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from histories import History
+from layline.errors import GitError
 from layline.git import Blob, open_repository
 from layline.git.objects import ObjectReader, TreeEntry, find_in_tree
 
@@ -108,3 +109,15 @@ def test_a_tree_that_is_cut_is_no_tree() -> None:
     for cut in (whole[:-1], whole[:5], b"\xff a\0" + b"\1" * 20):
         with pytest.raises(ValueError, match=r"within an entry|not found|invalid literal"):
             find_in_tree(Blob("0" * 40, cut), "a")
+
+
+def test_a_single_number_at_the_end_of_a_branch_is_no_version(tmp_path: Path) -> None:
+    history = History.start(tmp_path / "versions")
+    history.commit("Begin", {"a.txt": "a\n"})
+    history.git("branch", "check_failures_9")
+    history.git("tag", "v5.0.0")
+    repository = open_repository(history.path)
+    for asked, hint in (("v9", "Its newest version tag there is 'v5.0.0'."), ("v5", "Did you mean 'v5.0.0'?")):
+        with pytest.raises(GitError) as told:
+            repository.resolve(asked)
+        assert told.value.hint == hint
