@@ -337,6 +337,6 @@ def test_a_function_that_a_flag_keeps_from_running_raises_no_name_error(
         History(project / "downstream").commit("More", {path: text})
     answer = layline("patches", "drift", "keel", "--format", "json", cwd=project).json
     (place,) = answer["elsewhere"]
-    assert "becomes False: HAVE" in place["detail"]
-    told = [line for line in ("11", "15") if f"(NameError) in line {line}" in place["detail"]]
+    assert "sets HAVE to False" in place["detail"]
+    told = [line for line in ("11", "15") if f"without a test in line {line} (NameError)" in place["detail"]]
     assert told == lines, place["detail"]

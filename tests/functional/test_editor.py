@@ -249,6 +249,11 @@ def test_a_second_file_is_not_read_anew_while_the_first_is_as_it_was(
         assert project.read(CHECKPOINT, text)
     project.read(PATCH, f"import os\n{(harbor / PATCH).read_text()}")
     asked: list[str] = []
-    monkeypatch.setattr(EditorProject, "_read_anew", lambda _self, path, _edit: asked.append(path) or [])
+
+    def note(_: EditorProject, path: str, __: object) -> list[object]:
+        asked.append(path)
+        return []
+
+    monkeypatch.setattr(EditorProject, "_read_anew", note)
     project.read(CHECKPOINT, text)
     assert asked == [CHECKPOINT]

@@ -211,17 +211,17 @@ class Reason(Enum):
     HOLDS_ANOTHER = "it held {name} and holds {other} now"
     NOT_SET = "no method of {name} sets self.{other} at the tip"
     ABSENT_ALREADY = "already absent at the pin"
-    CAUGHT = "the import fails at the tip, and our code catches that: {parts:;}"
+    CAUGHT = "the import fails at the tip; our code catches that and {parts:;}"
     GONE_TOO = "the same `try` imports more that is gone: {names:4+}"
     TOO_NEW_TOO = "the same file imports more of this kind: {names:6+}"
     OTHER_WAY = "the import fails at the tip, and the `try` at line {counts[0]} has another import to fall back on"
-    FLAGS_FALL = "becomes False: {names:6&}"
-    ARE_NONE = "becomes None: {names:6&}"
-    STANDS_IN = "{name} becomes {other}"
-    NOT_BOUND = "stays undefined: {name}"
-    NOT_BOUND_USED = "stays undefined: {name}, used without a test (NameError) in {text} {names:4&}"
-    TRY_ENDS = "lines {counts[0]} to {counts[1]} do not run"
-    HANDLER_LEAVES = "the function ends in the handler at line {counts[0]}"
+    FLAGS_FALL = "sets {names:6&} to False"
+    ARE_NONE = "sets {names:6&} to None"
+    STANDS_IN = "uses {other} instead of {name}"
+    NOT_BOUND = "leaves {name} undefined"
+    NOT_BOUND_USED = "leaves {name} undefined, used without a test in {text} {names:4&} (NameError)"
+    TRY_ENDS = "skips lines {counts[0]} to {counts[1]}"
+    HANDLER_LEAVES = "ends the function in the handler at line {counts[0]}"
     FAILS_ALREADY = (
         "neither the pin nor the tip has it: the import fails when this line runs{name:?; the pin has that name at %}"
     )
@@ -419,6 +419,7 @@ class _Words(Formatter):
 
 _WORDS = _Words()
 _TOGETHER = frozenset({Reason.REFUSES, Reason.READS_LOST, Reason.NOT_PASSED, Reason.NEEDS_EXTRA, Reason.NEEDS_REMOVED})
+_TOGETHER |= {Reason.STANDS_IN, Reason.NOT_BOUND}
 _TOGETHER |= {Reason.RESULT_LACKS, Reason.RESULT_LACKS_STILL, Reason.REFUSES_KEYWORD, Reason.LANDS_IN_ANOTHER}
 """Reasons whose sentence holds for several names."""
 _SEVERAL = {Reason.REFUSES_KEYWORD: Reason.REFUSES_KEYWORDS, Reason.NOT_PASSED: Reason.ARE_NOT_PASSED}

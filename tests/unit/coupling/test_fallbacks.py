@@ -19,49 +19,49 @@ BARE = f"{TRY}except ImportError:\n    pass\n"
 NONE = f"{TRY}except ImportError:\n    run = None\n"
 TOLD = [
     # (what it shows, our code, what is said of it)
-    ("a flag", FLAGGED, "becomes False: HAVE"),
+    ("a flag", FLAGGED, "sets HAVE to False"),
     (
         "a name that a flag tells of",
         f"{FLAGGED}def go():\n    if HAVE:\n        return run(1)\n    return 0\n",
-        "becomes False: HAVE",
+        "sets HAVE to False",
     ),
     (
         "the same without a test",
         f"{FLAGGED}def go():\n    return run(1)\n",
-        "becomes False: HAVE; stays undefined: run, used without a test (NameError) in line 7",
+        "sets HAVE to False; leaves run undefined, used without a test in line 7 (NameError)",
     ),
     ("a flag that __init__ asks for", (f"{FLAGGED}class A:\n    def __init__(self):\n        if not HAVE:\n"
-     "            raise ImportError\n    def go(self):\n        return run(1)\n"), "becomes False: HAVE"),
+     "            raise ImportError\n    def go(self):\n        return run(1)\n"), "sets HAVE to False"),
     ("two lines", f"{BARE}def go():\n    run(1)\n    return run\n",
-     "stays undefined: run, used without a test (NameError) in lines 6 and 7"),
+     "leaves run undefined, used without a test in lines 6 and 7 (NameError)"),
     ("a test of a name that nothing binds", f"{BARE}def go():\n    assert run is not None\n    return run(1)\n",
-     "stays undefined: run, used without a test (NameError) in lines 6 and 7"),
-    ("none", f"{NONE}def go():\n    return run(1)\n", "becomes None: run"),
-    ("none, and only other files use it", NONE, "becomes None: run"),
-    ("none, and nothing where it is", f"{NONE}if run is not None:\n    run(1)\n", "becomes None: run"),
-    ("a stand-in", f"{TRY}except ImportError:\n    run = min\nrun(1)\n", "run becomes min"),
-    ("a stand-in that stood there before", f"run = print\n{BARE}run(1)\n", "run becomes print"),
+     "leaves run undefined, used without a test in lines 6 and 7 (NameError)"),
+    ("none", f"{NONE}def go():\n    return run(1)\n", "sets run to None"),
+    ("none, and only other files use it", NONE, "sets run to None"),
+    ("none, and nothing where it is", f"{NONE}if run is not None:\n    run(1)\n", "sets run to None"),
+    ("a stand-in", f"{TRY}except ImportError:\n    run = min\nrun(1)\n", "uses min instead of run"),
+    ("a stand-in that stood there before", f"run = print\n{BARE}run(1)\n", "uses print instead of run"),
     (
         "the rest of the try",
         ("def go():\n    try:\n        from keel.run import run\n        run(1)\n        print(2)\n    except Exception:\n"
         "        pass\n"),
-        "lines 4 to 5 do not run",
+        "skips lines 4 to 5",
     ),
     (
         "a handler that leaves",
         "def go():\n    try:\n        from keel.run import run\n    except ImportError:\n        return 0\n    return run(1)\n",
-        "the function ends in the handler at line 4",
+        "ends the function in the handler at line 4",
     ),
     ("an annotation that nobody evaluates", f"from __future__ import annotations\n{FLAGGED}def go(x: run): ...\n",
-     "becomes False: HAVE"),
+     "sets HAVE to False"),
 ]  # fmt: skip
 
 
 @pytest.mark.parametrize(("ours", "said"), [case[1:] for case in TOLD], ids=[case[0] for case in TOLD])
 def test_what_a_caught_import_leaves_behind_is_told(tmp_path: Path, ours: str, said: str) -> None:
     (found,) = _find_imports(tmp_path, ours)
-    told = "the import fails at the tip, and our code catches that"
-    assert (found.detail, found.consequence) == (f"{told}: {said}", Consequence.MAY_BREAK)
+    told = "the import fails at the tip; our code catches that and "
+    assert (found.detail, found.consequence) == (f"{told}{said}", Consequence.MAY_BREAK)
     assert tells_elsewhere(found)
 
 
@@ -107,7 +107,7 @@ def test_one_try_is_one_place(tmp_path: Path) -> None:
     couplings = _find_imports(tmp_path, ours, {"keel/run.py": f"{RUN}\ndef walk(): ...\n"})
     ((one, _),) = merge_imports(couplings)
     assert (one.target, one.location.line) == ("keel.run.run", 2)
-    assert one.detail.endswith("becomes False: HAVE; the same `try` imports more that is gone: walk")
+    assert one.detail.endswith("sets HAVE to False; the same `try` imports more that is gone: walk")
 
 
 def test_a_try_around_a_function_does_not_catch_what_the_function_imports() -> None:
