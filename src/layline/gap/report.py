@@ -256,5 +256,7 @@ def _risk(gap: Gap, row: BrokenName) -> Inline:
     """One upstream name with how many places of ours stand on it."""
     also = f" and {len(row.also)} more" if row.also else ""
     first = "first: " if len(row.places) > 1 else ""
-    text = f"{count(len(row.places), 'place')}: {row.target}{also}, {shorten_clauses(row.said, 90)} ({first}"
+    number = len(row.places)
+    uses = f"{count(number, 'place')} that {verb(number, 'uses')} {row.target}{also} {verb(number, 'breaks')}"
+    text = f"{uses}: {shorten_clauses(row.said, 90)} ({first}"
     return text, own_place(gap, row.places[0], text=row.places[0].rpartition("/")[2]), ")."

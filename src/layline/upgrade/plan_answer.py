@@ -93,7 +93,7 @@ def say_counts(plan: Plan) -> Iterator[str]:
         told = f"{partly} of the places left for a person {'has a name' if partly == 1 else 'have names'}"
         yield f"{told} that can be fixed mechanically, too: a place is left until all of it fits."
     if places:
-        yield "A step ends where places of ours break. `gap report` has more stops: releases, and other needs of upstream's."
+        yield "A step ends where places of ours first break; `gap report` also stops where they break again or upstream needs more."
     revealed = count_revealed(plan)
     if revealed:
         told = f"{count(revealed, 'more place')} of ours {'does' if revealed == 1 else 'do'} not fit the names they then use"

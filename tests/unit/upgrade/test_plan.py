@@ -453,7 +453,7 @@ def test_the_counts_of_drift_plan_and_check_are_reconciled(plan: Plan, project: 
     )
     safe, beside, stops = say_counts(plan)
     assert safe.startswith("`--safe` plans the way")
-    assert stops.startswith("A step ends where places of ours break. `gap report` has more stops")
+    assert stops.startswith("A step ends where places of ours first break; `gap report` also stops")
     assert beside == "In addition, 2 settings of ours (requirements, configuration keys) must follow upstream."
     # one commit by itself shows what a comparison cannot, and the other way round: the check says which it is
     checked = upgrade_check(workspace, "keel", pin="main")
