@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import ast
 import re
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import replace
-from functools import lru_cache
+from functools import cached_property, lru_cache
 
 from layline.change.asked_signatures import MARK, find_asked
 from layline.change.asked_signatures import Asked as AskedParameter
@@ -44,10 +44,18 @@ class CallSites:
         self._resolver.index.seen.extend(reads)
         return sites
 
+    @cached_property
+    def _owners(self) -> Counter[str]:
+        """Last name → how many classes of the index have a method of that name."""
+        index, found = self._resolver.index, Counter[str]()
+        for module in filter(None, map(index.peek, index.every)):
+            found.update(name.rpartition(".")[2] for name in module.names() if "." in name)
+        return found
+
     def _read(self, names: set[str]) -> None:
         seen = self._resolver.index.seen
         with seen.within(set()):
-            wanted = _Wanted(self._resolver, names)
+            wanted = _Wanted(self._resolver, names, self._owners)
             found: dict[str, list[CallSite]] = {name: [] for name in wanted.homes}
             words = {word: word.encode() for word in sorted(wanted.by_last)}
             pattern = re.compile(rb"\b(?:" + (b"|".join(map(re.escape, words.values())) or rb"(?!)") + rb")\s*\(")
@@ -154,8 +162,9 @@ _MAKERS = ("__init__", "__new__")
 class _Wanted:
     """The names asked for, and how a call may spell them."""
 
-    def __init__(self, resolver: Resolver, names: Iterable[str]) -> None:
+    def __init__(self, resolver: Resolver, names: Iterable[str], owners: Counter[str]) -> None:
         self._resolver = resolver
+        self._owners = owners
         self._instances = Instances(resolver)
         self.reads: dict[str, set[Read]] = {name: set() for name in sorted(set(names))}
         """What the calls of each name depend on."""
@@ -164,10 +173,6 @@ class _Wanted:
         self.in_home: dict[str, dict[str, list[str]]] = defaultdict(lambda: defaultdict(list))
         """Methods whose name many classes share: only receivers whose class is known tell whose they are, in their own
         module and in those that import the class."""
-        self._owners: dict[str, int] = defaultdict(int)
-        for _, module in resolver.index.modules():
-            for qualname in module.names():
-                self._owners[qualname.rpartition(".")[2]] += "." in qualname
         self.applied: dict[str, list[str]] = defaultdict(list)
         """Last word of a class → those names that its `apply` runs: `Function.apply(x)` is `forward(ctx, x)`."""
         for name, symbol in self.homes.items():

@@ -115,7 +115,7 @@ class Tracer(FileTracer):
 
     def __init__(self, repository: Repository, pin: str, tip: str, versions: Versions | None = None) -> None:
         super().__init__(repository, pin, tip, versions)
-        self._tree = lru_cache(maxsize=64)(weakly(self._parse_tree))
+        self._tree = lru_cache(maxsize=6)(weakly(self._parse_tree))
         self._shingles = lru_cache(maxsize=8192)(weakly(self._read_shingles))
         self._definition = lru_cache(maxsize=8192)(weakly(self._read_definition))
 
@@ -346,8 +346,9 @@ class Tracer(FileTracer):
         return read_definition(self.read_text(blob), qualname)
 
     def _read_shingles(self, blob: str | None, qualname: str) -> Shingles | None:
-        module, tree = self._module(blob), self._tree(blob)
+        module = self._module(blob)
         found = module.best(qualname) if module is not None else None
+        tree = self._tree(blob) if found is not None else None
         if found is None or tree is None:
             return None
         for node in walk(tree):

@@ -57,6 +57,9 @@ if TYPE_CHECKING:
     from layline.coupling.model import Coupling
     from layline.workspace.open import Workspace
 
+_TREES = 48
+"""So many of our files are remembered as syntax trees, of which one takes about thirty times its text."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Unread:
@@ -194,8 +197,8 @@ class Pair:
 
     @cached_property
     def modules(self) -> Modules:
-        """Our files as syntax trees, each parsed once for all who look at lines of ours."""
-        return Modules(self.workspace.tree, self.workspace.settings.project.source_roots)
+        """Our files as syntax trees, parsed once for all who look at neighbouring lines of ours."""
+        return Modules(self.workspace.tree, self.workspace.settings.project.source_roots, _TREES)
 
     @cached_property
     def sight(self) -> Sight:

@@ -55,8 +55,8 @@ class Replacements:
 
     def __init__(self, tree: Tree) -> None:
         self.ours = tree
-        self._parsed = lru_cache(maxsize=64)(weakly(self._parse))
-        self._known = lru_cache(maxsize=1024)(weakly(self._find))
+        self._parsed = lru_cache(maxsize=16)(weakly(self._parse))
+        self._known = lru_cache(maxsize=128)(weakly(self._find))
 
     def read(self, location: Location | None) -> Replacement | None:
         """The definition that begins at a line (of its `def` or its first decorator); None where there is none."""

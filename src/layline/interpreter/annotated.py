@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Iterator
-from functools import lru_cache
 from typing import TYPE_CHECKING, TypeAlias
 
 from layline.interpreter.modules import Scope
@@ -22,7 +21,7 @@ from layline.interpreter.values import (
     find_order,
 )
 from layline.source.parsing import PARSING
-from layline.source.walking import find_nested
+from layline.source.walking import find_nested, remember
 
 if TYPE_CHECKING:
     from layline.interpreter.state import Machine
@@ -177,7 +176,7 @@ def _find_in(item: ast.stmt, name: str) -> Iterator[ast.expr]:
                     yield filling
 
 
-@lru_cache(maxsize=4096)
+@remember
 def _find_fillings(function: ast.FunctionDef, own: str) -> dict[str, list[ast.Assign | ast.AnnAssign]]:
     """Attribute → where a method fills it; each is asked for many names, and walking it costs more than the answer."""
     found: dict[str, list[ast.Assign | ast.AnnAssign]] = {}

@@ -133,8 +133,10 @@ class Module:
 class Modules:
     """Finds and parses the Python files of one commit; a file is parsed at most once."""
 
-    def __init__(self, tree: Tree, roots: tuple[str, ...] = (".", "src")) -> None:
+    def __init__(self, tree: Tree, roots: tuple[str, ...] = (".", "src"), most: int | None = None) -> None:
+        """`most`: so many modules are remembered, for who only looks at them; what was run must stay the same object."""
         self.tree = tree
+        self._most = most
         given = [root.strip("/") if root != "." else "" for root in roots]
         self.roots = tuple(dict.fromkeys([*given, *find_project_roots(tree)]))
         self.skipped: list[Skipped] = []
@@ -196,6 +198,8 @@ class Modules:
     def find(self, name: str) -> Module | None:
         self.asked.add(name)
         if name not in self._modules:
+            if len(self._modules) == self._most:
+                del self._modules[next(iter(self._modules))]
             self._modules[name] = self._read(name)
         return self._modules[name]
 

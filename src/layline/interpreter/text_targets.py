@@ -24,7 +24,7 @@ from layline.interpreter.values import (
     Value,
     find_alternatives,
 )
-from layline.source.walking import walk
+from layline.source.walking import remember, walk
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -260,7 +260,7 @@ def _is_named_write(part: ast.AST, around: ast.AST) -> bool:
     return False
 
 
-@lru_cache(maxsize=1000)
+@remember
 def _find_locals(around: ast.AST) -> frozenset[str]:
     """Parameters and assigned names of a function, or of the methods of a class."""
     parts = list(walk(around))

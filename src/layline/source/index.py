@@ -85,7 +85,7 @@ class Index:
         """What is found in single modules; who keeps it for the next commit gives another."""
         self._blobs = lru_cache(maxsize=256)(weakly(self._read_blob))
         self._lines = lru_cache(maxsize=16)(weakly(self._split_blob))
-        self._nodes = lru_cache(maxsize=64)(weakly(self._parse_lines))
+        self._nodes = lru_cache(maxsize=32)(weakly(self._parse_lines))
         """One row asks again and again for the same few definitions."""
 
     def share(self, blobs: Iterable[str]) -> tuple[dict[str, str], dict[str, Module | str]]:
