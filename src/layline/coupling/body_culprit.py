@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import replace
 from functools import lru_cache
+from itertools import chain
 
 from layline.change.trace import Tracer
 from layline.core.drift import DriftKind
@@ -39,7 +40,8 @@ def find_naming(row: Drift, sides: Sides) -> Iterator[tuple[Why, str]]:
 
 def _find_versions(tracer: Tracer, path: str, qualname: str) -> Iterator[tuple[str, frozenset[str]]]:
     """The names that each version of a definition uses; in front, without a commit, the one that the line begins with."""
-    for commit, text, name in (("", tracer.read_base(path), qualname), *tracer.find_versions(path, qualname)):
+    base = ("", tracer.read_base(path), qualname)
+    for commit, text, name in chain([base], tracer.find_versions(path, qualname)):  # one text at a time
         cut = slice_definition(text, name)
         yield commit, _read_names(cut) if cut is not None else frozenset()
 
