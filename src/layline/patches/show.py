@@ -63,7 +63,7 @@ _A_KIND = {
     TargetKind.MODULE_ASSIGNMENT: "a module assignment",
     TargetKind.ABSENT: "absent",
     TargetKind.EXTERNAL: "external",
-    TargetKind.UNKNOWN: "not decided",
+    TargetKind.UNKNOWN: "of a kind that cannot be read from the code",
 }
 
 

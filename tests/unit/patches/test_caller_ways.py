@@ -59,7 +59,7 @@ WAYS: list[tuple[str, str, str, tuple[str, ...]]] = [
     (
         "two callers",
         "def go(a):\n    if a:\n        _put()\ndef run(b):\n    if b:\n        _put()\n",
-        "by one of 2 calls: (in the caller go: a) or (in the caller run: b)",
+        "one of 2 calls leads here: (in the caller go: a) or (in the caller run: b)",
         ("own/boot.py:6", "own/boot.py:9"),
     ),
     (
@@ -68,7 +68,7 @@ WAYS: list[tuple[str, str, str, tuple[str, ...]]] = [
             "def go(a):\n    if a:\n        _put()\ndef run(b, c):\n    if b:\n        if c:\n            go(1)\n"
             "def walk(d):\n    if d:\n        go(1)\n"
         ),
-        "in the caller go: a; and by one of 2 calls: (in the caller run: b and c) or (in the caller walk: d)",
+        "in the caller go: a; and one of 2 calls leads here: (in the caller run: b and c) or (in the caller walk: d)",
         ("own/boot.py:6",),
     ),
     (
@@ -102,7 +102,7 @@ WAYS: list[tuple[str, str, str, tuple[str, ...]]] = [
             f"def main(a):\n    if {LONG[:195]}:\n        go(a)\n"
             f"def other(a):\n    if {LONG[:195].replace('rather', 'quite')}:\n        run(a)\n"
         ),
-        "by one of 2 calls: (in the caller go: a) or (in the caller run: b)",
+        "one of 2 calls leads here: (in the caller go: a) or (in the caller run: b)",
         ("own/boot.py:6", "own/boot.py:9"),
     ),
     (
@@ -197,7 +197,7 @@ OFFERED: list[tuple[str, dict[str, str], str, tuple[str, ...]]] = [
     (
         "as users do",
         {"examples/run.py": f"{TAKE}def go(a):\n    if a:\n        put()\n"},
-        "by the call here: (in the caller go: a), or a caller outside the project",
+        "the call here leads to it: (in the caller go: a), or a caller outside the project",
         ("examples/run.py:4", "own/deep/__init__.py:1 (offered to users)"),
     ),
     (

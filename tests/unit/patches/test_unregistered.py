@@ -788,7 +788,7 @@ WAYS = [
     (
         "another asks for something else",
         "class W:\n    def __new__(cls, a):\n        if a:\n            go()\ndef two(b):\n    if b:\n        go()\n",
-        "by one of 2 calls: (in the caller W.__new__: a) or (in the caller two: b)",
+        "one of 2 calls leads here: (in the caller W.__new__: a) or (in the caller two: b)",
     ),
 ]
 

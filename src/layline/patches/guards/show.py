@@ -128,8 +128,8 @@ def _show_importer(condition: Condition) -> str:
 def _show_callers(condition: Condition) -> str:
     """One of several calls, with what each asks where that is not too much."""
     ways = " or ".join(dict.fromkeys(f"({_join_all(_show_parts(part))})" for part in condition.parts))
-    calls = "the call here" if condition.text == "1" else f"one of {condition.text} calls"
-    told = f"by {calls}: {ways}" if ways else f"one of {condition.text} callers runs it, each under a long condition"
+    leads = "the call here leads to it" if condition.text == "1" else f"one of {condition.text} calls leads here"
+    told = f"{leads}: {ways}" if ways else f"one of {condition.text} callers runs it, each under a long condition"
     if condition.text == "1" and not ways:
         told = "under the condition of the one call that leads here"
     return f"{told}, or {condition.wanted}" if condition.wanted else told

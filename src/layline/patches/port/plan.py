@@ -177,7 +177,12 @@ def _describe_undone(patch: Patch, entered: str | None) -> Inline:
     """What is put back: at the end of a `with`, or by the function that set it."""
     if entered is not None:
         around = Cell(f"with {entered}(…):", code=True)
-        return ("It is undone when ", Cell(entered, code=True), " ends. Run what uses the name inside ", around)
+        return (
+            "It is undone when ",
+            Cell(entered, code=True),
+            " ends. Put the code that uses the name inside ",
+            around,
+        )
     call = Cell(f"{patch.handler}()", code=True)
     return ("Temporary: ", call, " sets it and puts the old value back. Copy all of that function.")
 
@@ -217,11 +222,11 @@ def _describe_targets(patch: Patch) -> Iterator[Inline]:
         elif effect.holder is Holder.OBJECT and effect.moment is not Moment.DEFERRED:
             yield _describe_object(effect)
         elif effect.target and effect.moment is Moment.INSTALL:
-            alias = f", an imported name of {effect.alias_of}" if effect.alias_of else ""
+            alias = f", which is imported there from {effect.alias_of}," if effect.alias_of else ""
             absent = f" (absent at the pin: {_say_absent(effect)})" if effect.target_kind is TargetKind.ABSENT else ""
             yield ("Rebind ", Cell(effect.target, code=True), f"{alias}{absent} with {effect.replacement}.")
         elif effect.target and effect.moment is Moment.TRANSIENT:
-            yield ("Set ", Cell(effect.target, code=True), f" to {effect.replacement or 'our value'} for a time.")
+            yield ("Set ", Cell(effect.target, code=True), f" to {effect.replacement or 'our value'}, temporarily.")
         elif effect.mutates:
             yield f"Set {', '.join(effect.mutates)} ({effect.moment.value})."
 
