@@ -33,9 +33,14 @@ def couple(
     after: dict[str, str | None],
     owned: frozenset[tuple[Location, str]] = frozenset(),
     steps: dict[str, dict[str, str]] | None = None,
+    earlier: dict[str, str] | None = None,
 ) -> list[Coupling]:
-    """Our one file against two commits of keel; with the commits in between, who did it is asked, too."""
+    """Our one file against two commits of keel; with the commits in between, who did it is asked, too. `earlier`: what
+    a commit before the pin had.
+    """
     upstream = History.start(tmp_path / "up")
+    if earlier is not None:
+        upstream.commit("earlier", {"keel/__init__.py": "", **earlier})
     pin = upstream.commit("pin", {"keel/__init__.py": "", **before})
     for subject, files in (steps or {}).items():
         upstream.commit(subject, {**files})

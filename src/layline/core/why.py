@@ -235,7 +235,7 @@ class Reason(Enum):
     NEVER_CALLED = "assigning to it raises no error: what we install is never called"
     TYPES_ONLY = "imported for type checking only"
     CALL_NEVER = "at the pin {name} {parts:;}; at the tip our call does not fit either"
-    CALL_TOO_NEW = "at the pin {name} {parts:;}; at the tip it accepts our call"
+    CALL_TOO_NEW = "our call needs the tip: at the pin {name} {parts:;}"
     NEVER_BOUND = "our call does not seem to fit the signature at the pin either: it does not run there, or Layline reads it wrongly"
     MUST_AWAIT = "at the tip it is async: its caller must await it"
     CANNOT_AWAIT = "at the tip it is no longer async: it cannot be awaited"

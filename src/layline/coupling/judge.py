@@ -33,6 +33,7 @@ from layline.coupling.overrides import Overrides
 from layline.coupling.place import Place
 from layline.coupling.place_culprit import find_changes
 from layline.coupling.refusals import Refusal, tell_renamed
+from layline.coupling.removals import tell_removal
 from layline.coupling.roads import follow_at_tip
 from layline.coupling.states import (
     Verdict,
@@ -274,8 +275,9 @@ class Judge:
         entry = self._comparer.pin.index.entries.get(holder)
         alone = entry is not None and not entry.path.endswith("__init__.py")
         if sure and (alone or any(one(self._comparer, place.target) for one in LOST_BEFORE)):
-            why = (Why(Reason.FAILS_ALREADY, find_definition(self._comparer, place.target) or ""),)
-            return Verdict(state=State.MISSING, consequence=Consequence.LOOK, why=why)
+            fails = Why(Reason.FAILS_ALREADY, find_definition(self._comparer, place.target) or "")
+            since = tell_removal(place.target, self._comparer.pin)
+            return Verdict(state=State.MISSING, consequence=Consequence.LOOK, why=(fails, *since))
         return _ABSENT
 
     def _judge_gone(self, place: Place, found: Comparison) -> Verdict:

@@ -2547,3 +2547,21 @@ def test_what_a_parameter_lost_is_told_also_where_it_was_handed_back(tmp_path: P
     before, after = ({"keel/run.py": CONTEXT.format(last=last)} for last in ("        self.last = 1\n", ""))
     lost = [one for one in couple(tmp_path, ours, before, {**after}) if one.target.endswith(".last")]
     assert [(one.consequence, one.guarded) for one in lost] == [(Consequence.WILL_BREAK, False)] * is_told
+
+
+REMOVED = [
+    # (what it shows, what the module was before the pin, who is told)
+    ("it once had the name", {"keel/run.py": "def go():\n    return 1\n"}, "upstream removed it in"),
+    ("it never had it", {"keel/run.py": "def other():\n    return 1\n"}, ""),
+]
+
+
+@pytest.mark.parametrize(("earlier", "told"), [row[1:] for row in REMOVED], ids=[row[0] for row in REMOVED])
+def test_an_import_that_fails_at_the_pin_says_who_removed_the_name(
+    tmp_path: Path, earlier: dict[str, str], told: str
+) -> None:
+    both = {"keel/run.py": "x = 1\n"}
+    found = couple(tmp_path, "from keel.run import go\n", both, {**both, "keel/new.py": ""}, earlier=earlier)
+    (row,) = [one for one in found if one.target == "keel.run.go"]
+    assert row.detail.startswith("neither the pin nor the tip has it: the import fails when this line runs")
+    assert told in row.detail and ("removed" in row.detail) == bool(told)

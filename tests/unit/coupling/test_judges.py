@@ -20,9 +20,10 @@ from layline.coupling.culprit import find_culprits
 from layline.coupling.decide import RefKnowledge, decide
 from layline.coupling.drift import find_drifts
 from layline.coupling.drift_model import Drift, Sides
-from layline.coupling.last_seen import _find_removal, find_last_seen
+from layline.coupling.last_seen import find_last_seen
 from layline.coupling.own_attributes import accept_own
 from layline.coupling.reads import Reader
+from layline.coupling.removals import _find_removal
 from layline.coupling.replacements import Replacements
 from layline.coupling.roots import explain
 from layline.coupling.version_guards import Running, VersionGuards

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from histories import History
-from layline.coupling.last_seen import _find_removals
+from layline.coupling.removals import find_removals
 from layline.git import open_repository
 from layline.workspace.past import Past
 
@@ -38,7 +38,7 @@ def test_a_later_commit_is_asked_only_since_the_earlier_one(upstream: History) -
     def ask(commit: str, places: list[Places]) -> dict[Places, str]:
         def search(base: str | None, asked: list[Places]) -> dict[Places, str]:
             walked.append(base)
-            return _find_removals(repository, base, commit, asked)
+            return find_removals(repository, base, commit, asked)
 
         return Past(repository, commit).find_losses(places, search)
 
@@ -59,7 +59,7 @@ def test_an_earlier_commit_learns_nothing_from_a_later_one(upstream: History) ->
 
 def _ask_whole(repository: object, commit: str, base: str | None, asked: list[Places]) -> dict[Places, str]:
     assert base is None
-    return _find_removals(repository, base, commit, asked)  # type: ignore[arg-type]
+    return find_removals(repository, base, commit, asked)  # type: ignore[arg-type]
 
 
 def test_deleted_files_and_changed_lines_are_found_on_both_stretches(upstream: History) -> None:

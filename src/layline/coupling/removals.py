@@ -1,0 +1,104 @@
+"""Which commit of upstream's took away a name that a later commit does not have."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TypeAlias
+
+from layline.core.why import Reason, Why
+from layline.git import Repository
+from layline.history.commits import read_commits
+from layline.history.timeline import Timeline, read_timeline
+from layline.source.names import absolute_name, find_files, parents
+from layline.source.parsing import find_bound_names
+from layline.source.resolve import Resolver
+from layline.source.slices import slice_definition
+from layline.workspace.past import Past
+
+Places: TypeAlias = tuple[tuple[str, str], ...]
+"""Paths with the name that would stand there."""
+
+
+def tell_removal(name: str, pin: Resolver) -> tuple[Why, ...]:
+    """Who took a name away before the pin; nothing where no version up to the pin had it."""
+    holder = next((one for one in parents(name) if one in pin.index.entries), None)
+    if holder is None:
+        return ()
+    part = pin.index.entries[holder].part
+    tree, places = pin.index.parts[part].tree, tuple(guess_places(name, pin, part))
+    past = Past(tree.repository, tree.commit)
+    lost = past.find_losses([places], lambda base, asked: find_removals(tree.repository, base, tree.commit, asked))
+    return tuple(name_removal(Reason.HAD_UNTIL, commit, tree.repository) for commit in lost.values())
+
+
+def name_removal(reason: Reason, commit: str, upstream: Repository) -> Why:
+    found = next(read_commits(upstream, [commit]))
+    return Why(reason, found.hash[:10], found.date, found.subject)
+
+
+def guess_places(target: str, pin: Resolver, part: int) -> Iterator[tuple[str, str]]:
+    """Where a target would be defined: paths for every way to split it into module and attributes. Of a member whose
+    class the pin does not have either, where the class would be: it may have inherited what it no longer wrote itself.
+    """
+    roots = pin.index.parts[part].source_roots
+    lacking = [name for name in (target, *parents(target)) if not pin.resolve(name).exists]
+    for module in parents(target):
+        entry = pin.index.entries.get(module)
+        outermost = next((name for name in reversed(lacking) if name.startswith(f"{module}.")), target)
+        rest = outermost[len(module) + 1 :]
+        if entry is not None:
+            yield from ((path, rest) for path in find_files(entry.path))
+            yield from _follow_owner(module, rest, pin)
+            return
+        for root in roots:
+            folder = "" if root in {"", "."} else f"{root.strip('/')}/"
+            base = f"{folder}{module.replace('.', '/')}"
+            yield f"{base}.py", rest
+            yield f"{base}/__init__.py", rest
+
+
+def _follow_owner(module: str, rest: str, pin: Resolver) -> Iterator[tuple[str, str]]:
+    """Of a member whose class the pin has: the files that hand the class on, and the one that defines it."""
+    owner, _, member = rest.rpartition(".")
+    index, seen = pin.index, {module}
+    while owner and "." not in owner and (holder := index.module(module)) is not None:
+        item = next((one for one in holder.bound_imports.get(owner, ()) if one.name), None)
+        if item is None:
+            break
+        package = index.entries[module].is_package
+        module = absolute_name(module, package=package, level=item.level, name=item.module) or ""
+        owner = item.name or ""
+        if module in seen or module not in index.entries:
+            break
+        seen.add(module)
+        yield index.entries[module].path, f"{owner}.{member}"
+    home = pin.resolve(f"{module}.{owner}") if owner else None
+    if home is not None and home.definition is not None and home.module in index.entries:
+        yield index.entries[home.module].path, f"{home.definition.qualname}.{member}"
+
+
+def find_removals(upstream: Repository, base: str | None, tip: str, asked: list[Places]) -> dict[Places, str]:
+    """Of each name the commit on a stretch of history that took it away; the stretch is walked once for all."""
+    paths = tuple(sorted({path for places in asked for path, _ in places}))
+    timeline = read_timeline(upstream, base, tip, paths) if paths else None
+    if timeline is None:
+        return {}
+    found = ((places, _find_removal(timeline, places, upstream)) for places in asked)
+    return {places: commit for places, commit in found if commit is not None}
+
+
+def _find_removal(timeline: Timeline, places: Places, upstream: Repository) -> str | None:
+    """The last commit whose parent still had the name in one of the places; None where no version ever had it."""
+    found: list[int] = []
+    for path, qualname in places:
+        for number, change in reversed(timeline.by_path.get(path, ())):
+            text = upstream.read_blob(change.before).decode("utf-8", "replace") if change.before else ""
+            # a class that became an import is still there; whether with this member, its own file tells
+            if slice_definition(text, qualname) is not None or ("." not in qualname and _binds_import(text, qualname)):
+                found.append(number)
+                break
+    return timeline.steps[max(found)].commit if found else None
+
+
+def _binds_import(text: str, name: str) -> bool:
+    return name in text and name in find_bound_names(text.encode("utf-8", "surrogatepass"))
