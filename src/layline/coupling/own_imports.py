@@ -63,6 +63,20 @@ class OwnModules:
             )
         return self._read[module]
 
+    def loads(self, path: str, other: str, line: int) -> bool:
+        """Whether loading one file of ours runs a line of another one that imports something."""
+        name, wanted = self.names.get(path), self.names.get(other)
+        if name is None or wanted is None or all(at != line for at, _ in self.find_imported(wanted)):
+            return False
+        met, todo = set[str](), [name]
+        while todo:
+            module = todo.pop()
+            for one in (module, *parents(module)):
+                if one in self.paths and one not in met:
+                    met.add(one)
+                    todo += [needed for _, needed in self.find_imported(one)]
+        return wanted in met
+
     def _parse(self, path: str) -> Module | None:
         entry = self._ours.find(path)
         if entry is None:

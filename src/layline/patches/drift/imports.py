@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
-from layline.core.evidence import Severity
-from layline.core.prose import count
+from layline.core.evidence import Location, Severity
+from layline.core.patch import Unregistered
+from layline.core.prose import count, verb
 from layline.core.why import Reason, Why, say
 from layline.coupling.drift_model import Drift
+from layline.coupling.own_imports import OwnModules
 from layline.coupling.roots import Root, explain, find_roots
 from layline.patches.drift.elsewhere import IMPORTS, Elsewhere
 from layline.source.names import is_within
@@ -28,6 +30,29 @@ def find_failing_imports(rows: Iterable[Drift]) -> Iterator[Elsewhere]:
             new_target=root.new_home,
             culprit=next((row.culprit.hash for row in behind if row.culprit and _is_alone(root, row)), None),
         )
+
+
+def tell_callers(
+    cause: Elsewhere, rows: Iterable[Drift], strays: Iterable[Unregistered], ours: OwnModules
+) -> Elsewhere:
+    """The same with the effects that nobody installs any more, because each file that calls for them loads the one
+    whose import fails.
+    """
+    told = {row.location for row in rows if row.has(Reason.NOT_INSTALLED)}
+    found, calls = set[Location](), dict[str, None]()
+    for stray in strays:
+        known = stray.called_from if not stray.unknown_callers and stray.effect.location not in told else ()
+        if known and all(_loads(ours, one, cause.location) for one in known):
+            found.add(stray.effect.location)
+            calls |= dict.fromkeys(known)
+    if not found:
+        return cause
+    why = Why(Reason.CALLERS_FAIL, text=verb(len(found), "is"), counts=(len(found),), names=tuple(calls))
+    return replace(cause, detail=f"{cause.detail}; {say(why)}")
+
+
+def _loads(ours: OwnModules, call: str, at: Location) -> bool:
+    return ours.loads(call.rpartition(":")[0], at.path, at.line)
 
 
 def is_same_line(one: Elsewhere, cause: Elsewhere) -> bool:

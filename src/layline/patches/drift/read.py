@@ -32,6 +32,7 @@ from layline.coupling.last_seen import find_last_seen
 from layline.coupling.limits import limit_by_callers
 from layline.coupling.model import FAILING, Consequence, Coupling, State
 from layline.coupling.own_attributes import accept_own
+from layline.coupling.own_imports import OwnModules
 from layline.coupling.pair import Pair
 from layline.coupling.reads import Reader
 from layline.coupling.replacements import Replacements
@@ -42,7 +43,7 @@ from layline.coupling.upstream_keys import find_keys
 from layline.patches.declared_keys import Schema, read_schema
 from layline.patches.drift.ask import Asked, DriftOptions
 from layline.patches.drift.elsewhere import TOUCHES, Elsewhere, merge_imports
-from layline.patches.drift.imports import choose_rows, find_failing_imports, is_same_line
+from layline.patches.drift.imports import choose_rows, find_failing_imports, is_same_line, tell_callers
 from layline.patches.drift.kept import KEPT, KeptDrift
 from layline.patches.drift.mentions import Mentions, find_mentions
 from layline.patches.drift.report import number_repeats
@@ -91,7 +92,7 @@ def judge_drift(asked: Asked, options: DriftOptions, progress: Progress, pair: P
     if options.dead:
         rows = [row for row in rows if row.kind is DriftKind.DEAD_AT_PIN]
     rows = list(number_repeats(sorted(rows, key=lambda row: row.order)))
-    places = tuple(number_repeats(_find_places(rows, opening.pair))) if options.reads_ours else ()
+    places = tuple(number_repeats(_find_places(rows, opening))) if options.reads_ours else ()
     if places and options.culprits:
         rows = list(blame_calls(rows, opening.pair.places.couplings, opening.pair.upstream))
     (recalled, made), (files, more) = opening.recalled, opening.pair.recalled
@@ -385,14 +386,18 @@ def _declares(tree: Tree, configs: tuple[str, ...]) -> Callable[[str], bool]:
     return lambda key: any(key == name or name.endswith(f".{key}") for name in read().keys)
 
 
-def _find_places(rows: list[Drift], pair: Pair) -> Iterator[Elsewhere]:
+def _find_places(rows: list[Drift], opening: Opening) -> Iterator[Elsewhere]:
     """Imports that keep patches from being installed first; then every other place, each once."""
+    pair = opening.pair
     # what broke the import, not what else happened to the patch behind it
     causes = [
         replace(one, culprit=find_since(one.target, one.location, pair.places.couplings) or one.culprit)
         for one in find_failing_imports(rows)
     ]
     others = list(_find_elsewhere(fold_told(pair.settled, rows)))
+    if causes:
+        ours = OwnModules(pair.workspace.tree, pair.workspace.settings.project.source_roots)
+        causes = [tell_callers(one, rows, opening.inventory.unregistered, ours) for one in causes]
     for cause in causes:
         yield from choose_rows(cause, [one for one in others if is_same_line(one, cause)])
     for one in others:
