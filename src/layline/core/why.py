@@ -270,7 +270,8 @@ class Reason(Enum):
     DEFAULT = "default {name} became {other}"
     IMPORT_FAILS = "the import fails at the tip, so {name} not installed: {names:3+}"
     CALLERS_FAIL = (
-        "{counts[0]:#more patched place} {text} installed only by calls in files that load this one: {names:3+}"
+        "{counts[0]:#more patched place} {text} not installed either, because the files that call their installers "
+        "load this one: {names:3+}"
     )
     ALSO = "also line {names:6&}"
     ALSO_LINES = "also lines {names:6&}"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -18,13 +18,22 @@ Read = Callable[[str, str], bytes | None]
 """The bytes of a commit's file; None where it has none."""
 
 
-def mark_known(changes: Changes, touched: Mapping[str, tuple[str, ...]], pin: Commit, read: Read) -> Changes:
-    """The same changes; those whose every added line of code the pin has are known there. A release branch may take
-    them over in one commit under another title, so the lines decide. What is newer than the pin cannot be in it.
+def mark_known(
+    changes: Changes,
+    touched: Mapping[str, tuple[str, ...]],
+    pin: Commit,
+    read: Read,
+    copied: Collection[str] = (),
+) -> Changes:
+    """The same changes; those are known at the pin whose commits were `copied` to its branch, and those whose every
+    added line of code it has. A release branch may take them over in one commit under another title, so the lines
+    decide. What is newer than the pin cannot be in it.
     """
     classes = Classes(DEFAULT_CHURN_CLASSES, rest=CODE)
 
     def is_known(change: UpstreamChange) -> bool:
+        if all(commit in copied for commit in change.commits):
+            return True
         added = [
             (path, _count_added(read, commit, path))
             for commit in change.commits

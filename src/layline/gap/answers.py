@@ -44,6 +44,7 @@ class Gap(OfCommit):
     tip: TipSide
     behind: int
     ahead: int
+    ahead_own: int
     merge_base: str | None
     relation: str
     files: int

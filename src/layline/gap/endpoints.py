@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from layline.core.evidence import Alert, Evidence, Severity
 from layline.core.prose import count, verb
 from layline.core.revision import Relation
-from layline.history.commits import count_commits, read_commit
+from layline.history.commits import count_commits, count_own, read_commit
 from layline.history.tags import find_carrier, is_version
 from layline.workspace.kept import Results, result_key
 
@@ -66,7 +66,9 @@ def _tell_diverged(upstream: Repository, ends: Endpoints, relation: Relation) ->
         return Alert(severity=Severity.LOOK, message=message)
     ahead, _ = count_commits(upstream, ends.pin, ends.tip)
     branch = f"a release branch ({carrier})" if is_version(carrier) else f"upstream's branch {carrier}"
-    message = f"the pin is on {branch}: {count(ahead, 'commit')} {verb(ahead, 'is')} not on {ends.ref}."
+    copied = ahead - count_own(upstream, ends.pin, ends.tip)
+    copies = f"; {copied} of them {verb(copied, 'is')} there under another hash" if copied else ""
+    message = f"the pin is on {branch}: {count(ahead, 'commit')} {verb(ahead, 'is')} not on {ends.ref}{copies}."
     return Alert(severity=Severity.OK, message=message)
 
 

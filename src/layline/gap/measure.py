@@ -41,7 +41,7 @@ from layline.gap.plan import build_plan
 from layline.gap.platform import compare_platforms
 from layline.gap.switched_off import name_switches, open_reader
 from layline.history.changes import read_diff
-from layline.history.commits import compare_commits, read_commit, read_log
+from layline.history.commits import compare_commits, find_copied, read_commit, read_log
 from layline.history.pins import find_pin_moves
 from layline.history.tags import (
     find_other_tags,
@@ -223,7 +223,7 @@ def _find_changes(history: History, backend: Backend, ours: set[str], sides: tup
     found = build_changes(history.log, history.touched, area_classes(backend.areas), ours)
     then, now = (frozenset(side.entries) for side in sides)
     marked = mark_lost(found, history.touched, then, now)
-    return mark_known(marked, history.touched, history.sides[0].commit, sides[1].repository.read_file)
+    return mark_known(marked, history.touched, history.sides[0].commit, sides[1].repository.read_file, history.copied)
 
 
 def _read_dependencies(
@@ -254,6 +254,8 @@ class History:
     distance: Distance
     diff: Diff
     log: tuple[Commit, ...]
+    copied: frozenset[str]
+    """Commits whose change the pin's own branch has under another hash."""
     touched: dict[str, tuple[str, ...]]
     releases: tuple[tuple[str, str], ...]
     other_tags: tuple[str, ...]
@@ -277,9 +279,11 @@ def _recommend(
 
 
 def _read_history(upstream: Repository, backend: Backend, ends: Endpoints) -> History:
+    distance = compare_commits(upstream, ends.pin, ends.tip)
     return History(
         sides=(read_side(upstream, ends.pin, backend), read_side(upstream, ends.tip, backend)),
-        distance=compare_commits(upstream, ends.pin, ends.tip),
+        distance=distance,
+        copied=find_copied(upstream, ends.pin, ends.tip) if distance.ahead else frozenset(),
         diff=read_diff(upstream, ends.pin, ends.tip),
         log=tuple(read_log(upstream, ends.pin, ends.tip)),
         touched=read_touched_files(upstream, ends.pin, ends.tip),

@@ -14,7 +14,7 @@ from layline.errors import ConfigError
 from layline.gap.endpoints import Endpoints
 from layline.git import DIFF_RULE, DIFF_SETTINGS
 from layline.history.changes import read_diff
-from layline.history.commits import compare_commits, read_commit, say_count
+from layline.history.commits import compare_commits, count_own, read_commit, say_count, say_own
 from layline.history.tags import find_release, nearest_tag
 from layline.source.declared_version import read_version
 from layline.workspace.kept import Results, result_key
@@ -73,6 +73,8 @@ def _measure(upstream: Repository, backend: Backend, ends: Endpoints) -> list[Fa
     ]
     if distance.ahead and distance.merge_base is not None:
         parted = read_commit(upstream, distance.merge_base).date
+        own = count_own(upstream, ends.pin, ends.tip)
+        facts.append(fact("ahead_own", own, say_own(ends.pin, ends.tip)))
         facts.append(fact("merge_base.date", parted, f"git log -1 --format=%cs {distance.merge_base}"))
     for side, commit in (("pin", ends.pin), ("tip", ends.tip)):
         version = read_version(upstream, commit, backend.packages)
@@ -116,6 +118,7 @@ def build_data(workspace: Workspace, key: str, facts: list[Fact[Any]], ends: End
         "tip": {"ref": ends.ref, **_side("tip", told), "age_days": age},
         "behind": told["behind"],
         "ahead": told["ahead"],
+        "ahead_own": told.get("ahead_own", told["ahead"]),
         "merge_base": told["merge_base"],
         "relation": told["relation"],
         "files": told["files"],
@@ -151,6 +154,7 @@ _LABELS = {
     "tip.version": "tip version",
     "tip.tag": "tag in the tip's history",
     "newest_release": "newest release",
+    "ahead_own": "ahead, without copies of commits of the tip",
     "merge_base": "merge base",
     "merge_base.date": "merge base date",
     "age_days": "age in days",
@@ -172,8 +176,10 @@ def build_report(
         return f"{values[name]} {noun if values[name] == 1 else plural(noun)}"  # 0 is a figure here
 
     parted = f" (their histories parted on {values['merge_base.date']})" if "merge_base.date" in values else ""
+    copied = values["ahead"] - values.get("ahead_own", values["ahead"])
+    copies = f" ({copied} of them {verb(copied, 'is')} there under another hash)" if copied else ""
     sentence = (
-        f"{label} is pinned {say('behind', 'commit')} behind {values['tip.commit'][:8]} and {values['ahead']} ahead; "
+        f"{label} is pinned {say('behind', 'commit')} behind {values['tip.commit'][:8]} and {values['ahead']} ahead{copies}; "
         f"{say('files', 'file')} {verb(values['files'], 'differs')}, +{values['insertions']} −{values['deletions']} lines, "
         f"{say('age_days', 'day')} apart{parted}."
     )

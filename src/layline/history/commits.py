@@ -87,6 +87,23 @@ def count_commits(repository: Repository, one: str, other: str) -> tuple[int, in
     return int(first), int(second)
 
 
+def count_own(repository: Repository, one: str, other: str) -> int:
+    """How many commits only the first has and whose change the other does not have under another hash."""
+    return int(repository.git("rev-list", "--count", "--left-only", "--cherry-pick", f"{one}...{other}", "--"))
+
+
+def find_copied(repository: Repository, one: str, other: str) -> frozenset[str]:
+    """Commits of the second whose change the first has under another hash."""
+    options = ("--right-only", "--cherry-mark", "--no-merges")
+    listed = repository.git("rev-list", *options, f"{one}...{other}", "--").decode("ascii").split()
+    return frozenset(line[1:] for line in listed if line.startswith("="))
+
+
+def say_own(one: str, other: str) -> str:
+    """The command by which anybody can count what `count_own` does."""
+    return f"git rev-list --count --left-only --cherry-pick {one}...{other}"
+
+
 def say_count(base: str, tip: str) -> str:
     """The command by which anybody can count the commits that `tip` has and `base` has not."""
     return f"git rev-list --count {base}..{tip}"

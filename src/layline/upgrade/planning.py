@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from layline.core.progress import Progress, silent, within
 from layline.coupling.drift_model import Drift
-from layline.history.commits import compare_commits, read_commits
+from layline.history.commits import count_own, read_commits
 from layline.upgrade.circles import find_new_circles
 from layline.upgrade.edits import render_patch
 from layline.upgrade.gates import retire_gates
@@ -140,7 +140,7 @@ def _assemble(workshop: Workshop, question: Question, course: _Course) -> Plan:
         today=len(question.now.bad_lines),
         in_drift=len(lines & told),
         compared=len(lines - question.then.bad_lines),
-        lacks=compare_commits(question.upstream, question.now.commit, question.to).ahead,
+        lacks=count_own(question.upstream, question.now.commit, question.to),
     )
 
 

@@ -162,6 +162,8 @@ def test_the_pin_may_have_what_a_change_adds(at_pin: str, day: str, known: bool)
     changes = build_changes([one], touched, area_classes({}), set())
     found = mark_known(changes, touched, pin, lambda commit, path: texts[commit].encode())
     assert [change.is_known for change in found.kept] == [known]
+    copied = mark_known(changes, touched, pin, lambda commit, path: b"", {one.hash})
+    assert [change.is_known for change in copied.kept] == [day <= pin.date]
 
 
 def test_a_folder_that_became_a_module_is_not_deleted() -> None:

@@ -13,7 +13,17 @@ from layline.core.revision import Commit, Relation
 from layline.errors import ConfigError
 from layline.git import open_repository
 from layline.history.changes import FileChange, read_diff
-from layline.history.commits import compare_commits, find_tip_at, read_commit, read_commits, read_log, say_count
+from layline.history.commits import (
+    compare_commits,
+    count_commits,
+    count_own,
+    find_copied,
+    find_tip_at,
+    read_commit,
+    read_commits,
+    read_log,
+    say_count,
+)
 from layline.history.pins import find_pin_moves, read_pin
 from layline.history.tags import (
     find_newest_release,
@@ -279,3 +289,19 @@ def test_the_releases_around_a_change(tmp_path: Path) -> None:
     upstream.git("tag", "v5.1.0rc1", "v5.1.0")
     assert find_releases_around(open_repository(upstream.path), pin, change) == ("v5.0.1", "v5.1.0")
     assert find_releases_around(open_repository(upstream.path), pin, upstream.commits[1]) == (None, "v5.0.0")
+
+
+def test_a_change_that_was_copied_to_the_other_branch_is_no_commit_of_its_own(tmp_path: Path) -> None:
+    """Seven of nine commits of a release branch were told as lost on main, and one of them as new there."""
+    upstream = History.start(tmp_path / "up")
+    upstream.commit("begin", {"a.py": "x = 1\n", "b.py": "y = 1\n"})
+    upstream.git("checkout", "-q", "-b", "release")
+    upstream.commit("release alone", {"version": "1"})
+    copy = upstream.commit("mend", {"a.py": "x = 2\n"})
+    upstream.git("checkout", "-q", "main")
+    upstream.commit("go on", {"b.py": "y = 2\n"})
+    origin = upstream.commit("mend on main", {"a.py": "x = 2\n"})
+    repository = open_repository(upstream.path)
+    assert count_commits(repository, copy, origin) == (2, 2)
+    assert (count_own(repository, copy, origin), count_own(repository, origin, copy)) == (1, 1)
+    assert find_copied(repository, copy, origin) == {origin}

@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
+from histories import History
 from layline.core.evidence import Location, Severity
+from layline.core.patch import Effect, Style, Unregistered
 from layline.core.why import Reason, Why
 from layline.coupling.model import Consequence, Coupling, State, Touch
+from layline.coupling.own_imports import OwnModules
+from layline.git import open_repository
 from layline.patches.drift.elsewhere import Elsewhere, merge_imports
-from layline.patches.drift.imports import choose_rows
+from layline.patches.drift.imports import choose_rows, tell_callers
 from layline.patches.drift.report import number_repeats
+from layline.source import Tree
 
 
 def _place(line: int, target: str = "up.C.__init__") -> Elsewhere:
@@ -98,3 +104,39 @@ def test_names_of_an_import_are_told_where_they_say_more_than_their_module(
     cause: Elsewhere, names: list[Elsewhere], told: list[tuple[str, str]]
 ) -> None:
     assert [(one.target, one.detail) for one in choose_rows(cause, names)] == told
+
+
+CALLS = [
+    # (what it shows, what calls the installer of a patch, whether it is told)
+    ("a file that loads the one that fails", ("app/run.py:4",), True),
+    ("through a package", ("app/sub/work.py:1",), True),
+    ("another file calls, too", ("app/run.py:4", "app/alone.py:1"), False),
+    ("one that loads it in a function", ("app/late.py:2",), False),
+    ("nobody known", (), False),
+]
+
+
+@pytest.mark.parametrize(("calls", "is_told"), [row[1:] for row in CALLS], ids=[row[0] for row in CALLS])
+def test_what_only_files_install_that_load_a_failing_one_is_told(
+    tmp_path: Path, calls: tuple[str, ...], is_told: bool
+) -> None:
+    """verl: an import told to keep 3 effects from being installed kept 29 more."""
+    ours = History.start(tmp_path / "ours")
+    files: dict[str, str | bytes | None] = {
+        "app/__init__.py": "",
+        "app/model.py": "import os\nfrom keel.moe import Args\n",
+        "app/run.py": "from app import model\n\n\ngo()\n",
+        "app/sub/__init__.py": "import app.model\n",
+        "app/sub/work.py": "go()\n",
+        "app/late.py": "def f():\n    import app.model\n",
+        "app/alone.py": "go()\n",
+    }
+    modules = OwnModules(Tree(open_repository(ours.path), ours.commit("ours", files)), ())
+    effect = Effect(style=Style.BINDING_REPLACEMENT, target="keel.a", location=Location("app/patch.py", 2))
+    cause = replace(CAUSE, location=Location("app/model.py", 2))
+    told = tell_callers(cause, [], [Unregistered(effect=effect, within="app.patch.go", called_from=calls)], modules)
+    named = "the files that call their installers load this one: " + ", ".join(calls)
+    assert (
+        told.detail
+        == f"so 2 effects wait{f'; 1 more patched place is not installed either, because {named}' * is_told}"
+    )
