@@ -161,6 +161,10 @@ class Between:
         """The places that `patches drift` counts as broken."""
         return find_drift_lines(self.rows, fold_told(self.couplings, self.rows))
 
+    def find_behind(self) -> Iterator[Coupling]:
+        """Places that break once more behind a name that is imported from elsewhere."""
+        return (one for one in self.couplings if one.consequence is Consequence.WILL_BREAK and _is_behind(one))
+
     def find_breaks(self, misfits: Iterable[Judged] = ()) -> Iterator[Break]:
         """Each place once: those that surely do not fit there, then those that only a comparison shows."""
         rows, told = {(row.location, row.target): row for row in self.rows}, find_told(self.rows)
@@ -181,7 +185,7 @@ class Between:
                 yield _break_of_row(row, find_culprit(self.couplings, row))
         for item in self.couplings:
             place = (item.location.path, item.location.line)
-            later = any(why.reason is Reason.ONCE_MENDED for why in item.why)  # judging the edited files shows it
+            later = _is_behind(item)  # judging the edited files shows it
             if item.consequence is Consequence.WILL_BREAK and not (item.touch is Touch.PATCH or later or place in seen):
                 around = find_row(told, item.location, item.target)
                 found = _break_of_coupling(item)
@@ -232,6 +236,10 @@ def find_break(opened: OpenedDrift, one: Judged, row: Drift | None = None, culpr
         idle=one.way == Touch.PATCH.value and row is not None and row.severity is not Severity.BREAKS,
         evidence=_find_home(opened.sides.tip, found.new_home) or one.evidence,
     )
+
+
+def _is_behind(item: Coupling) -> bool:
+    return any(why.reason is Reason.ONCE_MENDED for why in item.why)
 
 
 def _break_of_row(row: Drift, culprit: str | None) -> Break:

@@ -88,6 +88,9 @@ def say_counts(plan: Plan) -> Iterator[str]:
     gates = sum(mend.kind is MendKind.GATE_RETIRED for step in plan.steps for mend in step.mends)
     if gates:
         yield f"{count(gates, 'version test')} of ours can be removed: the new version decides {'it' if gates == 1 else 'them'}."
+    if plan.behind:
+        more = f"{count(plan.behind, 'more place')}: {'a call' if plan.behind == 1 else 'calls'}"
+        yield f"`patches drift` counts {more} that will not fit even with the new import. `upgrade check` names them after it."
     partly = _count_partly(plan)
     if partly:
         told = f"{partly} of the places left for a person {'has a name' if partly == 1 else 'have names'}"

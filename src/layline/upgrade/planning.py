@@ -139,6 +139,7 @@ def _assemble(workshop: Workshop, question: Question, course: _Course) -> Plan:
         after=len(after.bad_lines),
         today=len(question.now.bad_lines),
         in_drift=len(lines & told),
+        behind=len((find_lines(question.between.find_behind()) & told) - lines),
         compared=len(lines - question.then.bad_lines),
         lacks=count_own(question.upstream, question.now.commit, question.to),
     )

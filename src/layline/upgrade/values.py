@@ -168,6 +168,8 @@ class Plan:
     """Places that do not fit at the end with the mechanical mends."""
     in_drift: int = 0
     """Of the places that break, those that `patches drift` counts."""
+    behind: int = 0
+    """Further places that `patches drift` counts: calls that do not fit even where the name is imported anew."""
     compared: int = 0
     """Of the places that break, those that only a comparison with the pin shows."""
     lacks: int = 0
