@@ -202,7 +202,9 @@ def _method_type(_: Machine, arguments: Arguments, __: Keywords, ___: ast.AST) -
     return Called(Outside("types.MethodType"), tuple(arguments))
 
 
-def _vars(_: Machine, arguments: Arguments, __: Keywords, ___: ast.AST) -> Value | None:
+def _vars(machine: Machine, arguments: Arguments, __: Keywords, ___: ast.AST) -> Value | None:
+    if arguments and isinstance(arguments[0], Class):
+        return machine.read_attribute(arguments[0], "__dict__")
     return Outside(f"{arguments[0].path}.__dict__") if arguments and isinstance(arguments[0], Outside) else None
 
 

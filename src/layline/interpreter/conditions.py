@@ -10,6 +10,7 @@ from layline.interpreter.config_paths import Roots, read_chain
 from layline.interpreter.inner import find_parts, walk
 from layline.interpreter.needs import classify, say_need
 from layline.interpreter.values import (
+    EACH,
     FALSE,
     GOES_WELL,
     RAISES,
@@ -393,5 +394,5 @@ class Reader:
                 words = [self.show(item) if not isinstance(item, Items | Table) else "…" for item in values[:12]]
                 return f"({', '.join(words)}{', …' if len(values) > 12 else ''})"
             case Unknown(why=why):
-                return f"<{why}>"
+                return "…" if value == EACH else f"<{why}>"
         return f"<{type(value).__name__.lower()}>"

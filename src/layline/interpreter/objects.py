@@ -71,6 +71,11 @@ def is_part_name(value: Element) -> bool:
     return _PART_NAME.search(spell_object(value) or "") is not None
 
 
+def is_child(value: Value) -> bool:
+    """A part as such a sweep gives it."""
+    return _SWEEP.search(spell_object(value) or "") is not None
+
+
 def _join(owner: str | None, rest: str, before: str = "") -> str | None:
     text = None if owner is None else before + owner + rest
     return text if text is None or len(text) <= _LONGEST else None

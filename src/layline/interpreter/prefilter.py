@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+import sys
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -316,7 +317,7 @@ def may_write(facts: Facts, packages: tuple[str, ...]) -> bool:
     if bound and any(_is_deep(write) for write in facts.writes):
         return True
     tops = {package.partition(".")[0] for package in packages}
-    if any(site.root in LOADERS or (not site.plain and site.root.partition(".")[0] in tops) for site in facts.sites):
+    if any(site.root in LOADERS or (not site.plain and _may_be_theirs(site.root, tops)) for site in facts.sites):
         return True
     if any(not site.root and not site.plain for site in facts.sites):
         return True  # code put on an object that is reached somehow
@@ -324,6 +325,12 @@ def may_write(facts: Facts, packages: tuple[str, ...]) -> bool:
         return True
     anything = find_bound(facts, ()) if packages else frozenset()
     return any(write.root in anything and write.last and not write.plain for write in facts.writes)
+
+
+def _may_be_theirs(root: str, tops: set[str]) -> bool:
+    """A name imported from one of these packages, or from any that is installed."""
+    top = root.partition(".")[0]
+    return top in tops if tops else bool(top) and top not in sys.stdlib_module_names
 
 
 def _speaks(facts: Facts) -> bool:

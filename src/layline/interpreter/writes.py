@@ -185,6 +185,8 @@ class Writes(Machine):
                 return Literal(owner.node.name)
             case "__module__":
                 return Literal(owner.module.name)
+            case "__dict__":
+                return Table([(Literal(key), self.settle(value)) for key, value in owner.scope.names.items()])
         for base in owner.bases:
             match base:
                 case Class() if base is not owner:
@@ -337,7 +339,7 @@ class Writes(Machine):
         if name is not None and isinstance(event.value, Member) and event.value.name != name:
             self.aside.add((name, event.value.name))
         if name is not None and isinstance(event.value, Instance):
-            self.aside |= {(name, original) for original in find_kept_inside(event.value, event.owner)}
+            self.aside |= {(name, original) for original in find_kept_inside(event.value, event.owner, self.aside)}
         match event.owner:
             case Outside(path=path) if name is not None and not event.is_item:
                 if event.value is None or event.transient:

@@ -558,11 +558,37 @@ def go(part):
     assert [(one.target, one.reached) for one in found] == [("up.a.C.step", "copy(part)")]
 
 
+@pytest.mark.parametrize(
+    ("line", "told"),
+    [
+        ("layer.forward = torch.compile(layer.forward, mode='fast')", ["wraps `forward` of `model.layers[…]`"]),
+        ("layer.size = int(layer.size)", []),
+        ("layer.forward = torch.compile(layer)", []),
+    ],
+)
+def test_a_method_that_another_package_wraps_is_told(tmp_path: Path, line: str, told: list[str]) -> None:
+    source = f"import torch\ndef go(model):\n    for layer in model.layers:\n        {line}\n"
+    found = read_files(tmp_path, {"own/boot.py": source}).unregistered
+    assert [(item.effect.reason or "").partition(",")[0] for item in found] == told
+
+
+def test_an_original_that_an_object_beside_it_calls_is_wrapped(tmp_path: Path) -> None:
+    source = (
+        "from types import MethodType\ndef new(self):\n    return self._ours.run(self)\nclass Ours:\n"
+        "    def run(self, model):\n        return model.first()\ndef go(model):\n    model.first = model.forward\n"
+        "    model._ours = Ours()\n    model.forward = MethodType(new, model)\n"
+    )
+    (item,) = read_files(tmp_path, {"own/boot.py": source}).unregistered
+    assert item.effect.style.value == "function-wrapping"
+
+
 PARTS = [
     # what is put in the place of a child, lines that are told
     ("Ours(child)", [9]),
     ("up.fast.Linear(child.size)", [9]),
     ("sought.Linear(child.size)", [9]),
+    ("up.fast.Linear.from_float(child, 8)", [9]),
+    ("up.fast.Linear.from_float(8)", []),
     ("child.weight", []),
     ("dict(child)", []),
 ]

@@ -50,6 +50,15 @@ FINDS: list[tuple[str, str, list[tuple[str, str]]]] = [
         [("binding-replacement", "up.a.C.step")],
     ),
     (
+        "methods of a class of ours, one after the other",
+        (
+            "from up.a import C, D\nclass P:\n    def go(self): pass\n    def run(self): pass\n"
+            "for name, method in P.__dict__.items():\n    setattr(C, name, method)\n"
+            "for name, method in vars(P).items():\n    setattr(D, name, method)\n"
+        ),
+        [("binding-replacement", f"up.a.{kind}.{name}") for kind in "CD" for name in ("go", "run")],
+    ),
+    (
         "a module handed to a helper",
         "def give(owner):\n    owner.step = fast\ndef fast(self): pass\ndef go():\n    import up.a\n    give(up.a)\n",
         [("binding-replacement", "up.a.step")],
@@ -359,6 +368,13 @@ def test_what_is_kept_with_a_request_is_data(tmp_path: Path) -> None:
 UNNAMED = [
     # idiom, file, style, the reason begins with, the condition
     (
+        "a function of ours under a name that is computed, on what is known",
+        "import up.a as m\ndef g(): pass\ndef go(name):\n    setattr(m, name, g)\n",
+        "binding-replacement",
+        "an attribute of up.a whose name is only known at run time",
+        None,
+    ),
+    (
         "a parameter that defaults to None",
         (
             "from types import MethodType\ndef g(self): pass\ndef go(model=None):\n    if model is not None:\n"
@@ -404,6 +420,15 @@ def test_objects_of_a_run_are_told_as_they_are_reached(
 
 CONDITIONS = [
     # idiom, file, target → condition
+    (
+        "what is asked of each of many objects",
+        (
+            "from up.a import C\ndef g(self): pass\ndef go(model, left):\n    todo = []\n    for name, one in model.named_modules():\n"
+            "        if isinstance(one, C) and not is_left(name, left):\n            todo.append(one)\n"
+            "    for one in todo:\n        one.forward = g\ndef is_left(name, left): return name in left\n"
+        ),
+        {"up.a.C.forward": "isinstance(one, C) and not is_left(name, left)"},
+    ),
     (
         "an `if` around an extended list",
         (

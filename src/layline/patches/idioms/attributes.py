@@ -201,6 +201,7 @@ def _unresolved(event: Write, owner: str) -> Effect:
         location=event.at,
         certain=False,
         moment=moment_of(event),
+        told=_is_behaviour(event.value),
         reason=f"an attribute of {owner} whose name is only known at run time",
         target_kind=TargetKind.UNKNOWN,
     )
