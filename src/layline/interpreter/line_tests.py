@@ -153,8 +153,11 @@ def _enter(statement: ast.stmt, line: int) -> Iterator[LineTest]:  # noqa: C901 
         case ast.Try() | ast.TryStar():
             yield from _enter_try(statement, line)
         case ast.Match(subject=subject, cases=cases):
-            for case in cases:
+            for number, case in enumerate(cases):
                 if _holds(case.body, line):
+                    if _takes_anything(case.pattern):
+                        earlier = (tuple(_enter_case(subject, other)) for other in cases[:number])
+                        yield from (invert(combine("and", tests)) for tests in earlier)
                     yield from _enter_case(subject, case)
                     yield from find_line_tests(case.body, line)
         case ast.For() | ast.AsyncFor() | ast.With() | ast.AsyncWith():
@@ -170,11 +173,15 @@ def _holds(block: list[ast.stmt], line: int) -> bool:
 
 
 def _enter_case(subject: ast.expr, case: ast.match_case) -> Iterator[LineTest]:
-    text = f"{ast.unparse(subject)} matches {ast.unparse(case.pattern)}"
-    if not isinstance(case.pattern, ast.MatchAs) or case.pattern.pattern is not None:
-        yield LineTest(text=text, opposite=f"not ({text})")
+    whole, pattern = ast.unparse(subject), ast.unparse(case.pattern)
+    if not _takes_anything(case.pattern):
+        yield LineTest(text=f"{whole} matches {pattern}", opposite=f"{whole} does not match {pattern}")
     if case.guard is not None:
         yield _tested(case.guard)
+
+
+def _takes_anything(pattern: ast.pattern) -> bool:
+    return isinstance(pattern, ast.MatchAs) and pattern.pattern is None
 
 
 def _enter_try(statement: ast.Try | ast.TryStar, line: int) -> Iterator[LineTest]:

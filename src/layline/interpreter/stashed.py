@@ -9,7 +9,7 @@ from layline.interpreter.values import Instance, Member, Outside, find_alternati
 from layline.source.walking import remember, walk
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterator
 
     from layline.interpreter.modules import Module
     from layline.interpreter.values import Value
@@ -61,13 +61,9 @@ def _read(value: ast.expr) -> tuple[ast.expr, str] | None:
     return None
 
 
-def find_kept_inside(keeper: Instance, owner: Value, aside: Iterable[tuple[str, str]]) -> Iterator[str]:
-    """Methods of an object that another one keeps and calls: `self.old = model.forward` … `self.old(x)`; or calls where
-    they are kept `aside` on the object itself: `model.old(x)`.
-    """
+def find_kept_inside(keeper: Instance, owner: Value) -> Iterator[str]:
+    """Methods of an object that another one keeps and calls: `self.old = model.forward` … `self.old(x)`."""
     used = _find_called(keeper.of.node)
-    others = _find_called_on_others(keeper.of.node)
-    yield from (original for kept, original in aside if kept in others)
     for name, value in keeper.attributes.items():
         for found in find_alternatives(value) if name in used else ():
             match found, owner:
@@ -89,14 +85,6 @@ def _find_called(node: ast.ClassDef) -> frozenset[str]:
         for callee in calls
         if isinstance(callee, ast.Attribute) and isinstance(callee.value, ast.Name) and callee.value.id == "self"
     )
-
-
-@remember
-def _find_called_on_others(node: ast.ClassDef) -> frozenset[str]:
-    """Attributes of anything but its object that a class calls."""
-    calls = (part.func for part in walk(node) if isinstance(part, ast.Call))
-    named = (one for one in calls if isinstance(one, ast.Attribute))
-    return frozenset(one.attr for one in named if not (isinstance(one.value, ast.Name) and one.value.id == "self"))
 
 
 def _find_taken(node: ast.ClassDef, number: int) -> Iterator[tuple[str, str]]:

@@ -339,7 +339,7 @@ class Writes(Machine):
         if name is not None and isinstance(event.value, Member) and event.value.name != name:
             self.aside.add((name, event.value.name))
         if name is not None and isinstance(event.value, Instance):
-            self.aside |= {(name, original) for original in find_kept_inside(event.value, event.owner, self.aside)}
+            self.aside |= {(name, original) for original in find_kept_inside(event.value, event.owner)}
         match event.owner:
             case Outside(path=path) if name is not None and not event.is_item:
                 if event.value is None or event.transient:

@@ -572,16 +572,6 @@ def test_a_method_that_another_package_wraps_is_told(tmp_path: Path, line: str, 
     assert [(item.effect.reason or "").partition(",")[0] for item in found] == told
 
 
-def test_an_original_that_an_object_beside_it_calls_is_wrapped(tmp_path: Path) -> None:
-    source = (
-        "from types import MethodType\ndef new(self):\n    return self._ours.run(self)\nclass Ours:\n"
-        "    def run(self, model):\n        return model.first()\ndef go(model):\n    model.first = model.forward\n"
-        "    model._ours = Ours()\n    model.forward = MethodType(new, model)\n"
-    )
-    (item,) = read_files(tmp_path, {"own/boot.py": source}).unregistered
-    assert item.effect.style.value == "function-wrapping"
-
-
 PARTS = [
     # what is put in the place of a child, lines that are told
     ("Ours(child)", [9]),

@@ -421,13 +421,25 @@ def test_objects_of_a_run_are_told_as_they_are_reached(
 CONDITIONS = [
     # idiom, file, target → condition
     (
+        "the case that takes what the others leave",
+        (
+            "import up.a as m\ndef go(kind, fast):\n    match kind:\n        case 'a':\n            m.f = print\n"
+            "        case 'b' if fast:\n            m.g = print\n        case _:\n            m.h = print\n"
+        ),
+        {
+            "up.a.f": "kind matches 'a'",
+            "up.a.g": "kind matches 'b' and fast",
+            "up.a.h": "kind does not match 'a' and not (kind matches 'b' and fast)",
+        },
+    ),
+    (
         "what is asked of each of many objects",
         (
             "from up.a import C\ndef g(self): pass\ndef go(model, left):\n    todo = []\n    for name, one in model.named_modules():\n"
             "        if isinstance(one, C) and not is_left(name, left):\n            todo.append(one)\n"
             "    for one in todo:\n        one.forward = g\ndef is_left(name, left): return name in left\n"
         ),
-        {"up.a.C.forward": "isinstance(one, C) and not is_left(name, left)"},
+        {"up.a.C.forward": "isinstance(one, C) and model.named_modules()[…][0] not in left"},
     ),
     (
         "an `if` around an extended list",

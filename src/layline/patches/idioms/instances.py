@@ -335,15 +335,14 @@ def _is_behaviour(event: Write, name: str, installer: Installer) -> bool:
         or (installer.holds_code(name) and _is_method(found, installer))
         or _is_their_code(found, event.owner, name, installer)
         or (isinstance(found, Called) and (_binds_new(found, event, name) or _is_made_by_us(found, installer)))
-        or _wraps_method(found, event.owner, name, installer)
+        or _wraps_method(found, event.owner, name)
         for found in find_alternatives(value)
     )
 
 
-def _wraps_method(value: Value, owner: Value, name: str, installer: Installer) -> bool:
+def _wraps_method(value: Value, owner: Value, name: str) -> bool:
     """`layer.forward = torch.compile(layer.forward)`: another package makes something of the method that stood there."""
-    is_method = name in _BEHAVES or installer.find_members(name) == frozenset({MemberKind.METHOD})
-    return is_method and isinstance(value, Called) and Member(owner, name) in value.arguments
+    return name in _BEHAVES and isinstance(value, Called) and Member(owner, name) in value.arguments
 
 
 def _is_changed_copy(value: Value) -> bool:
