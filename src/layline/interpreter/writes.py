@@ -105,6 +105,8 @@ class Writes(Machine):
                 return owner
             case Inside(module=module):
                 return self._read_from_module(module, name)
+            case Class(scope=scope) if name == "__dict__":
+                return Table([(Literal(key), self.settle(value)) for key, value in scope.names.items()])
             case Class():
                 return self._read_from_class(owner, name) or Member(owner, name, default)
             case Instance():
@@ -185,8 +187,6 @@ class Writes(Machine):
                 return Literal(owner.node.name)
             case "__module__":
                 return Literal(owner.module.name)
-            case "__dict__":
-                return Table([(Literal(key), self.settle(value)) for key, value in owner.scope.names.items()])
         for base in owner.bases:
             match base:
                 case Class() if base is not owner:

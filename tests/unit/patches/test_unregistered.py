@@ -421,6 +421,14 @@ def test_objects_of_a_run_are_told_as_they_are_reached(
 CONDITIONS = [
     # idiom, file, target → condition
     (
+        "what an object of ours holds, which is not what its class does",
+        (
+            "import up.a as m\nclass P:\n    def fill(self, given):\n        self.__dict__.update(given)\n"
+            "    def go(self):\n        if self.__dict__.get('fast', None) is not None:\n            m.f = print\n"
+        ),
+        {"up.a.f": "self.__dict__.get('fast', None) is not None"},
+    ),
+    (
         "the case that takes what the others leave",
         (
             "import up.a as m\ndef go(kind, fast):\n    match kind:\n        case 'a':\n            m.f = print\n"
