@@ -33,7 +33,7 @@ class FileTracer:
         self._versions = versions or Versions(repository)
         self.timeline = read_timeline(repository, pin, tip)
         self._data = lru_cache(maxsize=_VERSIONS)(repository.read_blob)
-        self._module = lru_cache(maxsize=2048)(weakly(self._parse))
+        self._module = lru_cache(maxsize=256)(weakly(self._parse))
 
     @cached_property
     def diverges(self) -> bool:

@@ -4,8 +4,10 @@ read.
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
+from layline.core.weak import weakly
 from layline.git import Blob
 from layline.source.definitions import Module
 from layline.source.parsing import decode_module
@@ -26,7 +28,9 @@ class Versions:
         self._repository = repository
         self._indexes = tuple(indexes)
         self._cache = cache
-        self._read: dict[str, Module | None] = {}
+        self._texts: dict[str, str] = {}
+        """As text: modules of a long history, as values, take six times as much."""
+        self._decoded = lru_cache(maxsize=256)(weakly(self._decode))
 
     def find(self, blob: str) -> Module | None:
         """What the blob binds, if it was read before and is Python."""
@@ -34,11 +38,15 @@ class Versions:
             found = index.find_version(blob)
             if found is not None:
                 return found
-        return self._read.get(blob)
+        return self._decoded(blob) if blob in self._texts else None
+
+    def _decode(self, blob: str) -> Module | None:
+        found = decode_module(self._texts[blob])
+        return found if isinstance(found, Module) else None
 
     def read(self, blobs: Iterable[str]) -> None:
         """Read blobs that will be asked for: from the cache, else parsed on all cores and kept for the next run."""
-        wanted = {blob for blob in blobs if blob not in self._read and self.find(blob) is None}
+        wanted = {blob for blob in blobs if blob not in self._texts and self.find(blob) is None}
         texts = self._cache.load(wanted) if self._cache is not None and wanted else {}
         missing = sorted(wanted - texts.keys())
         if missing:
@@ -47,6 +55,4 @@ class Versions:
             if self._cache is not None:
                 self._cache.store(made.items())
             texts |= made
-        for blob, text in texts.items():
-            found = decode_module(text)
-            self._read[blob] = found if isinstance(found, Module) else None
+        self._texts |= texts
