@@ -20,7 +20,7 @@ from layline.source.fingerprint import dotted_text, text_of
 from layline.source.handlers import catches
 from layline.source.walking import find_children, walk
 
-ANALYSER = f"uses-26-py{sys.version_info[0]}.{sys.version_info[1]}"
+ANALYSER = f"uses-27-py{sys.version_info[0]}.{sys.version_info[1]}"
 """Part of the cache key: raise the number whenever the rows change."""
 _LAUNCH = frozenset({"num_warps", "num_stages", "num_ctas", "maxnreg", "warmup", "grid", "stream"})
 """What a kernel's launcher takes itself: `kernel[grid](x, num_warps=4)`."""
@@ -283,6 +283,11 @@ class _Walker:
             case ast.Assign(targets=[ast.Name(id=name)], value=value):
                 self._visit_taken(node, value)
                 self._remember(name, value)
+            case ast.Assign(targets=[ast.Tuple(elts=names)], value=ast.Tuple(elts=values)) if len(names) == len(values):
+                self._visit_all(find_children(node))
+                for one, value in zip(names, values, strict=True):
+                    if isinstance(one, ast.Name):
+                        self._remember(one.id, value)
             case ast.Assign(targets=[ast.Attribute(value=ast.Name(id="self"), attr=name)], value=ast.Name(id=source)):
                 self._fields[-1][name] = self._variables[-1].get(source, "")
                 self._add(node.lineno, f"self.{name}", None, _ASSIGNED)

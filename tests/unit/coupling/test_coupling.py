@@ -36,6 +36,20 @@ MAST = {"keel/run.py": "class Mast:\n    def lift(self, x):\n        return x\n"
 TALLER: dict[str, str | None] = {"keel/run.py": "class Mast:\n    def lift(self, z):\n        return z\n"}
 HOLDS = "class Ours:\n    def __init__(self):\n        self.mast = Mast()\n    def go(self):\n"
 CASES = [
+    (
+        "by names that a tuple gives",
+        "from keel.run import run\n\n\ndef go(x):\n    step, size = run, 1\n    return step(x, y=2)\n",
+        {"keel/run.py": RUN},
+        {"keel/run.py": RUN.replace("y=1", "z=1")},
+        [("calls", "keel.run.run", "no longer binds", "will break")],
+    ),
+    (
+        "by names that a tuple gives and another one exchanges",
+        "from keel.run import run\n\n\ndef go(x):\n    step, size = run, 1\n    step, size = size, step\n    step(x, y=2)\n",
+        {"keel/run.py": RUN},
+        {"keel/run.py": RUN.replace("y=1", "z=1")},
+        [],
+    ),
     # (what it shows, our code, pin, tip, [(touch, target, state, consequence)] beyond "ok")
     ("unchanged", "from keel.run import run\nrun(1)\n", {"keel/run.py": RUN}, {"x.py": ""}, []),
     (
