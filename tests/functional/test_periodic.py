@@ -211,7 +211,7 @@ def test_without_a_period_the_newest_commit_decides(project: Project, capsys: py
     assert project.run("weekly") == 0
     assert project.record()["generated_at"] == "2026-05-08T09:02:00+08:00"
     said = " ".join(capsys.readouterr().out.split())
-    assert "that of the newest commit at hand (Harbor Kit, 2026-05-08); --period names another" in said
+    assert "that of the newest commit at hand (Harbor Kit, 2026-05-08); --week names another" in said
 
 
 def test_a_clone_that_ends_before_the_period_is_told(project: Project, capsys: pytest.CaptureFixture[str]) -> None:

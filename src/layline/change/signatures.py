@@ -157,6 +157,19 @@ def _compare_nature(before: Definition, after: Definition) -> Iterator[Signature
     yield from compare_decorators(before, after)
 
 
+def takes_same(old: Definition, new: Definition) -> bool:
+    """Whether whatever calls the one can call the other: the same parameters in the same order, perhaps more."""
+    taken = [one.name for one in old.parameters or ()]
+    return taken == [one.name for one in new.parameters or ()][: len(taken)]
+
+
+def takes_others(old: Definition | None, new: Definition | None) -> bool:
+    """Whether a function takes other parameters than the one it stands for, so that another name alone mends no call."""
+    if old is None or new is None or old.parameters is None or new.parameters is None:
+        return False
+    return not takes_same(old, new)
+
+
 def compare_decorators(before: Definition, after: Definition) -> Iterator[SignatureChange]:
     """Decorators that came or went, or another order; `may_break` where they decide how the name is used."""
     if before.decorators == after.decorators:

@@ -114,7 +114,8 @@ class Reason(Enum):
     # what our replacement reads
     READS_LOST = "reads {name}, which {other} does not have at the tip"
     READS_VANISHED = "reads {name}, which no code of {other} has at the tip"
-    USES_GONE = "uses {name}, which is gone{other:? (% now)}"
+    USES_GONE = "uses {name}, which is gone{other:? (% now)}{text:?, with other parameters}"
+    OTHER_PARAMETERS = "{name}, with other parameters"
     NOT_REACHED = "is not reached: the import of {name} at line {counts[0]} fails{other:? (% now)}"
     LINE_FAILS = "is not reached: line {counts[0]} fails because {name} is gone{other:? (% now)}"
     RESULT_LACKS = "reads {name} from the result of {other} at {places}, which is a {text} and has no such name"

@@ -8,6 +8,7 @@ from dataclasses import replace
 
 from layline.change.binding import Problem, check_call
 from layline.change.compare import Comparer, Comparison
+from layline.change.signatures import takes_others
 from layline.core.drift import DriftKind, Fate
 from layline.core.evidence import Location
 from layline.core.progress import Progress, count, silent
@@ -284,6 +285,9 @@ class Judge:
         state = find_gone_state(found)
         new, module = found.new_home, find_gone_module(found)
         why = found.why if new is None else (module,) if module is not None else ()
+        there = self._comparer.tip.resolve(new).definition if new is not None else None
+        if place.touch is Touch.IMPORT and not why and takes_others(found.before.definition, there):
+            why = (Why(Reason.OTHER_PARAMETERS, state.value),)
         if place.touch is Touch.OVERRIDE:
             special = place.target.rpartition(".")[2].startswith("__")  # Python itself calls these
             if place.called and not special:

@@ -12,6 +12,7 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 
 from layline.change.compare import Comparer, Comparison
+from layline.change.signatures import takes_others
 from layline.core.drift import DriftKind, Fate
 from layline.core.evidence import Location
 from layline.core.why import Reason, Why, say
@@ -195,7 +196,9 @@ class Reader:
             if is_within(comparison.name, name) or is_within(name, comparison.name):
                 continue  # what became of the target is the row itself
             asked = chain.guarded or imported.guarded
-            why = Why(Reason.USES_GONE, name, found.new_home or "")
+            there = self._comparer.tip.resolve(found.new_home).definition if found.new_home else None
+            other = "other" if takes_others(found.before.definition, there) else ""
+            why = Why(Reason.USES_GONE, name, found.new_home or "", text=other)
             yield LostRead(line=chain.line, why=why, certain=not asked, asked=asked, name=name)
 
     def find_dead(self, ours: Replacement | None, at: Location) -> Why | None:

@@ -132,7 +132,14 @@ def _compare_files(now: _Now, path: Path, record: dict[str, Any]) -> list[Findin
         if not place.exists():
             found.append(Finding(what=str(place.name), verdict="gone", was="", now="the file is missing"))
         elif without_remarks(was_text := place.read_text(encoding="utf-8")) != without_remarks(compose(text, was_text)):
-            found.append(Finding(what=str(place.name), verdict="edited", was="", now="differs from the facts"))
+            found.append(
+                Finding(
+                    what=str(place.name),
+                    verdict="edited",
+                    was="",
+                    now="not what Layline writes today: edited by hand, or layline.toml has changed since",
+                )
+            )
     return found
 
 

@@ -88,7 +88,7 @@ def report_period(
         **_tell(activity),
     }
     if span.period is None and span.until is None:
-        report = replace(report, meta=(*report.meta, ("period", _say_chosen(newest))))
+        report = replace(report, meta=(*report.meta, ("period", _say_chosen(newest, cadence))))
     if write:  # the files themselves do not say so
         report = replace(report, meta=(*report.meta, ("written", f"{places.report}, {places.record}")))
     return Answer(report=report, data=data)
@@ -103,9 +103,10 @@ def _find_stale(name: str, newest: Commit, window: Window) -> Iterator[Skipped]:
         yield Skipped("pull requests", why)
 
 
-def _say_chosen(newest: list[tuple[str, Commit]]) -> str:
+def _say_chosen(newest: list[tuple[str, Commit]], cadence: Cadence) -> str:
     name, commit = max(newest, key=lambda one: datetime.fromisoformat(one[1].committed))
-    return f"that of the newest commit at hand ({name}, {commit.date}); --period names another"
+    option = "--week" if cadence is Cadence.WEEKLY else "--month"
+    return f"that of the newest commit at hand ({name}, {commit.date}); {option} names another"
 
 
 def _open_targets(workspace: Workspace) -> tuple[dict[str, Target], dict[str, Skipped]]:

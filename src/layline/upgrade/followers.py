@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from layline.change.signatures import takes_same
 from layline.source import Definition, DefinitionKind, Module, absolute_name
 
 _MANY = 2
@@ -70,12 +71,6 @@ def can_follow(old: Definition, new: Definition) -> bool:
     if old.kind is not new.kind or old.owner or new.owner:
         return False
     return takes_same(old, new) if old.kind is DefinitionKind.FUNCTION else old.kind is DefinitionKind.CLASS
-
-
-def takes_same(old: Definition, new: Definition) -> bool:
-    """Whether whatever calls the one can call the other: the same parameters in the same order, perhaps more."""
-    taken = [one.name for one in old.parameters or ()]
-    return taken == [one.name for one in new.parameters or ()][: len(taken)]
 
 
 @dataclass(frozen=True, slots=True)

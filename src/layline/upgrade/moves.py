@@ -6,11 +6,12 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from layline.change.compare import Comparer, Comparison
+from layline.change.signatures import takes_same
 from layline.change.similarity import SMALL, compare_names, read_shingles
 from layline.core.drift import DriftKind
 from layline.source import DefinitionKind, Symbol, SymbolKind
 from layline.source.resolve import Resolver
-from layline.upgrade.followers import are_alike, can_follow, takes_same
+from layline.upgrade.followers import are_alike, can_follow
 
 _ALIKE = 0.4
 """Bodies of one name, gone from one place and new in one other, this alike: the same thing."""

@@ -73,7 +73,7 @@ def say_counts(plan: Plan) -> Iterator[str]:
     elif plan.safe_pin is not None and plan.steps:
         yield f"{plan.to[:8]} is the newest safe pin: it is the last commit asked about, and breaks nothing of ours."
     elif plan.steps and not places:
-        yield f"{plan.to[:8]} is a safe pin: nothing of ours breaks there because of the upgrade."
+        yield f"{plan.to[:8]} is a safe pin: whatever of ours fits the pin fits there too.{_say_failing(plan)}"
     elif places:
         yield "`--safe` plans the way to the newest safe pin only: the last commit that breaks nothing of ours."
     if plan.lacks:
@@ -101,6 +101,13 @@ def say_counts(plan: Plan) -> Iterator[str]:
     if revealed:
         told = f"{count(revealed, 'more place')} of ours {'does' if revealed == 1 else 'do'} not fit the names they then use"
         yield f"After the mechanical edits {told}; the last step lists {'it' if revealed == 1 else 'them'}."
+
+
+def _say_failing(plan: Plan) -> str:
+    if not plan.today:
+        return ""
+    told = f"{count(plan.today, 'place')} {'does' if plan.today == 1 else 'do'} not fit the pin, before any upgrade"
+    return f" {told}: `layline upgrade check {plan.backend}` lists {'it' if plan.today == 1 else 'them'}."
 
 
 def count_places(plan: Plan) -> tuple[int, int]:

@@ -2580,3 +2580,23 @@ def test_an_import_that_fails_at_the_pin_says_who_removed_the_name(
     assert row.detail.startswith("neither the pin nor the tip has it: the import fails when this line runs")
     assert told in row.detail
     assert ("removed" in row.detail) == bool(told)
+
+
+RENAMED_BODY = (
+    "    a = q * cos\n    b = k * sin\n    for x in range(3):\n        a += x * b\n        b -= a\n"
+    "    c = a + b\n    return c, a, b, q, k\n"
+)
+
+
+@pytest.mark.parametrize(("taken", "told"), [("q, k, cos, sin, part", "renamed"), ("q, k, cos, sin", "other")])
+def test_an_import_says_where_the_new_name_takes_other_parameters(tmp_path: Path, taken: str, told: str) -> None:
+    before = {"keel/m.py": f"def turn_all(q, k, cos, sin, part):\n{RENAMED_BODY}"}
+    after: dict[str, str | None] = {
+        "keel/m.py": f"def turn(q, k, cos, sin{taken.removeprefix('q, k, cos, sin')}):\n{RENAMED_BODY}"
+    }
+    (row,) = [
+        one
+        for one in couple(tmp_path, "from keel.m import turn_all\n", before, after)
+        if one.target == "keel.m.turn_all"
+    ]
+    assert (row.new_target, row.detail) == ("keel.m.turn", "renamed, with other parameters" if told == "other" else "")
