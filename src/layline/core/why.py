@@ -114,7 +114,7 @@ class Reason(Enum):
     # what our replacement reads
     READS_LOST = "reads {name}, which {other} does not have at the tip"
     READS_VANISHED = "reads {name}, which no code of {other} has at the tip"
-    USES_GONE = "uses {name}, which is gone{other:? (% now)}{text:?, with other parameters}"
+    USES_GONE = "uses {name}, which is gone{other:? (% now}{text:?, with other parameters}{other:?)}"
     OTHER_PARAMETERS = "{name}, with other parameters"
     NOT_REACHED = "is not reached: the import of {name} at line {counts[0]} fails{other:? (% now)}"
     LINE_FAILS = "is not reached: line {counts[0]} fails because {name} is gone{other:? (% now)}"
