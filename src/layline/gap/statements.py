@@ -45,9 +45,11 @@ def headline(gap: Gap) -> Inline:
 
 
 def tell_failing(gap: Gap) -> str:
-    """` (2 places fail at the pin already)`; empty where none does."""
+    """` (2 places fail at the pin already, and still at the tip)`; empty where none does."""
     fails = count_failing(gap)
-    return f" ({count(fails, 'place')} {verb(fails, 'fails')} at the pin already)" if fails else ""
+    return (
+        f" ({count(fails, 'place')} {verb(fails, 'fails')} at the pin already, and still at the tip)" if fails else ""
+    )
 
 
 def count_failing(gap: Gap) -> int:

@@ -27,7 +27,7 @@ from layline.patches.show import say_need, say_needs
 from layline.render.listing import render_listing
 
 BROKEN = [
-    (Places(0, 0, 0, 0, 0), "none of our patches is known to change this upstream"),
+    (Places(0, 0, 0, 0, 0), "no patch whose target is known changes this upstream"),
     (Places(1, 0, 0, 0, 0), "the one patched place does not break"),
     (Places(1, 1, 0, 0, 0), "the one patched place breaks"),
     (Places(5, 0, 0, 1, 0), "none of 5 patched places break"),
@@ -558,7 +558,7 @@ def test_the_command_that_names_missing_commits_is_told_once(finding: Finding, s
     told, silent = (
         [line for group in build_drift_listing(one).groups for line in group.lines] for one in (report, asked)
     )
-    assert (told, silent) == (said, [] if broke else ["Nothing broke, so there is no culprit to name."])
+    assert (told, silent) == (said, [] if broke else ["The upgrade breaks nothing, so no commit is named for a break."])
 
 
 def test_the_command_asks_for_the_same_commits() -> None:
