@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from layline.core.revision import Commit, Relation, relate
-from layline.errors import SilentGitError
+from layline.errors import GitError, SilentGitError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -88,14 +88,22 @@ def count_commits(repository: Repository, one: str, other: str) -> tuple[int, in
 
 
 def count_own(repository: Repository, one: str, other: str) -> int:
-    """How many commits only the first has and whose change the other does not have under another hash."""
-    return int(repository.git("rev-list", "--count", "--left-only", "--cherry-pick", f"{one}...{other}", "--"))
+    """How many commits only the first has and whose change the other does not have under another hash; all of them
+    where texts in between are not here to compare.
+    """
+    try:
+        return int(repository.git("rev-list", "--count", "--left-only", "--cherry-pick", f"{one}...{other}", "--"))
+    except GitError:  # a clone without all texts
+        return count_commits(repository, one, other)[0]
 
 
 def find_copied(repository: Repository, one: str, other: str) -> frozenset[str]:
-    """Commits of the second whose change the first has under another hash."""
+    """Commits of the second whose change the first has under another hash; none where texts are not here to compare."""
     options = ("--right-only", "--cherry-mark", "--no-merges")
-    listed = repository.git("rev-list", *options, f"{one}...{other}", "--").decode("ascii").split()
+    try:
+        listed = repository.git("rev-list", *options, f"{one}...{other}", "--").decode("ascii").split()
+    except GitError:  # a clone without all texts
+        return frozenset()
     return frozenset(line[1:] for line in listed if line.startswith("="))
 
 

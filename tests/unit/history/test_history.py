@@ -305,3 +305,7 @@ def test_a_change_that_was_copied_to_the_other_branch_is_no_commit_of_its_own(tm
     assert count_commits(repository, copy, origin) == (2, 2)
     assert (count_own(repository, copy, origin), count_own(repository, origin, copy)) == (1, 1)
     assert find_copied(repository, copy, origin) == {origin}
+    text = upstream.git("rev-parse", f"{copy}:a.py").strip()
+    (upstream.path / ".git" / "objects" / text[:2] / text[2:]).unlink()
+    repository = open_repository(upstream.path)
+    assert (count_own(repository, copy, origin), find_copied(repository, copy, origin)) == (2, frozenset())
