@@ -22,8 +22,7 @@ from layline.cli.show import (
     to_option,
     worktree_option,
 )
-from layline.core.drift import DriftKind
-from layline.patches.wanted import ELSEWHERE
+from layline.patches.wanted import DRIFT_KINDS
 
 
 @command("drift")
@@ -57,7 +56,7 @@ from layline.patches.wanted import ELSEWHERE
 @click.option(
     "--baseline", type=click.Path(dir_okay=False, path_type=Path), default=None, help="TOML file of accepted findings."
 )
-@filter_options(*(kind.value for kind in DriftKind), "dead", *ELSEWHERE)
+@filter_options(*DRIFT_KINDS)
 @fetch_option
 @date_option
 @format_option("text", "md", "json", "sarif", "github")

@@ -30,6 +30,8 @@ MISFITTING = (Reason.MISFITS_TODAY, Reason.MISREADS_TODAY, *_NOT_REACHED)
 _ALREADY = frozenset({*MISFITTING, Reason.RAISES_TODAY})
 _NOT_RUN = (Reason.GUARD_NEVER, Reason.GUARD_NOT_YET, Reason.NOT_RUN_AT_ALL, Reason.NOT_RUN_YET, Reason.ADDED_THERE)
 """What does not run at the pin."""
+DOES_NOT_FIT, NOT_INSTALLED = "does-not-fit", "not-installed"
+"""What answers print of a row beside the kinds."""
 LOST = frozenset(kind for kind in DriftKind if kind.facts.fate is Fate.GONE)
 
 
@@ -136,6 +138,12 @@ class Drift:
         broken = {one.why.reason for one in self.findings if one.severity is Severity.BREAKS}
         stays = self.kind.facts.fate is Fate.STAYS and self.severity is Severity.BREAKS
         return stays and broken <= {Reason.MISREADS, Reason.MISREADS_TODAY, Reason.MISRETURNS, Reason.NOT_INSTALLED}
+
+    @property
+    def code(self) -> str:
+        """The word that answers print for it: the kind; where the target is as it was, what that means for us."""
+        unlike = self.kind is DriftKind.UNCHANGED and self.severity is not Severity.OK
+        return DOES_NOT_FIT if unlike or self.fails_by_itself else self.kind.value
 
     @property
     def own(self) -> Drift:

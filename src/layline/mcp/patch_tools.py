@@ -5,14 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from layline.core.drift import DriftKind
 from layline.core.evidence import SEVERITY_WORDS, Severity
 from layline.core.progress import Progress
 from layline.core.prose import shorten
 from layline.core.report import Answer
 from layline.mcp.inputs import AT, BACKEND, FULL, TO
 from layline.mcp.tool import READS, Asked, Input, Session, Tool
-from layline.patches.wanted import DEAD, ELSEWHERE, NEVER_ACTIVE, Wanted
+from layline.patches.wanted import DRIFT_KINDS, NEVER_ACTIVE, Wanted
 
 _WHY = 240
 """Characters of a reason or a condition in a row."""
@@ -93,7 +92,7 @@ def _notes(session: Session, progress: Progress, asked: Asked) -> Answer:
     return patches_notes(session.workspace(asked["at"]), Path(file))
 
 
-_KINDS = (*(kind.value for kind in DriftKind), *ELSEWHERE, DEAD, NEVER_ACTIVE)
+_KINDS = (*DRIFT_KINDS, NEVER_ACTIVE)
 PATCHES = Tool(
     name="patches",
     says=(

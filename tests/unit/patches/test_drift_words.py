@@ -24,6 +24,7 @@ from layline.patches.drift.report import DriftReport, encode_drift
 from layline.patches.drift.sentences import say_row, tell_row
 from layline.patches.drift.tally import group_effects
 from layline.patches.show import say_need, say_needs
+from layline.patches.wanted import DRIFT_KINDS, Wanted
 from layline.render.listing import render_listing
 
 BROKEN = [
@@ -103,6 +104,23 @@ def test_a_heading_says_how_many_effects_its_places_have() -> None:
     ):
         [group] = group_causes([row_of(BREAKING, line=line) for line in lines])
         assert group.title.startswith(f"error[does-not-fit] {said}: ")
+
+
+BEHIND = Finding(kind=DriftKind.REMOVED, severity=Severity.BREAKS, why=Why(Reason.NOT_INSTALLED))
+NAMED = [
+    # (what is found, every word that `--kind` takes for it)
+    (BREAKING, {"does-not-fit", "body-changed"}),
+    (BEHIND, {"not-installed", "removed"}),
+    (DEAD, {"dead", "dead-at-pin"}),
+    (FITS, {"unchanged"}),
+]
+
+
+@pytest.mark.parametrize(("finding", "kinds"), NAMED)
+def test_every_word_that_is_printed_for_a_row_can_be_asked_for(finding: Finding, kinds: set[str]) -> None:
+    row = row_of(finding)
+    assert {kind for kind in DRIFT_KINDS if Wanted(kinds=(kind,)).keeps_row(row)} == kinds
+    assert row.code in kinds
 
 
 @pytest.mark.parametrize(

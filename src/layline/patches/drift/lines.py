@@ -12,13 +12,13 @@ from layline.core.listing import Diagnostic, Group, Listing
 from layline.core.prose import count, listed, verb
 from layline.core.revision import Commit
 from layline.core.why import Why, say, say_all
-from layline.coupling.drift_model import Drift
+from layline.coupling.drift_model import NOT_INSTALLED, Drift
 from layline.coupling.model import State
 from layline.coupling.roots import Root, explain, find_roots
 from layline.patches.drift.headline import name_commits, say_shown, say_together, title, title_dead
-from layline.patches.drift.sentences import NOT_RUN, name_row, say_commit, say_row, tell_details, tell_row
+from layline.patches.drift.sentences import NOT_RUN, say_commit, say_row, tell_details, tell_row
 from layline.patches.drift.tally import group_effects
-from layline.patches.wanted import say_rewriters
+from layline.patches.wanted import MAY_NOT_APPLY, say_rewriters
 
 if TYPE_CHECKING:
     from layline.patches.drift.elsewhere import Elsewhere
@@ -106,7 +106,7 @@ def group_causes(rows: list[Drift]) -> Iterator[Group]:
         places = count(len({row.location for row in group}), "place")
         effects = f"{len(group)} effects at " if len({row.location for row in group}) < len(group) else "at "
         yield Group(
-            title=f"{group[0].severity.word}[{name_row(group[0])}] {effects}{places}: {group[0].detail}",
+            title=f"{group[0].severity.word}[{group[0].code}] {effects}{places}: {group[0].detail}",
             items=tuple(tell_row(row, together=True) for row in group),
         )
     known = {id(row) for group in (*causes, *behind) for row in group}
@@ -165,7 +165,7 @@ def _tell_waiting(row: Drift, root: Root | None, since: Commit | None) -> Diagno
     return Diagnostic(
         location=row.location,
         severity=row.severity,
-        code="not-installed",
+        code=NOT_INSTALLED,
         message=f"{row.target or row.patch} is not patched",
         details=(*also, *then, *details),
     )
@@ -215,7 +215,7 @@ def _detail_elsewhere(together: list[Elsewhere], commits: Mapping[str, Commit]) 
 
 def _group_risks(rows: Iterable[Drift]) -> Iterator[Group]:
     items = tuple(
-        Diagnostic(location=row.location, code="may-not-apply", message=f"{row.target or row.patch}: {risk}")
+        Diagnostic(location=row.location, code=MAY_NOT_APPLY, message=f"{row.target or row.patch}: {risk}")
         for row in rows
         if row.today != "dead" and (risk := "; ".join((*map(say, row.risks), *_holders(row))))
     )

@@ -15,7 +15,6 @@ from layline.core.why import PROBLEMS, Reason, Why, say_all, say_parts
 from layline.coupling.drift_model import Drift
 from layline.patches.drift.places import stands_in
 
-DOES_NOT_FIT = "does-not-fit"
 _ENV = "env:"
 _CAUSES = 4
 """So many commits are named of a row."""
@@ -41,16 +40,10 @@ def tell_row(row: Drift, *, together: bool = False) -> Diagnostic:
     return Diagnostic(
         location=row.location,
         severity=row.severity,
-        code=name_row(row),
+        code=row.code,
         message=say_row(row),
         details=tuple(tell_details(row, together=together)),
     )
-
-
-def name_row(row: Drift) -> str:
-    """The kind; where the target is as it was, what that means for us: the code never contradicts the severity."""
-    unlike = row.kind is DriftKind.UNCHANGED and row.severity is not Severity.OK
-    return DOES_NOT_FIT if unlike or row.fails_by_itself else row.kind.value
 
 
 def say_row(row: Drift) -> str:
