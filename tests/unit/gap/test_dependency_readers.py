@@ -406,8 +406,23 @@ def test_containers_tell_images_arguments_and_installs(tmp_path: Path) -> None:
         ("FROM", "ubuntu:24.04", "docker/Dockerfile.ci", "docker/Dockerfile.ci:12"),
         ("FROM_IMAGE_NAME", "nvcr.io/pytorch:26.06", "docker/Dockerfile.ci", "docker/Dockerfile.ci:1"),
         ("TORCH_VERSION", "2.6", "docker/Dockerfile.ci", "docker/Dockerfile.ci:3"),
-        ("flash-attn", "==2.7", "docker/Dockerfile.ci", "docker/Dockerfile.ci:5"),
+        ("flash-attn", "==2.7", "docker/Dockerfile.ci", "docker/Dockerfile.ci:7"),
         ("nvshmem", "==3.4.5", "docker/Dockerfile.ci", "docker/Dockerfile.ci:9"),
+    ]
+
+
+def test_each_package_of_a_long_run_line_is_told_at_its_own_line(tmp_path: Path) -> None:
+    text = (
+        "RUN set -e; \\\n    pip install 'sail[all]==2' rope==1 \\\n        keel==3 && \\\n"
+        "    pip install sail==4 \\\n        --extra-index-url https://download.pytorch.org/whl/cu129\n"
+    )
+    found = [(name, spec, place) for name, spec, _, place in declared(tmp_path, {"Dockerfile": text})]
+    assert sorted(found) == [
+        ("download.pytorch.org/whl cu", "cu129", "Dockerfile:5"),
+        ("keel", "==3", "Dockerfile:3"),
+        ("rope", "==1", "Dockerfile:2"),
+        ("sail", "==2", "Dockerfile:2"),
+        ("sail", "==4", "Dockerfile:4"),
     ]
 
 

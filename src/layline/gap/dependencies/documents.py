@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from layline.core.evidence import Skipped
 from layline.gap.dependencies.model import Rank
-from layline.gap.dependencies.shell import find_channels, find_installs, logical_lines, split_commands
+from layline.gap.dependencies.shell import ShellLine, find_channels, find_installs, logical_lines
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -25,15 +25,15 @@ _COMMENT = re.compile(r"<!--.*?-->", re.DOTALL)
 def find_document_declarations(path: str, text: str, rank: Rank) -> Iterator[Declaration | Skipped]:
     """Commands on their own line or in a code span; text in an HTML comment is not shown, so it is not a fact."""
     shown = _COMMENT.sub(lambda found: "\n" * found.group(0).count("\n"), text)
-    for number, line in logical_lines(_without_headings(shown)):
-        is_command = _COMMAND.match(line) is not None
-        if not is_command and "install" not in line and "whl" not in line:
+    for line in logical_lines(_without_headings(shown)):
+        is_command = _COMMAND.match(line.text) is not None
+        if not is_command and "install" not in line.text and "whl" not in line.text:
             continue  # most lines are prose
-        spans = [line] if is_command else [found.group(1) for found in _INLINE.finditer(line)]
-        yield from find_channels(path, number, line, rank)
-        for span in spans:
-            for command in split_commands(span):
-                for found in find_installs(path, number, command, rank):
+        inline = (ShellLine.at(line.number, found.group(1)) for found in _INLINE.finditer(line.text))
+        yield from find_channels(path, line, rank)
+        for span in [line] if is_command else inline:
+            for command in span.split():
+                for found in find_installs(path, command, rank):
                     if not isinstance(found, Skipped):  # prose: a placeholder is not something unread
                         yield found
 

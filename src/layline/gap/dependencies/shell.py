@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import shlex
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from layline.core.evidence import Location, Skipped
@@ -75,15 +76,17 @@ def find_shell_declarations(
 ) -> Iterator[Declaration | Skipped]:
     """Packages, wheel indexes and pinned versions that a shell text installs."""
     variables: dict[str, list[str]] = {}
-    for number, line in logical_lines(lines):
-        for found in _find_assignment(path, number, line, rank):
+    for line in logical_lines(lines):
+        for found in _find_assignment(path, line.number, line.text, rank):
             variables.setdefault(found.name, []).append(found.spec)
             if not found.name.endswith("SPEC"):  # a requirement held in a variable counts where it is installed
                 yield found
-        yield from find_channels(path, number, line, rank)
-        for command in split_commands(line):
-            for spelled in _spelled_out(command, variables):
-                yield from find_installs(path, number, spelled, rank)
+        yield from find_channels(path, line, rank)
+        for command in line.split():
+            for spelled in _spelled_out(command.text, variables):
+                yield from find_installs(
+                    path, command if spelled == command.text else ShellLine.at(command.number, spelled), rank
+                )
 
 
 def _spelled_out(command: str, variables: dict[str, list[str]]) -> Iterator[str]:
@@ -96,18 +99,19 @@ def _spelled_out(command: str, variables: dict[str, list[str]]) -> Iterator[str]
     yield command
 
 
-def find_installs(path: str, number: int, command: str, rank: Rank) -> Iterator[Declaration | Skipped]:
-    """What one install command names; its own project (`.`) is not a need."""
-    found = _INSTALL.search(command)
-    if found is None or command.lstrip().startswith(("echo ", "printf ")):
+def find_installs(path: str, command: ShellLine, rank: Rank) -> Iterator[Declaration | Skipped]:
+    """What one install command names, each at its own line; its own project (`.`) is not a need."""
+    found = _INSTALL.search(command.text)
+    if found is None or command.text.lstrip().startswith(("echo ", "printf ")):
         return
     try:
         words = shlex.split(_EXPRESSION.sub(lambda one: "".join(one.group(0).split()), found["rest"]))
     except ValueError:
-        yield Skipped.at(path, number, f"the quotes of `{command.strip()[:80]}` do not close")
+        yield Skipped.at(path, command.number, f"the quotes of `{command.text.strip()[:80]}` do not close")
         return
-    skip = False
+    skip, offset = False, found.start("rest")
     for word in words:
+        offset = max(offset, command.text.find(word, offset))
         if skip:
             skip = False
         elif word in _VALUED:
@@ -115,7 +119,7 @@ def find_installs(path: str, number: int, command: str, rank: Rank) -> Iterator[
         elif word in {">", ">>", "2>", "2>&1", "<", ")"}:
             return
         elif not word.startswith("-") and not _is_path(word):
-            yield from _find_word(path, number, word, rank)
+            yield from _find_word(path, command.find_number(offset), word, rank)
 
 
 def _find_word(path: str, number: int, word: str, rank: Rank) -> Iterator[Declaration | Skipped]:
@@ -138,9 +142,9 @@ def _find_word(path: str, number: int, word: str, rank: Rank) -> Iterator[Declar
     )
 
 
-def find_channels(path: str, number: int, text: str, rank: Rank) -> Iterator[Declaration]:
-    for found in _WHEEL_INDEX.finditer(text):
-        address = found.group(0)
+def find_channels(path: str, line: ShellLine, rank: Rank) -> Iterator[Declaration]:
+    for found in _WHEEL_INDEX.finditer(line.text):
+        address, number = found.group(0), line.find_number(found.start())
         _, _, channel = address.partition("/whl")
         spec = channel.strip("/") or "stable"
         family = re.sub(r"[\d.]+$", "", spec)
@@ -162,23 +166,52 @@ def _find_assignment(path: str, number: int, line: str, rank: Rank) -> Iterator[
         )
 
 
-def logical_lines(lines: Iterable[tuple[int, str]]) -> Iterator[tuple[int, str]]:
-    """Shell lines with comments dropped and continuations joined, numbered by their first line."""
-    start, held = 0, ""
+@dataclass(frozen=True, slots=True)
+class ShellLine:
+    """What the shell reads as one line, and on which line of the file each part of it stands."""
+
+    text: str
+    starts: tuple[tuple[int, int], ...]
+    """From which character of the text on it is which line of the file."""
+
+    @classmethod
+    def at(cls, number: int, text: str) -> ShellLine:
+        return cls(text, ((0, number),))
+
+    @property
+    def number(self) -> int:
+        return self.starts[0][1]
+
+    def find_number(self, offset: int) -> int:
+        return max(one for one in self.starts if one[0] <= max(offset, 0))[1]
+
+    def split(self) -> Iterator[ShellLine]:
+        """Its simple commands."""
+        end = 0
+        for command in split_commands(self.text):
+            begin = self.text.index(command, end)
+            end = begin + len(command)
+            inside = ((offset - begin, number) for offset, number in self.starts if begin < offset < end)
+            yield ShellLine(command, ((0, self.find_number(begin)), *inside))
+
+
+def logical_lines(lines: Iterable[tuple[int, str]]) -> Iterator[ShellLine]:
+    """Shell lines with comments dropped and continuations joined."""
+    held, starts = "", list[tuple[int, int]]()
     for number, raw in lines:
         line = strip_comment(raw).rstrip()
-        if not held:
-            start = number
-        elif not line.strip():
+        if held and not line.strip():
             continue  # a comment line inside a continuation does not end it
+        starts.append((len(held), number))
         if line.endswith("\\"):
             held += line[:-1].strip() + " "
             continue
-        whole, held = held + line.strip(), ""
+        whole = held + line.strip()
         if whole:
-            yield start, whole
+            yield ShellLine(whole, tuple(starts))
+        held, starts = "", []
     if held.strip():
-        yield start, held.strip()
+        yield ShellLine(held.rstrip(), tuple(starts))
 
 
 def strip_comment(line: str) -> str:

@@ -9,7 +9,7 @@ import yaml
 
 from layline.core.evidence import Location, Skipped
 from layline.gap.dependencies.model import SWITCHED_OFF, Declaration, Kind, Rank, leave_unread
-from layline.gap.dependencies.shell import find_channels, find_shell_declarations
+from layline.gap.dependencies.shell import ShellLine, find_channels, find_shell_declarations
 from layline.yaml_text import NotYaml, compose_yaml
 
 if TYPE_CHECKING:
@@ -64,7 +64,7 @@ def _find_in(path: str, lines: list[str], root: Any) -> Iterator[Declaration | S
             waiting.append(child)
         waiting.extend(reversed(node.value) if node.id == "sequence" else ())
         if node.id == "scalar" and "/whl" in node.value and node.style is None:
-            yield from find_channels(path, node.start_mark.line + 1, node.value, Rank.COMMANDS)
+            yield from find_channels(path, ShellLine.at(node.start_mark.line + 1, node.value), Rank.COMMANDS)
 
 
 def _find_script(path: str, lines: list[str], node: Any) -> Iterator[Declaration | Skipped]:
@@ -92,7 +92,7 @@ def find_commented(path: str, text: str) -> Iterator[Declaration]:
         bare = line.lstrip()
         if bare.startswith("#"):
             yield from _find_matrix_value(path, number, bare.lstrip("#"))
-            yield from find_channels(path, number, bare, Rank.COMMANDS)
+            yield from find_channels(path, ShellLine.at(number, bare), Rank.COMMANDS)
 
 
 def _find_matrix_value(path: str, number: int, line: str) -> Iterator[Declaration]:
