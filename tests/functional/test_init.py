@@ -146,7 +146,34 @@ def test_where_nothing_is_pinned_the_readme_names_the_version(tmp_path: Path) ->
         "https://github.com/loft/Mast-LM",
         ("deck",),
     )
-    assert "the docs say `git checkout core_v0.12.1` (README.md:3)" in text
+    assert "# README.md:3 checks out core_v0.12.1\n" in text
+
+
+@pytest.mark.parametrize(
+    ("asked", "pin"),
+    [
+        ("mast-lm==0.5.6", Pin(revision="v0.5.6")),
+        ("mast-lm>=0.4,<=0.6.1", Pin(revision="v0.6.1")),
+        ("rope", Pin(revision="core_v0.12.1")),
+    ],
+)
+def test_what_the_package_asks_for_comes_before_what_a_text_checks_out(tmp_path: Path, asked: str, pin: Pin) -> None:
+    layered = make_layered(tmp_path)
+    layered.downstream.commit(
+        "Unpin",
+        {
+            ".gitmodules": "",
+            "requirements.txt": f"{asked}\n",
+            "deck/__init__.py": "import mast_lm.core\n",
+            "docs/faq.md": "git clone https://github.com/loft/Mast-LM\ngit checkout core_v0.12.1\n",
+        },
+    )
+    assert layline("init", cwd=layered.downstream.path).code == 0
+    text = (layered.downstream.path / "layline.toml").read_text()
+    backend = parse_settings(text).backends["mast_lm"]
+    assert (backend.pin, backend.label) == (pin, "Mast-LM")
+    assert backend.upstream == "https://github.com/loft/Mast-LM"
+    assert "# docs/faq.md:2 checks out core_v0.12.1\n" in text
 
 
 def test_a_manifest_that_names_address_and_commit_is_a_pin(tmp_path: Path) -> None:
@@ -297,8 +324,8 @@ def test_every_version_that_the_project_asks_for_is_told_with_its_place(tmp_path
     assert layline("init", "--upstream", "../upstream", cwd=layered.downstream.path).code == 0
     text = (layered.downstream.path / "layline.toml").read_text()
     told = (
-        "# other places in the project name it, too: pyproject.toml:3 for >=0.5,<=1.0 without 2 of these and "
-        "requirements.txt:1 for ==1.0; an exact version takes precedence over a range, and the first file over others\n"
+        "# other places ask for it, too: pyproject.toml:3 for >=0.5,<=1.0 without 2 of these and requirements.txt:1 "
+        "for ==1.0\n# why this one: an exact version takes precedence over a range, and the first file over others\n"
     )
     assert told in text
 

@@ -57,7 +57,8 @@ def propose_settings(tree: Tree, folder: Path, place: Path, upstreams: tuple[Pat
     names = {survey.normalise(posixpath.basename(item.path)) for item in submodules}
     drafts = (*draft_submodules(surveyed, submodules), *_draft_written_pins(tree, imported, names))
     if not drafts and not upstreams:
-        told = tuple(_draft_checkouts(tree, imported, project))
+        asked = {one.package: one for one in proposed if one.version is not None and one.version.is_required}
+        told = tuple(_draft_checkouts(tree, imported, project, asked, folder))
         patched = {one.package for one in proposed if one.writes}
         drafts = tuple(draft for draft in told if draft.key in patched) if patched else told
     known = {package for draft in drafts for package in (draft.key, *draft.backend.packages)}
@@ -148,8 +149,12 @@ def _find_importing_folders(tree: Tree, package: str) -> tuple[str, ...]:
     return tuple(folder for folder in own if survey.find_imported_packages(tree, folder)[package])
 
 
-def _draft_checkouts(tree: Tree, imported: Counter[str], project: dict[str, str]) -> Iterator[Draft]:
-    """Where nothing is pinned: upstreams that the project's own texts tell people to clone at one version."""
+def _draft_checkouts(
+    tree: Tree, imported: Counter[str], project: dict[str, str], asked: dict[str, Proposal], folder: Path
+) -> Iterator[Draft]:
+    """Where nothing is pinned: upstreams that the project's own texts tell people to clone at one version; of those
+    that the package itself asks for (`asked`) only the address is taken from there.
+    """
     own = {posixpath.basename(folder) for folder in survey.find_own_folders(tree)}
     by_package: dict[str, list[Checkout]] = {}
     for checkout in find_checkouts(tree):
@@ -157,25 +162,36 @@ def _draft_checkouts(tree: Tree, imported: Counter[str], project: dict[str, str]
         if package is not None and package not in own and checkout.address != project.get("repository"):
             by_package.setdefault(package, []).append(checkout)
     for package, places in by_package.items():
-        revisions = list(dict.fromkeys(place.revision for place in places))
-        addresses = list(dict.fromkeys(place.address for place in places))
-        lines = tuple(
-            f"pin = {{ revision = {toml(item.revision)} }}  # {item.location}" for item in _first_of_each(places)
-        )
-        remarks = (
-            f"no file pins it; the docs say `git checkout {revisions[0]}` ({places[0].location})"
-            if len(revisions) == 1
-            else "the docs name several versions: choose one",
-            *(f"also cloned from {address}" for address in addresses[1:]),
-        )
-        backend = Backend(
-            label=posixpath.basename(addresses[0]),
-            pin=Pin(revision=revisions[0]) if len(revisions) == 1 else None,
-            upstream=addresses[0],
-            packages=(package,),
-            integration=_find_importing_folders(tree, package),
-        )
-        yield Draft(key=package, backend=backend, choices=lines if len(revisions) > 1 else (), remarks=remarks)
+        draft = _draft_checkout(tree, package, places)
+        one = asked.get(package)
+        if one is not None:
+            required = _draft_proposal(tree, replace(one, address=one.address or draft.backend.upstream), folder)
+            labelled = replace(required.backend, label=draft.backend.label)
+            draft = replace(required, backend=labelled, asides=(*required.asides, *draft.remarks))
+        elif draft.choices:
+            draft = replace(draft, remarks=(f"{draft.remarks[0]}: choose one", *draft.remarks[1:]))
+        yield draft
+
+
+def _draft_checkout(tree: Tree, package: str, places: list[Checkout]) -> Draft:
+    revisions = list(dict.fromkeys(place.revision for place in places))
+    addresses = list(dict.fromkeys(place.address for place in places))
+    several = len(revisions) > 1
+    lines = tuple(f"pin = {{ revision = {toml(item.revision)} }}  # {item.location}" for item in _first_of_each(places))
+    told = (
+        f"{len(places)} places of the project check out {len(revisions)} versions"
+        if several
+        else f"{places[0].location} checks out {revisions[0]}"
+    )
+    backend = Backend(
+        label=posixpath.basename(addresses[0]),
+        pin=None if several else Pin(revision=revisions[0]),
+        upstream=addresses[0],
+        packages=(package,),
+        integration=_find_importing_folders(tree, package),
+    )
+    also = (f"also cloned from {address}" for address in addresses[1:])
+    return Draft(key=package, backend=backend, choices=lines if several else (), remarks=(told, *also))
 
 
 def _first_of_each(places: list[Checkout]) -> list[Checkout]:
@@ -189,7 +205,7 @@ _TRY_ALL = "`layline patches matrix --refs all-tags` shows with which releases o
 def _draft_proposal(tree: Tree, one: Proposal, folder: Path) -> Draft:
     """A block that works: the pin is a version that the project's own files name."""
     version = one.version
-    remarks = [say_use(one)]
+    remarks, asides = [say_use(one)], list[str]()
     if version is None:
         bounds = f"{one.bounded}, which names no release" if one.bounded else "no file of the project names its version"
         remarks.append(
@@ -204,8 +220,8 @@ def _draft_proposal(tree: Tree, one: Proposal, folder: Path) -> Draft:
         if version.choice:
             remarks.append(version.choice)
         if version.others:
-            before = f"; {version.before}" if version.before else ""
-            remarks.append(f"other places in the project name it, too: {listed(version.others, most=4)}{before}")
+            asides.append(f"other places ask for it, too: {listed(version.others, most=4)}")
+            asides += [f"why this one: {version.before}"] if version.before else []
     folders = _find_importing_folders(tree, one.package)
     backend = Backend(
         label=one.package,
@@ -218,7 +234,7 @@ def _draft_proposal(tree: Tree, one: Proposal, folder: Path) -> Draft:
         patches=tuple(patch for name in folders for patch in survey.find_patch_folders(tree, name)),
     )
     choices = tuple(f"pin = {{ revision = {toml(tag)} }}  # {why}" for tag, why in one.others)
-    return Draft(key=one.package, backend=backend, choices=choices, remarks=tuple(remarks))
+    return Draft(key=one.package, backend=backend, choices=choices, remarks=tuple(remarks), asides=tuple(asides))
 
 
 def _use_clone(tree: Tree, draft: Draft, proposed: list[Proposal], folder: Path) -> Draft:
@@ -333,7 +349,8 @@ def build_answer(file: Path, proposed: ProposedSettings) -> Answer:
         sections=(Section(title="", blocks=blocks), Section(title="Next", blocks=(Bullets(steps),))),
     )
     backends: list[answers.Draft] = [
-        {"key": draft.key, "remarks": list(draft.remarks), "choices": list(draft.choices)} for draft in drafts
+        {"key": draft.key, "remarks": [*draft.remarks, *draft.asides], "choices": list(draft.choices)}
+        for draft in drafts
     ]
     data: answers.Init = {"schema": "layline.init/1", "file": str(file), "backends": backends, "text": text}
     return Answer(report=report, data=data)

@@ -25,6 +25,8 @@ class Draft:
     choices: tuple[str, ...] = ()
     """TOML lines of which the user picks one."""
     remarks: tuple[str, ...] = field(default=())
+    asides: tuple[str, ...] = ()
+    """What else the project says of it: told in the file alone."""
 
 
 def render_settings(project: dict[str, str], drafts: tuple[Draft, ...], named: str | None) -> str:
@@ -39,7 +41,7 @@ def render_settings(project: dict[str, str], drafts: tuple[Draft, ...], named: s
 
 def _render_backend(draft: Draft) -> Iterator[str]:
     backend = draft.backend
-    yield from (f"# {remark}" for remark in draft.remarks)
+    yield from (f"# {remark}" for remark in (*draft.remarks, *draft.asides))
     yield f"label = {toml(backend.label)}"
     if backend.path is not None:
         yield f"path = {toml(backend.path)}"

@@ -54,6 +54,8 @@ class Version:
     """Which of several it is, where files allow or name more than one."""
     branch: str | None = None
     """The branch of ours that has the file."""
+    is_required: bool = False
+    """Package metadata, a requirement file or a lock file asks for it."""
     mentioned: bool = False
     """Only texts for people name it: it is no more than a guess."""
     address: str | None = None
@@ -141,9 +143,8 @@ def _read_version(needs: list[Declaration], declared: Declarations, wanted: str)
     for lock in declared.locks:
         locked = dict(lock.versions).get(wanted)
         if locked:
-            return Version(
-                text=locked, said=f"{lock.path} locks {locked}", before="a lock file takes precedence over a range"
-            )
+            said = f"{lock.path} locks {locked}"
+            return Version(text=locked, said=said, is_required=True, before="a lock file takes precedence over a range")
     for item in ordered:
         highest = _HIGHEST.search(item.spec) if item.rank <= Rank.REQUIREMENTS else None
         if highest is not None:
@@ -215,6 +216,7 @@ def _name_version(
         said=f"{item.place} asks for {item.name}{spaced}{item.spec}",
         file=item.place.path if follow else None,
         choice=choice,
+        is_required=item.rank <= Rank.REQUIREMENTS,
         address=address,
         spec=item.spec,
     )
