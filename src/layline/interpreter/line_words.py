@@ -6,6 +6,7 @@ import ast
 from collections.abc import Callable, Iterator
 
 from layline.core.condition import Condition, ConditionKind, say
+from layline.interpreter.implied import drop_implied
 from layline.interpreter.line_tests import (
     ALWAYS,
     LONGEST,
@@ -84,7 +85,7 @@ def _asks_for_main(test: LineTest) -> bool:
 
 def read_line_tests(tests: list[LineTest], body: list[ast.stmt]) -> Condition:
     """The tests as one condition in the words of the source; names that the block assigns once are explained."""
-    whole = combine("and", tuple(tests))
+    whole = combine("and", tuple(drop_implied(tests, body)))
     return _tell(whole, {} if whole in (ALWAYS, NEVER) else _find_assigned(body, _last_line(whole)))
 
 

@@ -52,6 +52,14 @@ GATES: list[tuple[str, str | None]] = [
     ("if use is None:\n    use = ask()\nif use:\n    HERE", "use"),
     ("global done\nif done:\n    return\ndone = True\nHERE", "not done"),
     ("with x:\n    if y:\n        return\nHERE", "not y"),
+    # what another test decides
+    ("if k == 'a':\n    pass\nelif k in ['b', 'c']:\n    HERE", "k in ['b', 'c']"),
+    ("if k in ['a', 'b']:\n    return\nif k == 'b':\n    HERE", "k not in ['a', 'b'] and k == 'b'"),
+    ("if k == 'a' or k.startswith('x'):\n    pass\nelif k == 'b' and z:\n    HERE", "k == 'b' and z"),
+    ("if k == 'a' or z:\n    pass\nelif k == 'b':\n    HERE", "not z and k == 'b'"),
+    ("if k == 'a':\n    return\nk = f(k)\nif k == 'b':\n    HERE", "k != 'a' and k == 'b'"),
+    ("if k != 'a':\n    pass\nelif k == 'a':\n    HERE", "k == 'a'"),
+    ("if o.k == 1:\n    pass\nelif o.k == 2:\n    HERE", "o.k == 2"),
 ]
 
 

@@ -135,11 +135,14 @@ def _may_be_called_elsewhere(callers: Callers) -> bool:
 
 
 def _read(body: list[ast.stmt], line: int, path: tuple[str, ...]) -> Condition:
-    """What stands before a line; a long list of tests far above is counted."""
+    """What stands before a line; of a long list of tests far above the nearest."""
     if len(path) == 1:
         return read_caller_tests(body, line)
     asked = read_far_tests(body, line, _is_short)
-    return asked if _is_short(asked) else say(f"{len(_parts(asked))} tests before line {line}")
+    parts = list(_parts(asked))
+    while parts and not _is_short(combine(ConditionKind.ALL, parts)):
+        del parts[0]
+    return combine(ConditionKind.ALL, parts)
 
 
 def _is_short(asked: Condition) -> bool:
