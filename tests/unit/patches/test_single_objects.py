@@ -297,6 +297,15 @@ WHOSE: list[tuple[str, str, list[tuple[str | None, str, str | None]]]] = [
         [(None, "binding-replacement", "model.embedding")],
     ),
     (
+        "another class whose method runs the one above it",
+        (
+            "def extend(obj, mixin):\n    base = obj.__class__\n    obj.__class__ = type(base.__name__, (mixin, base), {})\n"
+            "class Scale:\n    def forward(self, **kw):\n        return 2 * super().forward(**kw)\n"
+            "class Mine:\n    def __init__(self, model):\n        extend(model.embedding, Scale)\n"
+        ),
+        [(None, "function-wrapping", "model.embedding")],
+    ),
+    (
         "the class that is handed in",
         "def swap(module, mixin):\n    module.__class__ = mixin\n    module.ready()\n",
         [(None, "binding-replacement", "module")],
@@ -641,6 +650,17 @@ class Ours:
         self.optimizer.step = self._patched_step
         self.optimizer.step = self._original_step
 def unwrap(model):
+    forward = model.forward
+    while hasattr(forward, "__wrapped__"):
+        forward = forward.__wrapped__
+    model.forward = MethodType(forward, model)
+def unwrap_inner(model):
+    def go(module):
+        if hasattr(module, "module"):
+            return go(module.module)
+        return module
+    model = go(model)
+    unwrap(model)
     forward = model.forward
     while hasattr(forward, "__wrapped__"):
         forward = forward.__wrapped__

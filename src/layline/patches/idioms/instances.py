@@ -12,8 +12,8 @@ from layline.interpreter.annotated import find_foreign_root, find_said
 from layline.interpreter.calls import is_wrapt_decorator
 from layline.interpreter.events import Event, Write
 from layline.interpreter.inner import open_held
-from layline.interpreter.objects import class_of, find_class_name, find_classes, is_class_of, spell_object
-from layline.interpreter.references import find_captured, find_own_attributes, find_read, makes_callable
+from layline.interpreter.objects import class_of, find_class_name, find_classes, spell_object
+from layline.interpreter.references import find_read, makes_callable
 from layline.interpreter.state import text_of
 from layline.interpreter.values import (
     Argument,
@@ -35,6 +35,7 @@ from layline.interpreter.values import (
 )
 from layline.patches.idioms.attributes import is_kept_original, is_loaded_module
 from layline.patches.idioms.kept import find_kept
+from layline.patches.idioms.object_style import is_original, judge_object_style, wraps_nameless
 from layline.patches.idioms.owners import AT_RUN_TIME, MODULE_LIKE, find_holder
 from layline.patches.idioms.parts import is_swapped
 from layline.patches.idioms.spelling import is_own_word, read_written, say_whose, spell_owner
@@ -100,7 +101,7 @@ def _tell(event: Write, name: str, installer: Installer) -> Iterator[Effect]:
         return  # an object of a class of ours: nothing of upstream is changed
     replacement, place = installer.describe(value)
     effect = Effect(
-        style=_judge_style(owner, name, value, installer),
+        style=judge_object_style(owner, name, value, installer),
         target=None,
         replacement=replacement,
         replacement_at=place,
@@ -152,7 +153,7 @@ def _describe_object(effect: Effect, event: Write, name: str, installer: Install
     value, owner = event.value or Unknown("deleted"), _find_holder(event.owner)
     how = _how(value) or "sets "
     if effect.style is Style.FUNCTION_WRAPPING:
-        how = "sets a wrapping method as " if _how(value) else "wraps "
+        how = "sets a wrapping method as " if _how(value) else "sets " if name == "__class__" else "wraps "
     how = "deletes " if event.value is None else how
     called = find_class_name(event.owner, event.when)
     root = None if called else find_foreign_root(owner, installer.machine)
@@ -222,7 +223,7 @@ def _find_nameless(event: Write, installer: Installer) -> Iterator[Effect]:
         return
     replacement, place = installer.describe(event.value)
     yield Effect(
-        style=Style.FUNCTION_WRAPPING if _wraps_nameless(event) else Style.BINDING_REPLACEMENT,
+        style=Style.FUNCTION_WRAPPING if wraps_nameless(event) else Style.BINDING_REPLACEMENT,
         target=None,
         replacement=replacement,
         replacement_at=place,
@@ -235,54 +236,6 @@ def _find_nameless(event: Write, installer: Installer) -> Iterator[Effect]:
         reason=f"sets {'a part' if is_part else 'a method'} of {say_whose(event.owner, event, installer)}, under a name "
         f"that is computed (`{spell_object(event.name) or '…'}`)",
     )
-
-
-def _wraps_nameless(event: Write) -> bool:
-    """`setattr(x, name, wrap(getattr(x, name)))`: what is put there is handed, or closes over, what stood there."""
-    for found in find_alternatives(event.value) if event.value is not None else ():
-        function = found.function if isinstance(found, Partial) else found
-        held = [*find_captured(function)] if isinstance(function, Function) else [function]
-        inside = (item for one in held for item in open_held(one))
-        if any(isinstance(item, Element) and (item.owner, item.key) == (event.owner, event.name) for item in inside):
-            return True
-    return False
-
-
-def _judge_style(owner: Value, name: str, value: Value, installer: Installer) -> Style:
-    """Wrapping if the replacement calls, keeps or hands on what stood there, however it got hold of it."""
-    kept = {aside for aside, original in installer.machine.aside if original == name}
-    for found in find_alternatives(value):
-        given = (*found.arguments, *(item for _, item in found.keywords)) if isinstance(found, Called | Partial) else ()
-        if isinstance(found, Partial):
-            given = (found.function, *given)
-        if isinstance(found, Instance):
-            given = tuple(found.attributes.values())  # a part of ours that keeps the one before it
-        if any(_is_original(item, owner, name, kept) for part in given for item in find_alternatives(part)):
-            return Style.FUNCTION_WRAPPING
-        if kept and isinstance(found, Called) and owner in given:
-            return Style.FUNCTION_WRAPPING  # the original is kept on the object that the factory is handed
-        function = found.function if isinstance(found, Partial) else found
-        if kept and isinstance(function, Function) and not kept.isdisjoint(find_own_attributes(function)):
-            return Style.FUNCTION_WRAPPING
-        if isinstance(function, Function) and any(
-            _is_original(item, owner, name, kept) for held in find_captured(function) for item in open_held(held)
-        ):
-            return Style.FUNCTION_WRAPPING
-    for log in installer.read_replacement(value):
-        if any((used == name and _is_whose(whose, owner)) or used in kept for whose, used in log.members):
-            return Style.FUNCTION_WRAPPING
-    return Style.BINDING_REPLACEMENT
-
-
-def _is_whose(whose: Value, owner: Value) -> bool:
-    """The object itself, or its class: `type(x).forward(x)` calls what the object had."""
-    return whose == owner or is_class_of(whose, owner)
-
-
-def _is_original(value: Value, owner: Value, name: str, kept: set[str]) -> bool:
-    if isinstance(value, Member) and value.name in {"__func__", "__wrapped__"}:
-        value = value.owner
-    return isinstance(value, Member) and (value.name in kept or (value.name == name and value.owner == owner))
 
 
 def _how(value: Value) -> str:
@@ -311,7 +264,7 @@ def _keeps_former(event: Write, name: str) -> bool:
     """`old = x._go`, and a function that holds `old` is put onto `x._go`."""
     functions = [one for one in find_alternatives(event.value or Unknown("deleted")) if isinstance(one, Function)]
     held = (item for one in functions for read in find_read(one) for item in open_held(read))
-    return any(_is_original(item, event.owner, name, set()) for item in held)
+    return any(is_original(item, event.owner, name, set()) for item in held)
 
 
 def _is_function(value: Value) -> bool:
@@ -411,14 +364,16 @@ def _binds_new(value: Called, event: Write, name: str) -> bool:
     first = value.arguments[0] if value.arguments else None
     if value.callee != Outside("types.MethodType") or first is None:
         return value.callee == Outside("types.MethodType")
-    return not is_kept_original(first, name) and not all(_is_own(one, event, name) for one in find_alternatives(first))
+    # of several objects that it may be, each gets back its own
+    owners = [event.owner, *(one for bound in value.arguments[1:2] for one in find_alternatives(bound))]
+    return not is_kept_original(first, name) and not all(_is_own(one, owners, name) for one in find_alternatives(first))
 
 
-def _is_own(value: Value, event: Write, name: str) -> bool:
-    """What the object has under that name, or what was wrapped there: `obj.forward.__wrapped__`."""
+def _is_own(value: Value, owners: list[Value], name: str) -> bool:
+    """What one of these objects has under that name, or what was wrapped there: `obj.forward.__wrapped__`."""
     while isinstance(value, Member) and value.name in {"__wrapped__", "__func__"}:
         value = value.owner
-    return value == Member(event.owner, name)
+    return any(value == Member(owner, name) for owner in owners)
 
 
 def _is_made_by_us(value: Called, installer: Installer) -> bool:
