@@ -176,9 +176,27 @@ def compare_decorators(before: Definition, after: Definition) -> Iterator[Signat
         return
     gone = [word for word in before.decorators if word not in after.decorators]
     come = [word for word in after.decorators if word not in before.decorators]
+    yield tell_decorators(before.name, gone, come) if gone or come else _tell_order(before, after)
+
+
+def tell_decorators(name: str, gone: Sequence[str], come: Sequence[str]) -> SignatureChange:
+    """Decorators that went and that came, as one difference."""
     breaks = not {word.partition("(")[0].rpartition(".")[2] for word in (*gone, *come)}.isdisjoint(_BINDERS)
-    old, new = (gone, come) if gone or come else (before.decorators, after.decorators)
-    yield SignatureChange(ParameterChange.DECORATORS, before.name, _listed(old), _listed(new), may_break=breaks)
+    return SignatureChange(ParameterChange.DECORATORS, name, _listed(gone), _listed(come), may_break=breaks)
+
+
+def split_change(change: SignatureChange, before: Definition, after: Definition) -> tuple[SignatureChange, ...]:
+    """One difference of these two, of several decorators each by itself: not one commit need have done it all."""
+    if change.change is not ParameterChange.DECORATORS:
+        return (change,)
+    gone = [tell_decorators(change.name, (word,), ()) for word in before.decorators if word not in after.decorators]
+    come = [tell_decorators(change.name, (), (word,)) for word in after.decorators if word not in before.decorators]
+    return (*gone, *come) or (change,)
+
+
+def _tell_order(before: Definition, after: Definition) -> SignatureChange:
+    old, new = _listed(before.decorators), _listed(after.decorators)
+    return SignatureChange(ParameterChange.DECORATORS, before.name, old, new)
 
 
 def _listed(words: Sequence[str]) -> str | None:

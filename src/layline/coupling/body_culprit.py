@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import replace
 from functools import lru_cache
 from itertools import chain
@@ -15,17 +15,14 @@ from layline.coupling.bodies import find_names
 from layline.coupling.drift_model import Drift, Sides
 from layline.source.slices import parse_cut, slice_definition
 
-_BODY = frozenset({Reason.BODY_USES, Reason.BODY_DROPS})
+BODY = frozenset({Reason.BODY_USES, Reason.BODY_DROPS})
 
 
-def find_naming(row: Drift, sides: Sides) -> Iterator[tuple[Why, str]]:
-    """What is told of a body that changed, where nothing else is: the names by the commits that brought or dropped
-    them.
-    """
-    told = [why for why in row.reasons if why.reason in _BODY]
+def find_naming(row: Drift, sides: Sides, told: Collection[Why]) -> Iterator[tuple[Why, str]]:
+    """What is told of a body that changed: the names by the commits that brought or dropped them."""
     before = row.comparison.before if row.comparison is not None else None
     place = find_tracer(before.module if before is not None else None, sides)
-    if row.kind is not DriftKind.BODY_CHANGED or row.problems or not told:
+    if row.kind is not DriftKind.BODY_CHANGED or not told:
         return
     if place is None or before is None or before.definition is None:
         return

@@ -50,6 +50,9 @@ def _compare(target: str, sides: Sides) -> Comparison:
     if target.partition(".")[0] in sides.own and not longest_root(target, packages) and not before.exists:
         return _outside(found, Reason.OWN_CODE)
     if found.kind is DriftKind.DEAD_AT_PIN:
+        owner = sides.comparer.compare(target.rpartition(".")[0])
+        if _is_class(owner) and owner.kind not in LOST and sides.reader.sets(owner, target.rpartition(".")[2]):
+            return replace(found, kind=DriftKind.UNCHANGED, why=(Why(Reason.SET_BY_METHODS),))
         found = _follow_function(found, sides)
     if found.kind is DriftKind.UNRESOLVED and "." in target:
         holder = sides.comparer.compare(target.rpartition(".")[0])

@@ -5,36 +5,33 @@ All rows share one pass over the history (`source.trace`); only versions of the 
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from functools import cache, partial
+from functools import partial
 from typing import TypeAlias
 
 from layline.change.shims import name_only_call
-from layline.change.signatures import compare_signatures, returns_another
-from layline.change.trace import Tracer
 from layline.core.drift import DriftKind
 from layline.core.evidence import Location, Severity
 from layline.core.patch import Style
 from layline.core.why import FAILS_FIRST, PROBLEMS, Reason, Why
 from layline.coupling.binding_kind import find_arities
-from layline.coupling.body_culprit import find_naming, find_rewriting, find_tracer
+from layline.coupling.body_culprit import BODY, find_naming, find_rewriting, find_tracer
 from layline.coupling.drift_model import LOST, Cause, Drift, Sides
+from layline.coupling.fields import find_field_change
 from layline.coupling.fold import CALLS
 from layline.coupling.getters import RETURNED, find_keeping
 from layline.coupling.lost_attribute import find_attribute_loss, find_setting
 from layline.coupling.member_culprit import MEMBERS, find_member_change
 from layline.coupling.model import Coupling, Touch
-from layline.coupling.row_parts import Passed
+from layline.coupling.signature_culprit import find_called, find_order, find_signature_change, split_changes
 from layline.git import Repository
 from layline.history.commits import read_commits
-from layline.source import Definition, DefinitionKind, Symbol
+from layline.source import Definition, DefinitionKind
 from layline.source.seen import Read
-from layline.source.slices import read_definition, read_node, read_signature, slice_definition
+from layline.source.slices import read_definition, read_node, slice_definition
 from layline.source.usage import mentions
 
-_LONGEST = 4000
 _ARGUMENTS = frozenset({Reason.REFUSES, Reason.REFUSES_KEYWORD, Reason.REFUSES_NAME, Reason.NEEDS_EXTRA})
 _ARGUMENTS |= {Reason.NEEDS_RENAMED, Reason.NEEDS_REMOVED, Reason.SWAPPED}
 """What is wrong with the parameters of our replacement: it takes no more than it names."""
@@ -112,7 +109,8 @@ def _blame(calls: Iterable[Why], since: Mapping[Location, Coupling]) -> Hashes:
 def _find_commits(row: Drift, sides: Sides) -> Hashes:
     later = tuple(_find_later(row, sides)) if row.severity is Severity.BREAKS else ()
     culprit = _find_culprit(row, sides)
-    if culprit is not None and (named := list(find_naming(row, sides))):
+    told = [why for why in row.reasons if why.reason in BODY] if not row.problems else []
+    if culprit is not None and (named := list(find_naming(row, sides, told))):
         # of a body, who brought or dropped the names that are told, not who changed it first
         causes, culprit = tuple(named), _first((commit for _, commit in named), row, sides)
     else:
@@ -124,28 +122,35 @@ def _find_causes(row: Drift, sides: Sides) -> Iterator[tuple[Why, str]]:
     """The reasons that ask for work, in the order in which they are told, each with its own commit where that is
     known: what our code reads or needs one by one, then what became of the target.
     """
-    lost = {item.why: item for item in row.lost if item.certain}
+    lost = {item.why: item for item in row.lost}
     pressing = {one.why for one in row.findings if one.severity is not Severity.OK}
     parts = [part for why in row.reasons for part in (why.parts if why.reason in _LOSSES else (why,))]
-    known = [(part, sides.reader.find_culprit(lost[part]) if part in lost else None) for part in parts]
     changed = row.kind not in {DriftKind.UNCHANGED, DriftKind.UNRESOLVED}
     about = row.comparison.why if row.comparison is not None else ()
     ours = (part for part in parts if changed and part in pressing)
     told = next((part for part in ours if part in about or part.reason in PROBLEMS - _TODAY), None)
-    for part, commit in known:
-        found = commit
-        if part is told:
-            found = _find_leaver(row, sides)
-        elif part.reason in RETURNED:
-            found = find_keeping(row.comparison, part.name, sides.comparer)
-        elif part.reason is Reason.OTHER_KIND:
-            found = _find_unclassing(row, sides)
+    for part in parts:
+        if part.reason in BODY:
+            yield from find_naming(row, sides, (part,))
+            continue
+        found = _find_cause(part, row, sides) if part is not told else _find_leaver(row, sides)
+        if part in lost and found is None:
+            found = sides.reader.find_culprit(lost[part])
         if found is not None and part is told and part.reason is Reason.TEXT:
             yield from _split_loss(part, found, row, sides)
         elif found is not None and part is told and part.reason is Reason.SIGNATURE:
-            yield from _split_changes(part, found, row, sides)
+            yield from split_changes(part, found, row, sides)
         elif found is not None:
             yield part, found
+
+
+def _find_cause(part: Why, row: Drift, sides: Sides) -> str | None:
+    """Since when a reason holds that is no matter of the target's own signature or of what our code reads."""
+    if part.reason in RETURNED:
+        return find_keeping(row.comparison, part.name, sides.comparer)
+    if part.reason is Reason.FIELD_REFUSES:
+        return _find_field(part, row, sides)
+    return _find_unclassing(row, sides) if part.reason is Reason.OTHER_KIND else None
 
 
 def _split_loss(said: Why, removed: str, row: Drift, sides: Sides) -> Iterator[tuple[Why, str]]:
@@ -158,45 +163,6 @@ def _split_loss(said: Why, removed: str, row: Drift, sides: Sides) -> Iterator[t
     else:
         yield Why(Reason.WAS_REMOVED), removed
         yield said, outer
-
-
-def _split_changes(said: Why, first: str, row: Drift, sides: Sides) -> Iterator[tuple[Why, str]]:
-    """Of several changes of a signature which commit made which, the earliest first."""
-    symbol = _find_called(row, sides)
-    place = find_tracer(symbol.module, sides) if symbol is not None else None
-    if place is None or symbol is None or symbol.definition is None or len(said.names) < 2:
-        yield said, first
-        return
-    (tracer, path), pin = place, symbol.definition
-
-    @cache
-    def find_changes(text: str) -> frozenset[str] | None:
-        now = read_signature(text, pin.qualname)
-        return frozenset(map(str, compare_signatures(pin, now))) if now is not None else None
-
-    def has(name: str, text: str) -> bool:
-        changes = find_changes(text)
-        return changes is None or name in changes
-
-    made: dict[str, list[str]] = {}
-    for name in said.names:
-        made.setdefault(tracer.find_first_text(path, partial(has, name)) or first, []).append(name)
-    if first not in made:  # who passes what ours refuses came later: that is what broke it
-        made = {first: list(said.names)}
-    order = _positions(tracer)
-    for commit in sorted(made, key=lambda one: order.get(one, 0)):
-        yield replace(said, names=tuple(made[commit])), commit
-
-
-def _find_called(row: Drift, sides: Sides) -> Symbol | None:
-    """What the target is at the pin; of a class what makes its objects, where that is written."""
-    before = row.comparison.before if row.comparison is not None else None
-    if before is None or before.definition is None or before.home is None:
-        return None
-    if before.definition.kind is not DefinitionKind.CLASS:
-        return before
-    made = sides.pin.resolve(f"{before.home}.__init__")
-    return before if made.is_implicit or made.definition is None else made
 
 
 def _find_unclassing(row: Drift, sides: Sides) -> str | None:
@@ -255,6 +221,7 @@ def _find_culprit(row: Drift, sides: Sides) -> str | None:
         return _find_dropping(row, dropped, sides)
     if broken <= MEMBERS and row.has(*MEMBERS) and (found := find_member_change(row, sides)) is not None:
         return found
+    fields = [_find_field(one.why, row, sides) for one in row.findings if one.why.reason is Reason.FIELD_REFUSES]
     returns = broken == {Reason.MISRETURNS} or (row.kind is DriftKind.BODY_CHANGED and not broken)
     if returns and (found := _find_returning(row, sides)) is not None:
         return found
@@ -262,8 +229,13 @@ def _find_culprit(row: Drift, sides: Sides) -> str | None:
         return _find_emptying(row, sides)
     found = _find_leaver(row, sides)
     # an import that fails before the write breaks it, whatever becomes of the target: of several the first did
-    failing = [item for item in row.lost if item.certain and item.why.reason in FAILS_FIRST]
-    return _first([found, *map(sides.reader.find_culprit, failing)], row, sides) if failing else found
+    failing = [sides.reader.find_culprit(one) for one in row.lost if one.certain and one.why.reason in FAILS_FIRST]
+    return _first([found, *fields, *failing], row, sides) if failing or fields else found
+
+
+def _find_field(why: Why, row: Drift, sides: Sides) -> str | None:
+    ours = sides.replacements.read(row.effect.replacement_at) if row.effect is not None else None
+    return find_field_change(sides.comparer, row.target or "", ours, why) if ours is not None else None
 
 
 def _find_leaver(row: Drift, sides: Sides) -> str | None:
@@ -278,7 +250,9 @@ def _find_leaver(row: Drift, sides: Sides) -> str | None:
             return sides.comparer.find_loss(comparison)
         case DriftKind.ANCHOR_LOST:
             return _find_anchor_loss(row, sides)
-    return _find_change(row, sides)
+    symbol = find_called(row, sides) if row.kind is DriftKind.SIGNATURE_CHANGED else None
+    is_made = symbol is not None and symbol.definition is not None and symbol.definition.kind is DefinitionKind.CLASS
+    return _find_rewriting(row, sides) if symbol is None or is_made else find_signature_change(row, sides)
 
 
 def _find_broken(row: Drift) -> frozenset[Reason]:
@@ -318,7 +292,7 @@ def _first(commits: Iterable[str | None], row: Drift, sides: Sides) -> str | Non
     found = [one for one in commits if one is not None]
     module = row.comparison.before.module if row.comparison is not None else None
     tracer = sides.comparer.tracer(module) if module is not None else sides.comparer.tracer_of(sides.part)
-    order = _positions(tracer) if tracer is not None else {}
+    order = find_order(tracer) if tracer is not None else {}
     return min(found, key=lambda commit: order.get(commit, len(order)), default=None)
 
 
@@ -338,93 +312,22 @@ def _find_returning(row: Drift, sides: Sides) -> str | None:
     return tracer.find_first_text(path, returns_another_count)
 
 
-def _find_change(row: Drift, sides: Sides) -> str | None:
-    """Since when signature (or, where that is the news, body) differ from the pin's."""
+def _find_rewriting(row: Drift, sides: Sides) -> str | None:
+    """Since when the body, or of a class what it holds, is not the pin's."""
     before = row.comparison.before if row.comparison is not None else None
-    wants_signature = row.kind is DriftKind.SIGNATURE_CHANGED
-    symbol = _find_called(row, sides) if wants_signature else before
-    if before is None or before.home is None or symbol is None or symbol.definition is None:
+    place = find_tracer(before.module if before is not None else None, sides)
+    if place is None or before is None or before.home is None or before.definition is None:
         return None
-    wants_signature = wants_signature and symbol.definition.kind is not DefinitionKind.CLASS
-    place = find_tracer(symbol.module, sides)
-    if place is None:
-        return None
-    tracer, path = place
-    pin, qualname = symbol.definition, symbol.definition.qualname
-    base = tracer.read_base(path)
-    if not wants_signature:
-        if not tracer.diverges or _has_body(base, qualname, pin):
-            return tracer.find_first_change(path, qualname, pin)
-        changed = tracer.find_first_text(path, lambda text: not _has_body(text, qualname, pin))
-        return changed or find_rewriting(row, tracer, path, qualname)
-
-    def find_changes(text: str) -> frozenset[object] | None:
-        now = read_signature(text, qualname)
-        if now is None:
-            return None
-        returned = {now.returns} if returns_another(pin.returns, now.returns) else ()
-        return frozenset((*compare_signatures(pin, now), *returned))
-
-    def differs(already: frozenset[object], text: str) -> bool:
-        now = find_changes(text)
-        return now is None or not now <= already
-
-    # where no version of the line is as at the pin: who added to what its base has already
-    changed = tracer.find_first_text(path, partial(differs, frozenset()))
-    changed = changed or tracer.find_first_text(path, partial(differs, find_changes(base) or frozenset()))
-    return _later(tracer, changed, _find_passing(tracer, row.passed)) if row.passed is not None else changed
+    (tracer, path), pin, qualname = place, before.definition, before.definition.qualname
+    if not tracer.diverges or _has_body(tracer.read_base(path), qualname, pin):
+        return tracer.find_first_change(path, qualname, pin)
+    changed = tracer.find_first_text(path, lambda text: not _has_body(text, qualname, pin))
+    return changed or find_rewriting(row, tracer, path, qualname)
 
 
 def _has_body(text: str, qualname: str, pin: Definition) -> bool:
     found = read_definition(text, qualname)
     return found is not None and (found.fingerprint, found.bases) == (pin.fingerprint, pin.bases)
-
-
-def _find_passing(tracer: Tracer, passed: Passed) -> str | None:
-    """Since when upstream's calls pass what our replacement refuses."""
-    names = "|".join(re.escape(name) for name in passed.arguments)
-    given = re.compile(rf"\b(?:{names})\s*=(?!=)")
-
-    def passes(text: str) -> bool:
-        return any(given.search(_cut_call(text, start)) for start in _find_calls(text, passed.name))
-
-    found = [tracer.find_first_text(path, passes) for path in passed.paths]
-    order = _positions(tracer)
-    known = [commit for commit in found if commit is not None]
-    return min(known, key=lambda commit: order[commit]) if known else None
-
-
-def _find_calls(text: str, name: str) -> Iterator[int]:
-    """Where the arguments of each call of the name begin; a pattern that looks behind takes 200 times as long."""
-    opening = f"{name}("
-    at = text.find(opening)
-    while at >= 0:
-        before = text[max(0, at - 6) : at]
-        if not (before[-1:].isalnum() or before.endswith(("_", "def ", "class "))):
-            yield at + len(opening)
-        at = text.find(opening, at + len(opening))
-
-
-def _cut_call(text: str, start: int) -> str:
-    """The arguments of a call whose bracket opens before `start`."""
-    depth = 1
-    for end in range(start, min(len(text), start + _LONGEST)):
-        depth += {"(": 1, ")": -1}.get(text[end], 0)
-        if depth == 0:
-            return text[start:end]
-    return ""
-
-
-def _later(tracer: Tracer, one: str | None, two: str | None) -> str | None:
-    """The commit after which both hold."""
-    if one is None or two is None:
-        return one or two
-    order = _positions(tracer)
-    return max(one, two, key=lambda commit: order[commit])
-
-
-def _positions(tracer: Tracer) -> dict[str, int]:
-    return {step.commit: number for number, step in enumerate(tracer.timeline.steps)}
 
 
 def _find_leaving(row: Drift, sides: Sides) -> str | None:

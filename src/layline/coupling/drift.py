@@ -20,16 +20,18 @@ from layline.core.why import FAILS_FIRST, Reason, Why
 from layline.coupling.anchors import quote
 from layline.coupling.bodies import judge_body
 from layline.coupling.bypass import judge_bypass, judge_source, judge_uncalled
-from layline.coupling.calls import judge_calls, judge_own_calls, judge_own_imports
+from layline.coupling.calls import judge_calls, judge_own_imports
 from layline.coupling.calls_original import calls_sometimes
 from layline.coupling.deleted import judge_deleted
 from layline.coupling.drift_model import Drift, Sides
 from layline.coupling.effectiveness import find_holders, find_risks
+from layline.coupling.fields import judge_field
 from layline.coupling.fit import Fitter, called_name, may_refuse
 from layline.coupling.getters import judge_getters
 from layline.coupling.left_unset import judge_left_unset
 from layline.coupling.limits import is_for_missing, limit_by_activity, limit_by_guard, limit_by_version
 from layline.coupling.members import judge_members
+from layline.coupling.own_calls import judge_own_calls
 from layline.coupling.question import Question
 from layline.coupling.returns import judge_results, judge_returns
 from layline.coupling.row_parts import LostRead
@@ -283,6 +285,7 @@ JUDGES: tuple[Callable[[Question], Iterator[Finding]], ...] = (
     judge_fit,
     judge_calls,
     judge_members,
+    judge_field,
     judge_own_calls,
     judge_own_imports,
     judge_returns,

@@ -58,15 +58,18 @@ class Results:
         """Attributes that our method, put onto the class `owner`, reads of results that have none, each with the call
         that makes the result.
         """
-        told: set[tuple[tuple[str, ...], str]] = set()
-        reads = (read for function, me in _find_functions(ours) for read in find_taken(function, me))
-        for called, read in sorted(reads, key=lambda one: one[1].lineno):
-            result = self.find_result(owner, called) if (called, read.attr) not in told else None
-            if result is not None and result.made is not None and self._lacks(result.made, read.attr):
-                told.add((called, read.attr))
-                at = Location(ours.location.path, read.lineno)
-                name = f"{'.'.join(called)}(…)"
-                yield called, Why(Reason.RESULT_LACKS, f".{read.attr}", name, text=result.made, places=(at,))
+        lines: dict[tuple[tuple[str, ...], str], set[int]] = {}
+        for function, me in _find_functions(ours):
+            for called, read in find_taken(function, me):
+                lines.setdefault((called, read.attr), set()).add(read.lineno)
+        for (called, word), listed in sorted(lines.items(), key=lambda one: min(one[1])):
+            result = self.find_result(owner, called)
+            if result is not None and result.made is not None and self._lacks(result.made, word):
+                at = tuple(Location(ours.location.path, line) for line in sorted(listed))
+                yield (
+                    called,
+                    Why(Reason.RESULT_LACKS, f".{word}", f"{'.'.join(called)}(…)", text=result.made, places=at),
+                )
 
     def find_result(self, owner: str, called: tuple[str, ...]) -> _Result | None:
         """What a call through an object of the class `owner` returns."""

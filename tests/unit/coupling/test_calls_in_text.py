@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from layline.coupling.culprit import _find_calls
+from layline.coupling.signature_culprit import _find_calls
 
 CALLS = [
     ("step(a)", ["a)"]),

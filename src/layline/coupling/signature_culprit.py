@@ -1,0 +1,152 @@
+"""Which commit did what to a signature, and since when upstream's calls pass what our replacement refuses."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import replace
+from functools import cache
+
+from layline.change.signatures import SignatureChange, compare_signatures, returns_another, split_change
+from layline.change.trace import Tracer
+from layline.core.why import Why
+from layline.coupling.body_culprit import find_tracer
+from layline.coupling.drift_model import Drift, Sides
+from layline.coupling.row_parts import Passed
+from layline.source import Definition, DefinitionKind, Symbol
+from layline.source.resolve import Resolver
+from layline.source.slices import read_signature
+
+_LONGEST = 4000
+
+
+def find_signature_change(row: Drift, sides: Sides) -> str | None:
+    """The first commit that made one of the changes that are told; where upstream's calls decide, the one since which
+    they pass what ours refuses, too.
+    """
+    symbol = find_called(row, sides)
+    place = find_tracer(symbol.module, sides) if symbol is not None else None
+    if place is None or symbol is None or symbol.definition is None:
+        return None
+    (tracer, path), pin = place, symbol.definition
+
+    def differs(text: str) -> bool:
+        now = read_signature(text, pin.qualname)
+        return now is None or bool(compare_signatures(pin, now)) or returns_another(pin.returns, now.returns)
+
+    # what no commit did by itself: since when the two differ
+    changed = next(filter(None, _date_changes(row, sides)), None) or tracer.find_first_text(path, differs)
+    return _later(tracer, changed, _find_passing(tracer, row.passed)) if row.passed is not None else changed
+
+
+def split_changes(said: Why, first: str, row: Drift, sides: Sides) -> Iterator[tuple[Why, str]]:
+    """Of several changes of a signature which commit made which, the earliest first; `first` is who made the row so."""
+    made = _date_changes(row, sides)
+    undated = made.pop("", ())
+    if not made or (row.passed is not None and first not in made):
+        # who passes what ours refuses came later: that is what broke it
+        yield said, first
+        return
+    for number, (commit, names) in enumerate(made.items()):
+        yield replace(said, names=(*names, *(undated if number == 0 else ()))), commit
+
+
+def _date_changes(row: Drift, sides: Sides) -> dict[str, tuple[str, ...]]:
+    """Commits, the earliest first, with what each did to the signature that is so at the tip; under the empty name what
+    no commit of the line did.
+    """
+    symbol, there = find_called(row, sides), row.comparison.after if row.comparison is not None else None
+    place = find_tracer(symbol.module, sides) if symbol is not None else None
+    now = _find_made(there, sides.tip) if there is not None else None
+    if place is None or symbol is None or symbol.definition is None or row.comparison is None or now is None:
+        return {}
+    (tracer, path), pin = place, symbol.definition
+    tip = now.definition or pin
+
+    @cache
+    def read_changes(text: str) -> frozenset[str] | None:
+        found = read_signature(text, pin.qualname)
+        return frozenset(_tell_each(pin, found)) if found is not None else None
+
+    def find_since(part: SignatureChange) -> str | None:
+        def has(text: str) -> bool:
+            changes = read_changes(text)
+            return changes is None or str(part) in changes
+
+        return tracer.find_first_text(path, has)
+
+    order = find_order(tracer)
+    made: dict[str, list[str]] = {}
+    for change in row.comparison.changes:
+        parts = split_change(change, pin, tip)
+        since = [find_since(part) for part in parts]
+        whole = len(set(since)) == 1
+        for part, commit in [(change, since[0])] if whole else zip(parts, since, strict=True):
+            made.setdefault(commit or "", []).append(str(part))
+    return {commit: tuple(made[commit]) for commit in sorted(made, key=lambda one: order.get(one, len(order)))}
+
+
+def _tell_each(before: Definition, after: Definition) -> Iterator[str]:
+    for change in compare_signatures(before, after):
+        yield from map(str, split_change(change, before, after))
+
+
+def find_called(row: Drift, sides: Sides) -> Symbol | None:
+    """What the target is at the pin; of a class what makes its objects, where that is written."""
+    before = row.comparison.before if row.comparison is not None else None
+    return _find_made(before, sides.pin) if before is not None else None
+
+
+def _find_made(symbol: Symbol, side: Resolver) -> Symbol | None:
+    if symbol.definition is None or symbol.home is None or symbol.definition.kind is not DefinitionKind.CLASS:
+        return symbol if symbol.definition is not None and symbol.home is not None else None
+    made = side.resolve(f"{symbol.home}.__init__")
+    return symbol if made.is_implicit or made.definition is None else made
+
+
+def _find_passing(tracer: Tracer, passed: Passed) -> str | None:
+    """Since when upstream's calls pass what our replacement refuses."""
+    names = "|".join(re.escape(name) for name in passed.arguments)
+    given = re.compile(rf"\b(?:{names})\s*=(?!=)")
+
+    def passes(text: str) -> bool:
+        return any(given.search(_cut_call(text, start)) for start in _find_calls(text, passed.name))
+
+    found = [tracer.find_first_text(path, passes) for path in passed.paths]
+    order = find_order(tracer)
+    known = [commit for commit in found if commit is not None]
+    return min(known, key=lambda commit: order[commit]) if known else None
+
+
+def _find_calls(text: str, name: str) -> Iterator[int]:
+    """Where the arguments of each call of the name begin; a pattern that looks behind takes 200 times as long."""
+    opening = f"{name}("
+    at = text.find(opening)
+    while at >= 0:
+        before = text[max(0, at - 6) : at]
+        if not (before[-1:].isalnum() or before.endswith(("_", "def ", "class "))):
+            yield at + len(opening)
+        at = text.find(opening, at + len(opening))
+
+
+def _cut_call(text: str, start: int) -> str:
+    """The arguments of a call whose bracket opens before `start`."""
+    depth = 1
+    for end in range(start, min(len(text), start + _LONGEST)):
+        depth += {"(": 1, ")": -1}.get(text[end], 0)
+        if depth == 0:
+            return text[start:end]
+    return ""
+
+
+def _later(tracer: Tracer, one: str | None, two: str | None) -> str | None:
+    """The commit after which both hold."""
+    if one is None or two is None:
+        return one or two
+    order = find_order(tracer)
+    return max(one, two, key=lambda commit: order[commit])
+
+
+def find_order(tracer: Tracer) -> dict[str, int]:
+    """Commits between pin and tip by the order in which they came."""
+    return {step.commit: number for number, step in enumerate(tracer.timeline.steps)}
