@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import replace
 
-from layline.change.binding import Problem, check_call
 from layline.change.compare import Comparer, Comparison
 from layline.change.signatures import takes_others
 from layline.core.drift import DriftKind, Fate
@@ -15,25 +14,18 @@ from layline.core.progress import Progress, count, silent
 from layline.core.why import Reason, Why
 from layline.coupling.attributes import find_attribute_evidence, find_unset, judge_attribute
 from layline.coupling.below import is_overridden, may_have
+from layline.coupling.call_verdict import judge_at_home, judge_call, judge_present
 from layline.coupling.callee import (
-    find_callee,
-    find_misplaced,
-    find_written,
     follow_apply,
     follow_class,
-    is_named_by_decorator,
     is_rebound,
-    is_reshaped,
-    is_taken,
-    is_told_by_name,
 )
-from layline.coupling.forwards import find_accepting
 from layline.coupling.missing import LOST_BEFORE, find_definition, find_missing
 from layline.coupling.model import FAILING, Consequence, Coupling, State, Touch, is_flag
 from layline.coupling.overrides import Overrides
 from layline.coupling.place import Place
 from layline.coupling.place_culprit import find_changes
-from layline.coupling.refusals import Refusal, tell_renamed
+from layline.coupling.refusals import Refusal
 from layline.coupling.removals import tell_removal
 from layline.coupling.roads import follow_at_tip
 from layline.coupling.states import (
@@ -43,13 +35,10 @@ from layline.coupling.states import (
     find_gone_module,
     find_gone_state,
     find_state,
-    sum_up,
     tell_fallback,
 )
-from layline.coupling.taken import judge_taken
 from layline.coupling.value_chains import ValueChains
 from layline.coupling.version_guards import Running
-from layline.source import Definition
 from layline.source.instances import Instances
 from layline.source.names import longest_root, parents
 from layline.source.seen import Read
@@ -62,10 +51,9 @@ _FAILING = {State.NO_LONGER_BINDS, State.TOO_NEW, *FAILING}
 _BREAKING = {Consequence.WILL_BREAK, Consequence.MAY_BREAK}
 _SHALLOW = {Touch.IMPORT, Touch.MODULE, Touch.ATTRIBUTE, Touch.FIELD, Touch.SCRIPT}
 """Touches that need no more than the name."""
-_DEEP = {Touch.SUBCLASS, Touch.OVERRIDE, Touch.PATCH}
-"""Touches that rely on how the upstream code works, not only on its name and signature."""
 
-
+_RAISED = frozenset({"TypeError", "Exception", "BaseException"})
+"""What catches a call that does not bind."""
 _ABSENT = Verdict(state=State.UNDECIDED, consequence=Consequence.OK, why=(Why(Reason.ABSENT_ALREADY),))
 _ASKED = Verdict(state=State.UNDECIDED, consequence=Consequence.WILL_BREAK)
 
@@ -118,7 +106,7 @@ class Judge:
             if verdict.state in _GONE and self._is_known_broken(judged, broken):
                 # the import fails first; what follows it is the same trouble, but for a call that fails once more
                 with self._comparer.seen.within(self.reads[place.location.path]):
-                    verdict = self._judge_at_home(judged)
+                    verdict = judge_at_home(self._comparer, self._patched, judged)
                 if verdict is None:
                     continue
             if verdict.state in _GONE and place.touch in _NAMES and (verdict.consequence in _BREAKING or place.guarded):
@@ -216,9 +204,9 @@ class Judge:
         found = self._comparer.compare(place.target)
         if found.kind.facts.fate is Fate.OPEN or not found.after.exists or is_rebound(place.target, self._patched):
             return None
-        verdict = self._judge_call(replace(place, unshared=place.bound), found)
+        verdict = judge_call(self._comparer, self._patched, replace(place, unshared=place.bound), found)
         if verdict.state in _FAILING and place.may_be_below and self._is_overridden(place):
-            verdict = self._judge_call(replace(place, certain=False), found)
+            verdict = judge_call(self._comparer, self._patched, replace(place, certain=False), found)
         told = _FAILING if place.bound and place.certain else {State.NO_LONGER_BINDS}
         return verdict if verdict.state in told else None
 
@@ -228,11 +216,17 @@ class Judge:
         return any(is_overridden(side, side.resolve(place.base).home, place.target) for side in sides)
 
     def _catch(self, place: Place, verdict: Verdict) -> Verdict:
-        """Of an import that is gone and stands in a `try` that catches it: what is left of the file then."""
-        if self._running is None or not place.guarded or place.touch not in _IMPORTS or verdict.state not in _GONE:
+        """Of what fails and stands in a `try` that catches it: of an import what is left of the file then."""
+        if self._running is None or not place.guarded:
             return verdict
-        packages = self._running.ground.packages
-        found = self._running.guards.find_fallback(
+        guards, packages = self._running.guards, self._running.ground.packages
+        if place.touch not in _IMPORTS:
+            handler = guards.find_handler(place.location, _RAISED) if verdict.state is State.NO_LONGER_BINDS else None
+            caught = (Why(Reason.CATCHES, handler),) if handler is not None else ()
+            return replace(verdict, why=(*verdict.why, *caught))
+        if verdict.state not in _GONE:
+            return verdict
+        found = guards.find_fallback(
             place.location,
             lambda name: bool(longest_root(name, packages)) and not self._comparer.tip.resolve(name).exists,
         )
@@ -250,10 +244,10 @@ class Judge:
         if not found.after.exists:
             return self._judge_gone(place, found)
         if place.touch is Touch.CALL and place.call is not None:
-            return self._judge_call(place, found)
+            return judge_call(self._comparer, self._patched, place, found)
         if place.touch is Touch.OVERRIDE and place.override is not None:
             return self._overrides.judge(place, place.override)
-        return self._judge_present(place, found)
+        return judge_present(place, found)
 
     def _judge_unknown(self, place: Place, found: Comparison) -> Verdict | None:
         if place.touch not in _IMPORTS and self._find_missing(place) == place.target:
@@ -317,82 +311,6 @@ class Judge:
         home = self._comparer.tip.resolve(place.base or owner).home
         return home is not None and may_have(self._comparer, self._instances[1], home, name)
 
-    def _judge_call(self, place: Place, found: Comparison) -> Verdict:
-        call = place.call
-        before = find_accepting(self._comparer.pin, found.before)
-        after = find_accepting(self._comparer.tip, found.after)
-        if call is not None and before is None and after is not None:
-            problems = check_call(call, after[0].parameters or (), bound=place.bound or after[1])
-            sure = any(one.certain for one in problems) and is_taken(found.before, call, bound=place.bound)
-            written = find_written(found.before)
-            problems = tell_renamed(problems, call, written[0], after[0]) if written is not None else problems
-            return self._refuse(place, found, problems) if sure else self._judge_present(place, found)
-        if call is None or before is None or after is None:
-            return self._judge_present(place, found)
-        bound = (_is_bound(place, before), _is_bound(place, after))
-        old, new = before[0].parameters or (), after[0].parameters or ()
-        misfits = check_call(call, old, bound=bound[0])
-        if misfits and is_named_by_decorator(before[0], call, misfits):
-            misfits = ()
-        is_theirs = place.unshared or not place.bound
-        sure = any(one.certain for one in misfits) and place.certain and not place.guarded and is_theirs
-        written = find_callee(self._comparer.pin, found.before)
-        sure = sure and not is_reshaped(before[0]) and written is not None and written[0] == before[0]
-        told = place.unshared or is_told_by_name(found.before)
-        if misfits and not (sure and told and not is_rebound(place.target, self._patched)):
-            return Verdict(state=State.UNDECIDED, consequence=Consequence.OK, why=(Why(Reason.NEVER_BOUND),))
-        if misfits:
-            late = not check_call(call, new, bound=bound[1])
-            why = sum_up(Reason.CALL_TOO_NEW if late else Reason.CALL_NEVER, misfits, found.name.rpartition(".")[2])
-            state = State.TOO_NEW if late else State.NEVER_FITTED
-            return Verdict(state=state, consequence=Consequence.LOOK, why=(why,))
-        if before[0].is_async != after[0].is_async:
-            why = Why(Reason.MUST_AWAIT if after[0].is_async else Reason.CANNOT_AWAIT)
-            doubt = place.guarded or not place.certain
-            consequence = Consequence.MAY_BREAK if doubt else Consequence.WILL_BREAK
-            return Verdict(state=State.SIGNATURE, consequence=consequence, why=(why,))
-        problems = tell_renamed(check_call(call, new, bound=bound[1]), call, before[0], after[0])
-        problems = problems or find_misplaced(self._comparer, found, call, bound=bound)
-        if problems:
-            return self._refuse(place, found, problems)
-        taken = judge_taken(self._comparer, place, call, found, is_ours=is_rebound(place.target, self._patched))
-        return taken or self._judge_present(place, found)
-
-    def _judge_at_home(self, place: Place) -> Verdict | None:
-        """Of a call whose name is elsewhere now: whether it still does not fit once our import follows."""
-        found = self._comparer.compare(place.target)
-        if place.touch is not Touch.CALL or place.call is None or found.new_home is None or found.after.exists:
-            return None
-        there = replace(found, after=self._comparer.tip.resolve(found.new_home))
-        verdict = self._judge_call(place, there)
-        if verdict.state is not State.NO_LONGER_BINDS:
-            return None
-        return replace(verdict, why=(Why(Reason.ONCE_MENDED, found.new_home), *verdict.why), new_target=found.new_home)
-
-    @staticmethod
-    def _refuse(place: Place, found: Comparison, problems: Sequence[Problem]) -> Verdict:
-        certain = any(problem.certain for problem in problems) and place.certain and not place.guarded
-        why = sum_up(Reason.CALL_MISFITS, problems, found.name.rpartition(".")[2])
-        if any(problem.argument in place.asked for problem in problems):
-            return Verdict(state=State.NO_LONGER_BINDS, consequence=Consequence.OK, why=(why, Why(Reason.LOOKED_AT)))
-        consequence = Consequence.WILL_BREAK if certain else Consequence.MAY_BREAK
-        return Verdict(state=State.NO_LONGER_BINDS, consequence=consequence, why=(why,))
-
-    def _judge_present(self, place: Place, found: Comparison) -> Verdict:
-        """The name is still there; how much that matters depends on how deep we rely on it."""
-        state = find_state(found.kind)
-        if (place.tested or place.touch in {Touch.IMPORT, Touch.SUBCLASS}) and found.is_class_no_more:
-            sure = (place.tested or place.touch is Touch.SUBCLASS) and not place.guarded
-            consequence = Consequence.WILL_BREAK if sure else Consequence.MAY_BREAK
-            return Verdict(state=State.SIGNATURE, consequence=consequence, why=(Why(Reason.CLASS_NO_MORE),))
-        if found.kind is DriftKind.MOVED:
-            old = Why(Reason.OLD_ADDRESS)
-            return Verdict(state=state, consequence=Consequence.LOOK, why=(old,), new_target=found.new_home)
-        if place.touch in _DEEP:
-            why = found.why if state is State.SIGNATURE else ()
-            return Verdict(state=state, consequence=Consequence.OK if state is State.OK else Consequence.LOOK, why=why)
-        return Verdict(state=state, consequence=Consequence.OK)
-
     def _couple(self, items: list[tuple[Place, Verdict]]) -> Coupling:
         place, verdict = items[0]
         lines = (other.location.line for other, _ in items[1:] if other.location.line != place.location.line)
@@ -441,9 +359,3 @@ class Judge:
         if place.instance:
             return find_unset(self._comparer, self._instances[0], place) if verdict.state is State.REMOVED else None
         return self._comparer.find_loss(self._comparer.compare(place.target))
-
-
-def _is_bound(place: Place, callee: tuple[Definition, bool]) -> bool:
-    """Whether the first parameter of what a call runs is given by Python."""
-    definition, supplied = callee
-    return supplied or (place.bound and "staticmethod" not in definition.decorators)

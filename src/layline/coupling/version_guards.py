@@ -13,6 +13,7 @@ from layline.coupling.fallbacks import Fallback, find_fallback
 from layline.coupling.releases import ReleaseReader, Scope
 from layline.coupling.script_needs import find_script_needs
 from layline.interpreter.line_tests import LineTest, find_body, find_chain, find_line_tests
+from layline.source.handlers import find_catching
 from layline.source.walking import walk
 
 if TYPE_CHECKING:
@@ -68,6 +69,14 @@ class VersionGuards:
         """What is left where the import at a line fails and a `try` catches that; None where none does."""
         module = self.modules.find(self.modules.names_by_path.get(location.path, ""))
         return find_fallback(module.body, location.line, gone) if module is not None else None
+
+    def find_handler(self, location: Location, names: frozenset[str]) -> str | None:
+        """The `except` clause that catches what a line raises, as it is written; None where none does."""
+        module = self.modules.find(self.modules.names_by_path.get(location.path, ""))
+        handler = find_catching(module.body, location.line, names) if module is not None else None
+        if handler is None:
+            return None
+        return f"except {ast.unparse(handler.type)}" if handler.type is not None else "except"
 
     def _read(self, module: Module, line: int, name: str) -> Condition:
         chain = find_chain(module.body, line)
