@@ -15,7 +15,7 @@ from layline.coupling.replacements import Replacements
 from layline.errors import Error
 from layline.patches.declared_keys import Schema, read_schema
 from layline.patches.find import Hit, find_keys, find_near_word, find_word
-from layline.patches.inner_keys import read_inner_keys
+from layline.patches.inner_keys import find_names, read_inner_keys
 from layline.patches.named import as_patch, find_place
 from layline.patches.notes import Claim, Verdict, check_notes, parse_rows
 from layline.patches.report import describe_change
@@ -68,6 +68,29 @@ def find_inside(inventory: Inventory, tree: Tree, word: str) -> Iterator[Hit]:
             )
 
 
+def find_used(inventory: Inventory, tree: Tree, word: str) -> Iterator[Hit]:
+    """Patches whose replacement uses, imports or calls the name, each at the first line that does."""
+    name, replacements = word.strip().rpartition(".")[2], Replacements(tree)
+    if not name.isidentifier():
+        return
+    lines: dict[Location, int | None] = {}
+    for effect in inventory.every_effect():
+        for at in dict.fromkeys(one for one in (effect.replacement_at, *effect.replacements_at) if one is not None):
+            if at not in lines:
+                text = tree.read_text(at.path)
+                found = replacements.read(at) if isinstance(text, str) and name in text else None
+                used = (line for one, line in find_names(found.node) if one == name) if found is not None else ()
+                lines[at] = min(used, default=None)
+            line = lines[at]
+            if line is not None:
+                text = f"used by {effect.replacement}, which {describe_change(effect)}"
+                place = Location(at.path, line)
+                yield Hit(
+                    backend=inventory.backend, patch=effect.id, where="replacement", text=text, location=place, rank=10
+                )
+                break
+
+
 def build_found(workspace: Workspace, inventories: list[Inventory], word: str) -> Answer:
     """Every place that speaks of `word`, best first."""
     tree = workspace.tree
@@ -80,7 +103,9 @@ def build_found(workspace: Workspace, inventories: list[Inventory], word: str) -
     if (asked := find_place(word)) is not None:
         hits = [hit for hit in hits if is_there(hit, *asked)]
     told = {(hit.backend, hit.patch) for hit in hits}
-    inside = (hit for inventory, _ in read for hit in find_inside(inventory, tree, word))
+    inside = (
+        hit for inventory, _ in read for find in (find_inside, find_used) for hit in find(inventory, tree, word)
+    )
     hits += [hit for hit in inside if (hit.backend, hit.patch) not in told]
     near = [] if hits else [one for inventory, schema in read if (one := find_near_word(inventory, schema, word))]
     hits.sort(key=lambda hit: (hit.rank, hit.backend, hit.patch or "~", str(hit.location)))
@@ -98,7 +123,7 @@ def build_found(workspace: Workspace, inventories: list[Inventory], word: str) -
     hints = [f"Did you mean {one!r}?" for one in near[:1]]
     if not hits and asked is None:
         hints.append(
-            f"No patch of ours names it. `layline gap find {word}` searches upstream's changes, `layline patches list` shows all patches."
+            f"No patch of ours names or uses it. `layline gap find {word}` searches upstream's changes, `layline patches list` shows all patches."
         )
     blocks: tuple[Block, ...] = (table,) if hits else tuple(map(Paragraph, hints))
     title = f"{len(hits)} match{'' if len(hits) == 1 else 'es'} for {word!r}"

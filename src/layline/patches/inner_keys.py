@@ -90,6 +90,16 @@ def _find_places(patch: Patch) -> dict[Location, None]:
     return dict.fromkeys(place for place in places if place is not None)
 
 
+def find_names(node: ast.AST) -> Iterator[tuple[str, int]]:
+    """Every name that code uses, reads off an object or imports, and its line."""
+    for part in walk(node):
+        match part:
+            case ast.Name(id=name, ctx=ast.Load()) | ast.Attribute(attr=name, ctx=ast.Load()):
+                yield name, part.lineno
+            case ast.alias(name=name):
+                yield name.rpartition(".")[2], part.lineno
+
+
 def _find_reads(node: ast.AST) -> Iterator[tuple[str, int, bool]]:
     """`args.key`, `getattr(args, "key", default)`: name, line, and whether it fails without."""
     called = {id(part.func) for part in walk(node) if isinstance(part, ast.Call)}
