@@ -103,9 +103,7 @@ def build_found(workspace: Workspace, inventories: list[Inventory], word: str) -
     if (asked := find_place(word)) is not None:
         hits = [hit for hit in hits if is_there(hit, *asked)]
     told = {(hit.backend, hit.patch) for hit in hits}
-    inside = (
-        hit for inventory, _ in read for find in (find_inside, find_used) for hit in find(inventory, tree, word)
-    )
+    inside = (hit for inventory, _ in read for find in (find_inside, find_used) for hit in find(inventory, tree, word))
     hits += [hit for hit in inside if (hit.backend, hit.patch) not in told]
     near = [] if hits else [one for inventory, schema in read if (one := find_near_word(inventory, schema, word))]
     hits.sort(key=lambda hit: (hit.rank, hit.backend, hit.patch or "~", str(hit.location)))

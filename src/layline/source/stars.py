@@ -11,7 +11,7 @@ from functools import cached_property
 from layline.git import Blob
 from layline.source.index import Index
 from layline.source.names import parents
-from layline.source.seen import Asked
+from layline.source.seen import Asked, Read
 
 _STAR = re.compile(rb"\bimport[\s\\(]*\*")
 _SPACED = bytes(code if code >= 128 or chr(code).isalnum() or chr(code) == "_" else 32 for code in range(256))
@@ -25,8 +25,8 @@ class _Text:
     words: bytes
     """Each once, with a space on both sides."""
     has_star: bool
-    is_open: bool
-    """It may bind names that it does not spell."""
+    is_ascii: bool
+    """False: letters of it are read as others."""
 
 
 class _Texts:
@@ -45,7 +45,7 @@ class _Texts:
             if not isinstance(blob, Blob):
                 return None
             words = b" ".join((b"", *set(split_words(blob.data)), b""))
-            known[blob.oid] = _Text(words, has_star(blob.data), is_starred(blob.data))
+            known[blob.oid] = _Text(words, has_star(blob.data), blob.data.isascii())
         return [known[one.blob] for one in entries]
 
 
@@ -61,28 +61,43 @@ class StarWords:
     def __init__(self, index: Index, find_sources: Callable[[str], Iterable[str]]) -> None:
         self._index = index
         self._find_sources = find_sources
-        self._words: dict[str, tuple[frozenset[bytes] | None, frozenset[str]]] = {}
+        self._words: dict[str, tuple[frozenset[bytes] | None, tuple[Read, ...]]] = {}
+        self._said: dict[str, frozenset[bytes] | None] = {}
+        """Of one source: its own words and those that its stars lead to; None where it may bind any name."""
+        self._spelled: dict[bytes, bytes] = {}
+        """Every word once: many sources say the same ones."""
 
     def may_bind(self, module: str, name: str) -> bool:
         """False if no star import of the module can bind the name; True where a text is missing."""
         if module not in self._words:
             with self._index.seen.within(set()):
-                self._words[module] = self._collect(module)
-        words, sources = self._words[module]
-        self._index.seen.extend((Asked.STARS, source) for source in sources)
-        if len(sources) > 1:  # where there is no star, no name comes by one
+                words, sources = self._collect(module)
+            self._words[module] = words, tuple((Asked.STARS, source) for source in sources)
+        words, reads = self._words[module]
+        self._index.seen.extend(reads)
+        if len(reads) > 1:  # where there is no star, no name comes by one
             self._index.seen.add(Asked.WORD, name)
         return words is None or name.encode() in words
 
     def may_mention(self, source: str, name: str) -> bool:
-        """False if the text of one file behind a star plainly cannot bind the name."""
-        self._index.seen.add(Asked.WORD, name)
-        self._index.seen.add(Asked.STARS, source)
-        with self._index.seen.within(set()):
-            if source not in self._index.every or name.encode() in self._children.get(source, ()):
-                return True
-            read = self._texts.read(self._index, [source])
-        return read is None or read[0].is_open or b" %s " % name.encode() in read[0].words
+        """False if one file behind a star, and what its own stars lead to, plainly cannot bind the name: `may_bind` of
+        the module that has the star has noted what is read for that.
+        """
+        if source not in self._said:
+            with self._index.seen.within(set()):
+                self._said[source] = self._say(source)
+        words = self._said[source]
+        return words is None or name.encode() in words
+
+    def _say(self, source: str) -> frozenset[bytes] | None:
+        read = self._texts.read(self._index, [source]) if source in self._index.every else None
+        if read is None or not read[0].is_ascii:
+            return None
+        behind, _ = self._collect(source) if read[0].has_star else (frozenset[bytes](), None)
+        if behind is None:
+            return None
+        words = {*read[0].words.split(), *behind, *self._children.get(source, ())}
+        return frozenset(self._spelled.setdefault(word, word) for word in words)
 
     def _collect(self, module: str) -> tuple[frozenset[bytes] | None, frozenset[str]]:
         """The words, and whose star imports led to them."""

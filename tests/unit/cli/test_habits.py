@@ -130,7 +130,9 @@ def test_a_search_without_a_match_offers_the_nearest_word_once(sample: Sample) -
     assert (told.out.count("Did you mean"), "No match" in told.out) == (1, False)
     none = layline("patches", "find", "zzzzzzzz", cwd=sample.harbor).out.splitlines()
     assert none[0] == "0 matches for 'zzzzzzzz'"
-    assert none[1].startswith("No patch of ours names or uses it. `layline gap find zzzzzzzz` searches upstream's changes")
+    assert none[1].startswith(
+        "No patch of ours names or uses it. `layline gap find zzzzzzzz` searches upstream's changes"
+    )
 
 
 def test_version_help_quiet_and_verbose(sample: Sample) -> None:

@@ -11,6 +11,7 @@ from layline.git import open_repository
 from layline.source import Part, Tree
 from layline.source.lazy import open_index
 from layline.source.resolve import Resolver
+from layline.source.seen import Asked, Read
 
 PARTS = tuple(f"part{number}" for number in range(9))
 FILES = {
@@ -52,3 +53,15 @@ def test_no_body_is_parsed_for_a_name_nobody_has(part: Part) -> None:
     parsed = {blobs[blob] for blob in texts}
     assert "pkg/__init__.py" in parsed
     assert not [path for path in parsed if path.endswith("body.py") and "part7" not in path]
+
+
+def test_what_the_words_rule_out_is_not_asked(part: Part) -> None:
+    """One name of a package with hundreds of stars was asked of each, and each answer noted what it was made of."""
+    index, _ = open_index([part])
+    index.watch()
+    reads: set[Read] = set()
+    with index.seen.within(reads):
+        assert Resolver(index).resolve("pkg.run_part6").home == "pkg.part6.body.run_part6"
+    asked = {what.partition(" ")[0] for kind, what in reads if kind in {Asked.NAME, Asked.MODULE, Asked.READABLE}}
+    assert {one for one in asked if one.startswith("pkg.part")} == {"pkg.part6", "pkg.part6.body"}
+    assert {(Asked.WORD, "run_part6"), (Asked.STARS, "pkg.part5"), (Asked.STARS, "pkg.part5.body")} <= reads
