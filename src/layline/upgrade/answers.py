@@ -160,6 +160,7 @@ class SafeRef(Ref):
 
 class MatrixRef(Ref):
     other_places: int
+    failing_already: int
     """Places outside patches that break there."""
     elsewhere: list[str]
     """The same places, `path:line`."""

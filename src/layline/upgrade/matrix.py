@@ -62,8 +62,8 @@ class Matrix:
     rows: tuple[Row, ...]
     elsewhere: tuple[tuple[Location, ...], ...]
     """Of each ref: places outside patches that break there."""
-    failing: int = 0
-    """Places outside patches that fail at the pin as at one of the refs."""
+    failing: tuple[int, ...] = ()
+    """Of each ref: places of ours that fail there as they do at the pin."""
     asked: int = 0
     """How many refs were meant; of many only some are judged."""
 

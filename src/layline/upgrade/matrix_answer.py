@@ -57,7 +57,7 @@ def ask_matrix(
     ends = _find_ends(workspace, key)
     behind = [find_position(upstream, ends, ref.commit) is not None for ref in chosen]
     found = build_matrix(chosen, [one.cells for one in judged], [one.elsewhere for one in judged], behind)
-    return replace(found, asked=len(meant), failing=max((one.failing for one in judged), default=0))
+    return replace(found, asked=len(meant), failing=tuple(one.failing for one in judged))
 
 
 def build_matrix_answer(workspace: Workspace, key: str, matrix: Matrix) -> Answer:
@@ -188,16 +188,19 @@ def _say_safe(safe: answers.SafeRef | None, after: str | None) -> str:
 
 
 def _say(matrix: Matrix, label: str) -> str:
-    """Which commits break nothing of ours, then what the last one breaks."""
+    """Which commits break nothing of ours, then what the last one breaks: never more than was compared with the pin."""
     usable, last = [ref.name for ref in matrix.usable], matrix.refs[-1].name
     found = "; ".join(_say_last(matrix))
     if len(matrix.refs) == 1:
         return f"{label}: at {last}, {found}."
-    some = f"{len(usable)} of {count(len(matrix.refs), 'upstream commit')} {verb(len(usable), 'breaks')} nothing"
+    fitting = " that fits the pin" if any(matrix.failing) else ""
+    some = (
+        f"{len(usable)} of {count(len(matrix.refs), 'upstream commit')} {verb(len(usable), 'breaks')} nothing of ours"
+    )
     if not usable:
-        some = f"each of {count(len(matrix.refs), 'upstream commit')} breaks something"
+        some = f"each of {count(len(matrix.refs), 'upstream commit')} breaks something of ours"
     where = f" ({listed(usable, most=_SHOWN)})" if usable else ""
-    return f"{label}: {some} of ours{where}. At {last}, {found}."
+    return f"{label}: {some}{fitting}{where}. At {last}, {found}."
 
 
 def _say_last(matrix: Matrix) -> Iterator[str]:
@@ -206,8 +209,10 @@ def _say_last(matrix: Matrix) -> Iterator[str]:
     parts = (f"{len(broken - others)} in patches", f"{len(others)} outside patches")
     told = f", {' and '.join(parts)}" if others and broken - others else " outside patches" if others else ""
     yield f"{count(len(broken), 'place')} of ours {verb(len(broken), 'breaks')}{told}"
+    if matrix.failing and matrix.failing[-1]:
+        yield f"{matrix.failing[-1]} {verb(matrix.failing[-1], 'fails')} there as at the pin"
     if not matrix.rows:
-        yield "our patches change nothing in it"
+        yield "no patch of ours changes this upstream"
     absent = sum(row.cells[-1] is Fit.ABSENT and not row.broken[-1] for row in matrix.rows)
     if absent:
         yield f"the pin and {matrix.refs[-1].name} lack the module of {count(absent, 'effect')}"
@@ -226,11 +231,10 @@ def _say_others(matrix: Matrix) -> Iterator[str]:
         outside = [f", {len(found)} outside patches" if found else "" for found in matrix.elsewhere]
         each = (f"{ref.name}: {number}{more}" for ref, number, more in zip(matrix.refs, broken, outside, strict=True))
         yield f"Places of ours that break: {'; '.join(each)}."
-    failing = ""
-    if matrix.failing:
-        told = "fails at the pin already and is" if matrix.failing == 1 else "fail at the pin already and are"
-        failing = f"{count(matrix.failing, 'more place')} of ours {told} not counted here. "
-    yield f"{failing}`layline upgrade check --pin REF` says whether everything of ours fits one version."
+    if any(matrix.failing) and len(matrix.refs) > 1:
+        each = (f"{ref.name}: {number}" for ref, number in zip(matrix.refs, matrix.failing, strict=True))
+        yield f"Places of ours that fail there as they do at the pin: {'; '.join(each)}. They do not count as broken."
+    yield "`layline upgrade check --pin REF` lists what does not fit one version."
 
 
 def _is_thinned(matrix: Matrix) -> bool:
@@ -314,8 +318,9 @@ def _encode(matrix: Matrix, key: str, safe: answers.SafeRef | None) -> answers.M
                 "date": ref.date,
                 "other_places": len(places),
                 "elsewhere": [str(place) for place in places],
+                "failing_already": failing,
             }
-            for ref, places in zip(matrix.refs, matrix.elsewhere, strict=True)
+            for ref, places, failing in zip(matrix.refs, matrix.elsewhere, matrix.failing, strict=True)
         ],
         "rows": [
             {
@@ -330,6 +335,6 @@ def _encode(matrix: Matrix, key: str, safe: answers.SafeRef | None) -> answers.M
             for row in matrix.rows
         ],
         "usable": [ref.name for ref in matrix.usable],
-        "failing_already": matrix.failing,
+        "failing_already": max(matrix.failing, default=0),
         "safe_pin": safe,
     }

@@ -211,11 +211,18 @@ def test_a_name_that_a_package_lost_before_the_pin(tmp_path: Path, before: str, 
     project.downstream.gitlink("third_party/keel", project.upstream.commits[1])
     project.downstream.commit("Pin the second")
     drift = patches_drift(project.open(), "keel", DriftOptions())
-    matrix = patches_matrix(project.open(), "keel", refs="main")
+    begin, pin, _ = project.upstream.commits
+    matrix = patches_matrix(project.open(), "keel", refs=f"{begin},{pin},main")
     assert [one["today"] for one in drift.data["elsewhere"]] == ["does-not-fit"] * fails
     assert matrix.data["failing_already"] == fails
+    assert [one["failing_already"] for one in matrix.data["refs"]] == [0, fails, fails]
     assert matrix.listing is not None
-    told = (
-        "1 more place of ours fails at the pin already and is not counted here. `layline upgrade check --pin REF` says"
+    title, told = matrix.listing.title, "\n".join(matrix.listing.meta)
+    assert title.startswith("Keel: 3 of 3 upstream commits break nothing of ours")
+    assert ("nothing of ours that fits the pin (" in title) == fails
+    assert (
+        title.endswith("no places of ours break; 1 fails there as at the pin; no patch of ours changes this upstream.")
+        == fails
     )
-    assert any(one.startswith(told) for one in matrix.listing.meta) == fails
+    each = f"Places of ours that fail there as they do at the pin: {begin}: 0; {pin}: 1; main: 1. They do not count"
+    assert (each in told) == fails
