@@ -20,7 +20,7 @@ class Policy:
     """Thresholds, `[policy]` in layline.toml; 0 switches a rule off."""
 
     plan_behind: int = 50
-    """Commits behind from which a sync is planned."""
+    """Commits behind from which a sync is planned, where something breaks or nobody looked."""
     plan_age_days: int = 60
     """Days between pin and tip from which a sync is planned."""
     plan_breaks: int = 1
@@ -93,8 +93,9 @@ def _fire(inputs: Inputs, policy: Policy) -> Iterator[tuple[Label, str]]:
     )
     for label, setting, what, value in limits:
         limit = getattr(policy, setting)
-        if label is Label.URGENT and inputs.will_break == 0:
-            continue  # an old pin that everything of ours would still fit can wait for a plan
+        calm = label is Label.URGENT or setting == "plan_behind"
+        if calm and inputs.will_break == 0:
+            continue  # an old pin that everything of ours would still fit can wait; commits alone cost us nothing
         if limit and value is not None and value >= limit:
             one, many = what.split("|")
             done = "is urgent" if label is Label.URGENT else "is planned"
@@ -102,7 +103,14 @@ def _fire(inputs: Inputs, policy: Policy) -> Iterator[tuple[Label, str]]:
             yield label, f"{value} {told}; from {limit} on a sync {done} ({setting} in layline.toml)"
     if inputs.dependency_floor is not None:
         yield Label.PLAN, f"the tip needs {inputs.dependency_floor}"
-    yield Label.MONITOR, "no threshold is reached"
+    yield Label.MONITOR, _say_calm(inputs, policy)
+
+
+def _say_calm(inputs: Inputs, policy: Policy) -> str:
+    if inputs.will_break != 0:
+        return "no threshold is reached"
+    days = f"; a sync is planned from {policy.plan_age_days} days on (plan_age_days in layline.toml)"
+    return f"nothing of ours breaks{days if policy.plan_age_days and inputs.age_days is not None else ''}"
 
 
 def _count_fixes(inputs: Inputs) -> tuple[int | None, str]:

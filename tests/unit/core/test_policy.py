@@ -12,7 +12,8 @@ from layline.core.policy import Inputs, Policy, recommend
         (0, 400, 3, "torch>=2.9", "monitor"),
         (10, 20, None, None, "monitor"),
         (49, 59, 0, None, "monitor"),
-        (50, 59, 0, None, "plan sync"),
+        (50, 59, 0, None, "monitor"),
+        (50, 59, None, None, "plan sync"),
         (10, 60, 0, None, "plan sync"),
         (10, 20, 1, None, "plan sync"),
         (10, 20, 0, "torch>=2.9", "plan sync"),
@@ -64,6 +65,13 @@ def test_places_that_only_wait_behind_others_make_no_sync_urgent(
 ) -> None:
     found = recommend(Inputs(behind=10, age_days=20, will_break=will_break, to_fix=to_fix))
     assert (str(found), found.rule) == (label, rule)
+
+
+def test_commits_alone_plan_no_sync_where_nothing_breaks() -> None:
+    """120 commits of two days, on a busy upstream: somebody looked, and nothing of ours breaks."""
+    found = recommend(Inputs(behind=120, age_days=2, will_break=0))
+    said = "nothing of ours breaks; a sync is planned from 60 days on (plan_age_days in layline.toml)"
+    assert (str(found), found.rule) == ("monitor", said)
 
 
 def test_zero_switches_a_rule_off() -> None:
