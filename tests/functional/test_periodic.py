@@ -219,6 +219,9 @@ def test_a_clone_that_ends_before_the_period_is_told(project: Project, capsys: p
     assert project.run("weekly") == 0
     said = " ".join(capsys.readouterr().out.split())
     assert "pull requests: the newest commit of Harbor Kit here is of 2026-05-08, before this period began" in said
+    assert "0 pull requests" not in said
+    assert "0 merged" not in said
+    assert "window is not known: our clone ends on 2026-05-08." in said
 
 
 def test_a_backend_that_cannot_be_read_is_told(project: Project, capsys: pytest.CaptureFixture[str]) -> None:

@@ -76,6 +76,11 @@ def _rank(drift: Drift) -> int:
 
 
 def _tell_merged(activity: Activity, categories: tuple[str, ...]) -> str:
+    if activity.ended:
+        return (
+            f"What was merged to {activity.ref} in the {activity.window.period.id} window is not known: our clone ends on "
+            f"{activity.ended}."
+        )
     counts = {name: count for name, count in count_categories(activity, categories).items() if count}
     listed = f" ({_list_counts(counts)})" if counts else ""
     direct = f" {show_count(len(activity.direct), 'more commit')} without a pull request." if activity.direct else ""

@@ -199,6 +199,8 @@ class Activity:
     repo_drifts: tuple[RepoDrift, ...]
     submodules: int
     """Submodules at the window's end."""
+    ended: str = ""
+    """The date of our newest commit, where the window begins after it: what was merged in it is not known."""
     unmeasured: tuple[Skipped, ...] = ()
     """Required targets that could not be measured, by key; the record says so."""
     skipped: tuple[Skipped, ...] = ()

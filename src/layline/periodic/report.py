@@ -63,6 +63,10 @@ def _find_alerts(activity: Activity) -> Iterator[Alert]:
 
 
 def _tell_pulls(activity: Activity, categories: tuple[str, ...]) -> Section:
+    title = "Merged pull requests"
+    if activity.ended:
+        said = f"Not known: the newest commit of our clone is of {activity.ended}, before this window. Fetch, and run it again."
+        return Section(title=title, blocks=(Paragraph(said),))
     counts = count_categories(activity, categories)
     listed = ", ".join(f"{name}: {count}" for name, count in counts.items())
     blocks: list[Block] = [Paragraph(f"{len(activity.pulls)} merged. {listed}.")]
@@ -79,7 +83,7 @@ def _tell_pulls(activity: Activity, categories: tuple[str, ...]) -> Section:
                 )
             )
         )
-    return Section(title="Merged pull requests", blocks=tuple(blocks))
+    return Section(title=title, blocks=tuple(blocks))
 
 
 def _pull_row(activity: Activity, pull: PullRequest) -> tuple[Inline, ...]:

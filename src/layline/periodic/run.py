@@ -71,8 +71,8 @@ def report_period(
     effect = handed.measure_effect if span.couplings else handed.read_effect
     ground = replace(ground, measure_effect=partial(effect, replace(workspace, commit=ground.tip)))
     activity = read_activity(ground, settings, targets, missing)
-    stale = _find_stale(project, ours, window)
-    activity = replace(activity, skipped=(*stale, *activity.skipped, *invalid))
+    stale = tuple(_find_stale(project, ours, window))
+    activity = replace(activity, ended=ours.date if stale else "", skipped=(*stale, *activity.skipped, *invalid))
     places = find_places(workspace.settings.project, window.period)
     link = _link(workspace, settings.branch or activity.ref, places.report)
     categories = tuple(category.name for category in settings.categories)

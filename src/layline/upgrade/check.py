@@ -41,6 +41,7 @@ def build_check_answer(
     today = find_today(standing, here) if here is not None else frozenset()
     promise = read_promise(workspace, key) if promised else None
     label = workspace.label(key)
+    warns = any(_rate(one, today, here) is Severity.LOOK for one in standing.misfits)
     there = read_commit(workspace.open_backend(key), commit)
     title = _say(label, standing, f"{commit[:8]} ({there.date})", promise, len(find_lines(today)))
     data: answers.Checked = {
@@ -61,7 +62,10 @@ def build_check_answer(
         findings=tuple(_annotate(key, one, _rate(one, today, here)) for one in standing.misfits),
         subject=Subject(repo=workspace.downstream.name, commit=workspace.commit, question=f"upgrade-check/{key}"),
         listing=Listing(
-            title=title, meta=_say_counts(standing), groups=_group(standing, today, here), skipped=standing.skipped
+            title=title,
+            meta=_say_counts(standing, warns=warns),
+            groups=_group(standing, today, here),
+            skipped=standing.skipped,
         ),
     )
 
@@ -130,17 +134,18 @@ def _say(label: str, standing: Standing, where: str, promise: Promise | None, to
     return f"{said} The plan promised {promise.left} left at step {promise.step} of {promise.steps}."
 
 
-_COUNTED = (
-    "What does not fit this one commit is an error, also where it never did. `patches drift` and `gap report` compare pin and "
-    "tip: what fails at the pin alone is a warning there, and their totals differ. Tests and examples are not judged here."
+_ABSOLUTE = "Each place is compared with this one commit: what does not fit is an error, even if it never fitted."
+_WARNED = (
+    "A warning is an override that does not fit today's pin either, and that upstream's own calls show to be wrong."
 )
+_OWN = "Examples, benchmarks and tests are not counted here; `patches drift` and `gap report` count examples and benchmarks."
 
 
-def _say_counts(standing: Standing) -> tuple[str, ...]:
-    """What a place is here, and why there are more rows than places."""
+def _say_counts(standing: Standing, *, warns: bool) -> tuple[str, ...]:
+    """What an error and a warning are here, which files count, and why there are more rows than places."""
     rows, places = len(standing.misfits), len(standing.bad_lines)
     several = f"{rows} rows: a place is one line of ours, and a line that uses several names has one row for each."
-    return (_COUNTED, several) if rows > places else (_COUNTED,)
+    return (_ABSOLUTE, *([_WARNED] if warns else []), _OWN, *([several] if rows > places else []))
 
 
 def _rate(one: Judged, today: frozenset[Judged], here: Standing | None) -> Severity:

@@ -106,7 +106,8 @@ def say_counts(plan: Plan) -> Iterator[str]:
 def _say_failing(plan: Plan) -> str:
     if not plan.today:
         return ""
-    told = f"{count(plan.today, 'place')} {'does' if plan.today == 1 else 'do'} not fit the pin, before any upgrade"
+    some = f"{count(plan.today, 'place')} of ours (without examples and benchmarks)"
+    told = f"{some} {'does' if plan.today == 1 else 'do'} not fit the pin, before any upgrade"
     return f" {told}: `layline upgrade check {plan.backend}` lists {'it' if plan.today == 1 else 'them'}."
 
 

@@ -459,7 +459,7 @@ def test_the_counts_of_drift_plan_and_check_are_reconciled(plan: Plan, project: 
     checked = upgrade_check(workspace, "keel", pin="main")
     assert checked.data["does_not_fit"] == plan.before
     assert checked.listing is not None
-    assert checked.listing.meta[0].startswith("What does not fit this one commit is an error")
+    assert checked.listing.meta[0].startswith("Each place is compared with this one commit")
 
 
 def test_a_step_counts_lines_as_the_plan_does() -> None:
