@@ -273,10 +273,7 @@ def test_a_named_clone_becomes_a_block_that_answers_at_once(
     assert (settings.backends["keel"].pin, settings.backends["keel"].objects) == (pin, "../upstream")
     assert layline("doctor", cwd=layered.downstream.path).code == 0
     assert layline("gap", "show", "--format", "json", cwd=layered.downstream.path).json["behind"] == 2
-    assert (
-        "1 monkey patch (this project has no patch registry)"
-        in layline("patches", "list", cwd=layered.downstream.path).out
-    )
+    assert "1 monkey patch: 1 on " in layline("patches", "list", cwd=layered.downstream.path).out
 
 
 @pytest.mark.parametrize(

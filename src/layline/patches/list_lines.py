@@ -61,6 +61,7 @@ def build_listing(
         title=f"{label}: {_count(whole, label, roots)}{_say_shown(len(rows), whole)}",
         meta=(
             _name_commits(inventory, repository, label),
+            *_say_counts(whole, roots),
             *_say_absent([effect for effect, _ in rows if _find_part(effect, roots) == _UPSTREAM]),
             *say_rewriters(inventory.skipped),
         ),
@@ -135,50 +136,67 @@ def _without_effects(inventory: Inventory) -> list[Patch]:
 
 
 def _count(inventory: Inventory, label: str, roots: _Roots) -> str:
-    """How many there are; then parts that add up, and apart what overlaps with them."""
+    """How many there are, in parts that add up."""
     effects = list(inventory.every_effect())
-    named = f"on {label}" if inventory.pin or roots.own else "on named targets"
-    parts = _say_parts(effects, named, roots)
+    parts = _say_parts(effects, f"on {label}" if inventory.pin or roots.own else "on named targets", roots)
     stray = inventory.unregistered
     if not inventory.patches:
         is_elsewhere = inventory.pin is not None and not any(_find_part(one, roots) == _UPSTREAM for one in effects)
-        none = f", none of them on {label}" if stray and is_elsewhere else ""
-        whole = f"{count(len(stray), 'monkey patch')}{_say_lines(effects)}{none} (this project has no patch registry)"
-        return f"{whole}: {parts}.{_say_overlaps(effects, roots)}" if stray else f"{whole}."
+        none = f"none on {label}, " if is_elsewhere else ""
+        told = f"{count(len(stray), 'monkey patch')}{_say_lines(effects)}"
+        return f"{told}: {none}{parts}." if stray else f"{told}."
     held = sum(len(patch.effects) for patch in inventory.patches)
     outside = f", and {count(len(stray), 'effect')} outside any registration" if stray else ""
     off = sum(not patch.active for patch in inventory.patches)
     never = f"; {count(off, 'patch')} {verb(off, 'is')} never active" if off else ""
-    told = f" The effects: {parts}.{_say_overlaps(effects, roots)}" if effects else ""
+    told = f" The effects: {parts}." if effects else ""
     return f"{count(len(inventory.patches), 'patch')} with {count(held, 'effect')}{outside}{never}.{told}"
+
+
+def _say_counts(inventory: Inventory, roots: _Roots) -> Iterator[str]:
+    """What a patch is here, whose the others are, and what overlaps with the parts of the first line."""
+    effects = list(inventory.every_effect())
+    if inventory.unregistered and not inventory.patches:
+        yield "This project has no patch registry: each name that a line of ours changes counts as one patch."
+    others = _count_packages(effects, roots)
+    if others:
+        yield f"Other packages: {', '.join(others)}."
+    yield from _say_overlaps(effects, roots)
+
+
+def _count_packages(effects: list[Effect], roots: _Roots) -> list[str]:
+    """The other packages with their numbers, the most changed first."""
+    rest = [one for one in effects if not _is_aside(one, roots) and _find_part(one, roots) == _OTHER]
+    others = Counter(_find_package(find_target(one), roots.own) for one in rest)
+    known = [(name, number) for name, number in others.most_common() if name]
+    largest = known if len(known) == _MOST + 1 else known[:_MOST]  # one more is as short as "others"
+    left = others.total() - sum(number for _name, number in largest)
+    return [f"{name} {number}" for name, number in (*largest, *([("others", left)] if largest and left else []))]
+
+
+def _is_aside(effect: Effect, roots: _Roots) -> bool:
+    """It is only made where the backend is not installed."""
+    return any(lacks(effect.when, name) for name in roots.own)
 
 
 def _say_lines(effects: list[Effect]) -> str:
     """One line may change several classes; each is a patch."""
     lines = len({effect.location for effect in effects})
-    return f" in {count(lines, 'line')}" if lines < len(effects) else ""
+    return f" on {count(lines, 'line')}" if lines < len(effects) else ""
 
 
 def _say_parts(effects: list[Effect], named: str, roots: _Roots) -> str:
     """What they change; each effect counts once."""
-    packages = roots.own
-    aside = [effect for effect in effects if any(lacks(effect.when, name) for name in packages)]
-    rest = [effect for effect in effects if effect not in aside]
-    kinds = Counter(_find_part(effect, roots) for effect in rest)
-    others = Counter(_find_package(find_target(one), packages) for one in rest if _find_part(one, roots) == _OTHER)
-    known = [(name, number) for name, number in others.most_common() if name]
-    largest = known if len(known) == _MOST + 1 else known[:_MOST]  # one more is as short as "others"
-    left = others.total() - sum(number for _name, number in largest)
-    more = [("others", left)] if largest and left else []
-    most = [f"{name} {number}" for name, number in (*largest, *more)]
+    aside = sum(_is_aside(effect, roots) for effect in effects)
+    kinds = Counter(_find_part(effect, roots) for effect in effects if not _is_aside(effect, roots))
     words = {
         _UPSTREAM: named,
-        _OTHER: f"on other packages ({', '.join(most)})" if most else "on other packages",
+        _OTHER: "on other packages",
         _SETTING: "on config keys or environment variables",
         _UNNAMED: "on targets that cannot be named without running the code",
     }
     told = [f"{kinds[kind]} {said}" for kind, said in words.items() if kinds[kind]]
-    apart = f"{len(aside)} only where {packages[0]} is not installed" if aside else ""
+    apart = f"{aside} only where {roots.own[0]} is not installed" if aside else ""
     return ", ".join([*told[:1], *([apart] if apart else []), *told[1:]])
 
 
@@ -198,20 +216,22 @@ def _find_part(effect: Effect, roots: _Roots) -> str:
     return _SETTING if effect.mutates else _UNNAMED
 
 
-def _say_overlaps(effects: list[Effect], roots: _Roots) -> str:
+def _say_overlaps(effects: list[Effect], roots: _Roots) -> Iterator[str]:
     single, unsure = sum(map(is_on_object, effects)), sum(not effect.certain for effect in effects)
     if len(effects) == 1:
         said = ["set on a single object"] * single + ["uncertain"] * unsure
-        return f" It is {' and '.join(said)}." if said else ""
-    said = [f"{single} {'changes' if single == 1 else 'change'} single objects only"] if single else []
+        if said:
+            yield f"It is {' and '.join(said)}."
+        return
+    if single:
+        yield f"{single} of the {len(effects)} {'changes a single object' if single == 1 else 'change single objects'} only."
     if unsure and _are_same(effects, roots):
-        which = f"The {'one' if unsure == 1 else unsure} that cannot be named {verb(unsure, 'is')} uncertain"
-        if all(is_on_object(effect) != effect.certain for effect in effects):
-            return f" {which} and {verb(unsure, 'changes')} single objects only."
-        return f" {which}.{f' Of all {len(effects)}, {said[0]}.' if said else ''}"
-    more = f"{unsure} {verb(unsure, 'is')} uncertain (reading the code cannot tell all about them)"
-    said += [more] if unsure else []
-    return f" Of all {len(effects)}, {'; '.join(said)}." if said else ""
+        which = (
+            f"The {'one' if unsure == 1 else unsure} that cannot be named {verb(unsure, 'is')} called uncertain below"
+        )
+        yield f"{which}."
+    elif unsure:
+        yield f"{unsure} of the {len(effects)} {verb(unsure, 'is')} uncertain: reading the code cannot tell all about {'it' if unsure == 1 else 'them'}."
 
 
 def _are_same(effects: list[Effect], roots: _Roots) -> bool:

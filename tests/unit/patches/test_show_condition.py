@@ -85,11 +85,11 @@ SHORT = [
     ),
     (
         _all(FIVE[0], Condition(kind=ConditionKind.CALLERS, text="11", parts=FIVE)),
-        "check_number_0(); and one of 11 callers runs it, each under a long condition",
+        "check_number_0(); and one of its 11 callers calls it, under conditions of its own",
     ),
     (
         Condition(kind=ConditionKind.CALLERS, text="2", wanted="a caller outside the project", parts=FIVE),
-        "one of 2 callers runs it, each under a long condition, or a caller outside the project",
+        "one of its 2 callers calls it, under conditions of its own, or a caller outside the project",
     ),
     (
         Condition(kind=ConditionKind.HELPER, text="put", parts=FIVE),
