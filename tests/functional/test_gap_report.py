@@ -10,6 +10,7 @@ import pytest
 
 from commands import Result, layline
 from layered import make_layered
+from upgrading import Files, make_project
 
 REPORT = "docs/backend-gap/reports/keel/upstream-main/report.md"
 SUMMARY = "docs/backend-gap/reports/keel/upstream-main/summary.md"
@@ -222,3 +223,26 @@ def test_the_rows_are_folded_and_what_breaks_is_not(tmp_path: Path) -> None:
     evidence = {fact["name"]: fact["value"] for fact in json.loads((tmp_path / EVIDENCE).read_text())["facts"]}
     causes = [places for name, places in evidence.items() if name.startswith("cause.")]
     assert sum(map(len, causes)) == len({place for places in causes for place in places})
+
+
+@pytest.mark.parametrize(
+    ("ours", "advice"),
+    [([], "plan sync"), (["sail>=1"], "plan sync"), (["sail>=2"], "monitor")],
+)
+def test_a_need_that_ours_meet_already_plans_no_sync(tmp_path: Path, ours: list[str], advice: str) -> None:
+    """A tip of two days later asked for one more package: that alone was a reason to sync."""
+
+    def declare(name: str, *needs: str) -> str:
+        return f'[project]\nname = "{name}"\nversion = "1.0"\ndependencies = {json.dumps(needs)}\n'
+
+    steps: list[tuple[str, Files]] = [
+        ("Begin", {"keel/a.py": "x = 1\n", "pyproject.toml": declare("keel", "sail>=1")}),
+        ("Raise it (#2)", {"pyproject.toml": declare("keel", "sail>=2")}),
+    ]
+    project = make_project(tmp_path, steps, {"own/use.py": "import keel.a\n", "pyproject.toml": declare("own", *ours)})
+    settings = project.root / "layline.toml"
+    written = settings.read_text().replace("[project]", '[project]\nrepository = "https://example.org/own"')
+    settings.write_text(written.replace("packages = ", 'upstream = "https://example.org/keel"\npackages = '))
+    told = layline("gap", "report", "--date", "2026-01-05", "--format", "json", cwd=project.root)
+    assert told.code == 0, told.err
+    assert told.json["reports"][0]["recommendation"]["label"] == advice

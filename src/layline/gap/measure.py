@@ -143,7 +143,7 @@ def measure_between(
         surface=impact.surface,
         couplings=impact.couplings,
         stale_keys=impact.stale_keys,
-        recommendation=_recommend(workspace, history, (patches or (), impact), dependencies),
+        recommendation=_recommend(workspace, history, (patches or (), impact), needs),
         plan=plan,
         around=_find_around(upstream, ends, plan),
         causes=tuple(cause for cause in causes if cause.places),
@@ -269,12 +269,17 @@ class History:
 
 
 def _recommend(
-    workspace: Workspace, history: History, ours: tuple[tuple[Drift, ...], Impact], dependencies: Dependencies
+    workspace: Workspace,
+    history: History,
+    ours: tuple[tuple[Drift, ...], Impact],
+    needs: tuple[Dependencies, OwnNeeds],
 ) -> Recommendation:
-    patches, impact = ours
+    """What upstream's own package brings along, or ours ask for already, is no reason to sync."""
+    (patches, impact), (dependencies, own) = ours, needs
+    unmet = [row for row in dependencies.differences if not (row.now and own.meet(row.kind, row.name, row.now.spec))]
     places, fixes = (find(impact.couplings, patches) for find in (find_broken_places, find_fixes))
     broken = (len(places), len(fixes)) if impact.surface else None
-    inputs = policy_inputs(history.distance.behind, history.age_days, broken, dependencies.differences)
+    inputs = policy_inputs(history.distance.behind, history.age_days, broken, unmet)
     return recommend(inputs, workspace.settings.policy)
 
 

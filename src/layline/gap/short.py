@@ -102,18 +102,16 @@ def cost_sentence(gap: Gap, *, whole: bool = True) -> Inline:
         return ""
     places = find_places(gap)
     if not places:
-        failing = statements.tell_failing(gap)
         needs = need_statements.tell_needs(gap)
         other = f", {needs}" if needs else ""
         work = f"a move of the pin{other} and a run of the tests"
-        return f"Nothing of ours breaks at the tip{failing}; the upgrade is {work}."
+        return f"Nothing of ours breaks at the tip; the upgrade is {work}.{statements.name_failing(gap)}"
     fixes = tuple(sorted(find_fixes(gap.couplings, gap.patches or ())))
     files = len({place.rpartition(":")[0] for place in fixes})
     fix = f"Work: fix {count(len(fixes), 'place')} in {count(files, 'file')} ({_how(gap, fixes)})."
     more = len(places) - len(fixes)
     fix += f" {count(more, 'further place')} {verb(more, 'breaks')} only because of these." if more > 0 else ""
-    fails = statements.count_failing(gap)
-    fix += f" {count(fails, 'more place')} {verb(fails, 'fails')} at the pin already." if fails else ""
+    fix += statements.name_failing(gap, more=True)
     lines = f" {_tell_lines(gap.effort, whole)}" if gap.effort else ""
     end = tell_beside(gap, whole=whole), f" {statements.place_sentence(gap, whole=whole)}"
     return join_text(f"{fix}{lines}", _causes(gap, len(places), whole), *end, _last_move(gap))

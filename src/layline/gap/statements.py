@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from packaging.version import InvalidVersion, Version
 
 from layline.change.surface import SurfaceChange
-from layline.core.ours import is_packaged
+from layline.core.ours import is_own, is_packaged
 from layline.core.prose import count, listed, sentence, share, shorten, verb
 from layline.core.revision import Relation
 from layline.coupling.drift_model import find_breaking
@@ -28,6 +28,8 @@ if TYPE_CHECKING:
     from layline.gap.model import Gap
 
 
+_NAMED = 3
+"""So many places that fail already are named in one sentence."""
 UNSEEN = "What breaks on the way and works again at the tip is not listed."
 JUDGED = "Run your tests at each: what breaks on the way and works again at the tip is not listed."
 
@@ -45,16 +47,23 @@ def headline(gap: Gap) -> Inline:
 
 
 def tell_failing(gap: Gap) -> str:
-    """` (2 places fail at the pin already, and still at the tip)`; empty where none does."""
-    fails = count_failing(gap)
-    return (
-        f" ({count(fails, 'place')} {verb(fails, 'fails')} at the pin already, and still at the tip)" if fails else ""
-    )
+    """` (2 places fail at the pin already)`; empty where none does."""
+    fails = len(find_failing(gap))
+    return f" ({count(fails, 'place')} {verb(fails, 'fails')} at the pin already)" if fails else ""
 
 
-def count_failing(gap: Gap) -> int:
-    """Places that fail at the pin as at the tip."""
-    return sum(standing is Standing.FAILS for standing in find_standings(gap).values())
+def name_failing(gap: Gap, *, more: bool = False) -> str:
+    """` 2 places fail at the pin already, and still at the tip: …`; empty where none does. `more`: others break."""
+    fails = find_failing(gap)
+    noun = "more place" if more else "place"
+    told = f"{count(len(fails), noun)} {verb(len(fails), 'fails')} at the pin already, and still at the tip"
+    return f" {told}: {listed(fails, most=_NAMED)}." if fails else ""
+
+
+def find_failing(gap: Gap) -> list[str]:
+    """Places that fail at the pin as at the tip, those of our package first."""
+    found = [place for place, standing in find_standings(gap).items() if standing is Standing.FAILS]
+    return sorted(found, key=lambda place: not is_own(place.rpartition(":")[0]))
 
 
 def breaks_phrase(gap: Gap) -> Inline:
