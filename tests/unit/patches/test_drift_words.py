@@ -174,6 +174,20 @@ def test_names_of_one_statement_that_share_a_reason_are_told_together() -> None:
     assert "1 place breaks" in text
 
 
+def test_a_new_name_alone_is_no_fix_where_it_takes_other_parameters() -> None:
+    one = Elsewhere(
+        touch="imports",
+        target="keel.old.furl",
+        location=Location("harbor/hull.py", 3),
+        severity=Severity.BREAKS,
+        detail="renamed, with other parameters",
+        new_target="keel.furl",
+        differs=True,
+    )
+    text = render_listing(build_drift_listing(replace(report_of(), elsewhere=(one,))), width=120)
+    assert "  fix      use keel.furl; it takes other parameters, so change the calls, too\n" in text
+
+
 def test_a_commit_is_named_once_with_all_that_it_did() -> None:
     said = [Why(Reason.WAS_REMOVED), Why(Reason.GONE)]
     row = replace(row_of(BREAKING), causes=tuple(Cause(why=why, commit=COMMIT) for why in said))

@@ -98,7 +98,7 @@ def test_what_is_handed_in_is_a_single_object_where_its_class_is_written(tmp_pat
     source = "from torch import nn\ndef g(x): pass\ndef put(module: nn.Module):\n    module.forward = g\n"
     inventory = read_files(tmp_path, {"own/boot.py": source})
     assert inventory.unregistered[0].effect.target is None
-    assert " It is set on a single object and uncertain." in build_listing(inventory, "own", "up").title
+    assert "It is set on a single object and uncertain." in build_listing(inventory, "own", "up").meta
 
 
 def test_the_list_says_why_drift_counts_more_that_does_nothing() -> None:

@@ -44,6 +44,8 @@ class Elsewhere:
     severity: Severity
     detail: str
     new_target: str | None = None
+    differs: bool = False
+    """What has the new name takes other parameters: the name alone mends no call."""
     tip_evidence: Evidence | None = None
     culprit: str | None = None
     causes: tuple[tuple[str, str], ...] = ()

@@ -69,7 +69,7 @@ def choose_rows(cause: Elsewhere, names: list[Elsewhere]) -> list[Elsewhere]:
     knows_more = any(one.new_target and one.new_target not in implied for one in names)
     knows_who = cause.culprit is None and any(one.culprit for one in names)
     if not (knows_more or knows_who):
-        return [cause]
+        return [replace(cause, differs=any(one.differs for one in names))]
     first, *others = names
     return [replace(first, detail=f"{first.detail}; {cause.detail}"), *others]
 

@@ -176,7 +176,7 @@ def _group_elsewhere(items: Iterable[Elsewhere], severity: Severity, commits: Ma
     alike: dict[tuple[object, ...], list[Elsewhere]] = {}
     for item in items:
         if item.severity is severity:
-            key = (item.touch, item.location, item.also, item.detail, item.culprit, item.causes)
+            key = (item.touch, item.location, item.also, item.detail, item.differs, item.culprit, item.causes)
             alike.setdefault(key, []).append(item)
     found = tuple(
         Diagnostic(
@@ -207,7 +207,10 @@ def _detail_elsewhere(together: list[Elsewhere], commits: Mapping[str, Commit]) 
         who = say_commit(commits[one]) if one in commits else one[:12]
         yield "since", f"{who}: {why}" if why else who
     if homes := [one.new_target for one in together if one.new_target]:
-        yield "fix", f"use {listed(homes, most=len(homes))}"
+        differs = (
+            "; it takes other parameters, so change the calls, too" if any(one.differs for one in together) else ""
+        )
+        yield "fix", f"use {listed(homes, most=len(homes))}{differs}"
     if item.also:
         lines = [str(place.line) for place in item.places]
         yield "counts", f"as {len(item.places)} places: lines {listed(lines, most=len(lines))}"

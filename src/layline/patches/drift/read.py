@@ -421,5 +421,6 @@ def _find_elsewhere(couplings: Iterable[Coupling]) -> Iterator[Elsewhere]:
             fits_today=item.state is not State.TOO_NEW and not item.is_so_already,
             detail=item.detail if item.why else "; ".join(filter(None, (item.state.value, item.detail))),
             new_target=item.new_target,
+            differs=any(why.reason is Reason.OTHER_PARAMETERS for why in item.why),
             tip_evidence=item.tip_evidence,
         )
