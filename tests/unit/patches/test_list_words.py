@@ -107,7 +107,7 @@ def test_the_list_says_why_drift_counts_more_that_does_nothing() -> None:
     dead = replace(made, suggestion="up.a.g")
     strays = tuple(Unregistered(effect=one, within="own.boot") for one in (made, dead, made))
     listing = build_listing(Inventory(backend="up", commit="c" * 40, unregistered=strays), "own", "up")
-    assert listing.meta[1] == (
+    assert listing.meta[-1] == (
         "3 of these effects target names that the pin does not have: 1 is dead; `patches drift` decides whether the other 2 "
         "add names of ours or are dead, too."
     )

@@ -5,7 +5,11 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import pytest
+
 from commands import layline
+from layline.app.patches_drift import patches_drift
+from layline.patches.drift.ask import DriftOptions
 from upgrading import Files, make_project
 
 LAYER = "class Attention:\n    def forward(self, x, mask, heads, cache=None):\n        return x\n"
@@ -46,3 +50,30 @@ def test_what_fails_already_around_a_write_is_told_everywhere(tmp_path: Path) ->
     assert [page.count(named) for page in pages] == [1, 1], "the report's first page and the summary"
     matrix = layline("patches", "matrix", "--refs", "main", "--format", "json", cwd=project.root).json
     assert matrix["failing_already"] == 2
+
+
+MADE = "import keel.a\n\n\ndef mine(*args):\n    return 1\n\n\n{}"
+LINES = ("keel.a.Old.run = mine\n", "keel.a.f = mine\n", "keel.a.g = mine\n")
+
+
+@pytest.mark.parametrize(
+    ("ours", "told"),
+    [
+        (MADE.format("".join(LINES)), ", and with it the import of that file at own/boot.py:1"),
+        (MADE.format("def go():\n    " + "    ".join(LINES)), ""),
+    ],
+)
+def test_a_file_that_fails_when_it_is_loaded_fails_its_imports(tmp_path: Path, ours: str, told: str) -> None:
+    """`import verl` itself fails where one line of a file that it imports does."""
+    functions = "def f(x):\n    return x\n\n\ndef g(x):\n    return x\n"
+    steps: list[tuple[str, Files]] = [
+        ("Begin", {"keel/a.py": f"{functions}\n\nclass Old:\n    def run(self):\n        return 1\n"}),
+        ("Remove Old (#2)", {"keel/a.py": functions}),
+    ]
+    boot = "import own.late\nown.late.go()\n" if "def go" in ours else "import own.late\n"
+    project = make_project(tmp_path, steps, {"own/late.py": ours, "own/boot.py": boot})
+    answer = patches_drift(project.open(), "keel", DriftOptions())
+    assert answer.listing is not None
+    (title,) = (group.title for group in answer.listing.groups if "not installed" in group.title)
+    line = 8 if told else 9
+    assert f", because own/late.py:{line} (keel.a.Old is gone) fails{told}; " in title

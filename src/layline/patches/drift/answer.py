@@ -85,6 +85,7 @@ def _narrow(asked: Asked, found: KeptDrift, options: DriftOptions, baseline: tup
         culprits=options.culprits,
         elsewhere=elsewhere,
         elsewhere_accepted=elsewhere_accepted,
+        loaders=found.loaders,
     )
 
 

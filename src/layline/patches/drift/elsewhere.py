@@ -10,8 +10,8 @@ from layline.core.evidence import Evidence, Location, Severity
 from layline.core.report import Annotation
 from layline.core.why import Reason, Why
 from layline.coupling.drift_model import finding_id
-from layline.coupling.model import Coupling, Touch
-from layline.coupling.told import find_try
+from layline.coupling.model import FAILING, Consequence, Coupling, State, Touch
+from layline.coupling.told import find_try, tells_elsewhere
 from layline.patches.drift.rules import RULES
 
 if TYPE_CHECKING:
@@ -68,6 +68,27 @@ class Elsewhere:
         """Stable while file, target, what we do with it and severity stay the same; lines may move."""
         words = (self.touch, self.target, self.location.path, self.severity.value)
         return finding_id(*words, *([str(self.repeat)] if self.repeat else []))
+
+
+def find_elsewhere(couplings: Iterable[Coupling]) -> Iterator[Elsewhere]:
+    """Every other place of ours that breaks or fails already; overrides and calls also where they only may."""
+    for item, also in merge_imports([item for item in couplings if tells_elsewhere(item)]):
+        already = item.state in FAILING
+        yield Elsewhere(
+            touch=TOUCHES[item.touch],
+            target=item.target,
+            location=item.location,
+            also=also,
+            culprit=item.culprit,
+            causes=item.causes,
+            severity=Severity.BREAKS if already or item.consequence is Consequence.WILL_BREAK else Severity.LOOK,
+            fails_already=already,
+            fits_today=item.state is not State.TOO_NEW and not item.is_so_already,
+            detail=item.detail if item.why else "; ".join(filter(None, (item.state.value, item.detail))),
+            new_target=item.new_target,
+            differs=any(why.reason is Reason.OTHER_PARAMETERS for why in item.why),
+            tip_evidence=item.tip_evidence,
+        )
 
 
 def merge_imports(items: Iterable[Coupling]) -> Iterator[tuple[Coupling, tuple[Location, ...]]]:

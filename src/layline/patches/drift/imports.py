@@ -32,6 +32,22 @@ def find_failing_imports(rows: Iterable[Drift]) -> Iterator[Elsewhere]:
         )
 
 
+def find_loaders(rows: Iterable[Drift], strays: Iterable[Unregistered]) -> dict[str, tuple[str, ...]]:
+    """File → lines of ours that import it, of files that a line of their own keeps from being loaded."""
+    failing = {root.location.path for root in find_roots(rows) if not root.is_import}
+    return {
+        item.effect.location.path: tuple(one.partition(" ")[0] for one in item.called_from)
+        for item in strays
+        if item.effect.location.path in failing and item.called_from
+        if f"/{item.effect.location.path}".endswith(_spell_files(item.within))
+    }
+
+
+def _spell_files(module: str) -> tuple[str, str]:
+    path = module.replace(".", "/")
+    return f"/{path}.py", f"/{path}/__init__.py"
+
+
 def tell_callers(
     cause: Elsewhere, rows: Iterable[Drift], strays: Iterable[Unregistered], ours: OwnModules
 ) -> Elsewhere:

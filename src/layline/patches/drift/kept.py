@@ -34,6 +34,8 @@ class KeptDrift:
     """How many effects the inventory has."""
     uncompared: dict[Uncompared, int] = field(default_factory=dict)
     """Those that are no row, by the reason."""
+    loaders: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    """File that fails at a line of its own when it is loaded → lines of ours that import it."""
 
     def count_uncompared(self, rows: Iterable[Drift]) -> dict[Uncompared, int]:
         """The same where a filter has left these rows."""

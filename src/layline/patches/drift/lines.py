@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from layline.core.drift import DriftKind
@@ -35,6 +36,7 @@ _STATES = {
 _TOGETHER = 3
 """So many rows with one reason are one cause with several places."""
 _HOLDERS = 3
+_NONE: Mapping[str, tuple[str, ...]] = MappingProxyType({})
 
 
 def build_drift_listing(
@@ -55,7 +57,7 @@ def build_drift_listing(
     look = [row for row in drift.rows if row.severity is Severity.LOOK and not row.dead_today]
     fits = [row for row in drift.rows if row.severity is Severity.OK and not row.dead_today]
     groups = [
-        *group_causes(broken),
+        *group_causes(broken, drift.loaders),
         *_group_elsewhere((one for one in drift.elsewhere if not one.fails_already), Severity.BREAKS, known),
         *_group_failing(failing, drift.elsewhere, known),
         *group_causes(idle),
@@ -87,8 +89,10 @@ def _group_failing(rows: list[Drift], elsewhere: Iterable[Elsewhere], commits: M
         yield Group(title="These fail at the pin already; the upgrade does not break them:", items=items)
 
 
-def group_causes(rows: list[Drift]) -> Iterator[Group]:
-    """Rows with one reason together, the most frequent first; then the others by place."""
+def group_causes(rows: list[Drift], loaders: Mapping[str, tuple[str, ...]] = _NONE) -> Iterator[Group]:
+    """Rows with one reason together, the most frequent first; then the others by place. `loaders`: who imports a file
+    that fails when it is loaded.
+    """
     roots: dict[Root, list[Drift]] = {}
     reasons: dict[tuple[DriftKind, tuple[Why, ...]], list[Drift]] = {}
     for row in rows:
@@ -101,7 +105,7 @@ def group_causes(rows: list[Drift]) -> Iterator[Group]:
     behind = [group for group in roots.values() if len(group) > 1]
     waiting = find_roots(rows)
     for group in sorted(behind, key=len, reverse=True):
-        yield _group_behind(group, waiting)
+        yield _group_behind(group, waiting, loaders)
     for group in sorted(causes, key=len, reverse=True):
         places = count(len({row.location for row in group}), "place")
         effects = f"{len(group)} effects at " if len({row.location for row in group}) < len(group) else "at "
@@ -115,12 +119,16 @@ def group_causes(rows: list[Drift]) -> Iterator[Group]:
         yield Group(items=single)
 
 
-def _group_behind(rows: list[Drift], waiting: Mapping[Root, list[Drift]]) -> Group:
+def _group_behind(
+    rows: list[Drift], waiting: Mapping[Root, list[Drift]], loaders: Mapping[str, tuple[str, ...]]
+) -> Group:
     """Rows whose only trouble is one import of ours: told once, with what else is known of each; `waiting`: all that it
     keeps from being installed.
     """
     root = explain(rows[0])
-    cause = f", because {_tell_roots(_find_beside(rows[0], root))} fails" if root is not None else ""
+    cause = ""
+    if root is not None:
+        cause = f", because {_tell_roots(_find_beside(rows[0], root))} fails{_tell_loaders(root, loaders)}"
     commits = {row.culprit for row in rows}
     since = commits.pop() if len(commits) == 1 else None
     told = f" (since {say_commit(since)})" if since is not None else ""
@@ -133,6 +141,13 @@ def _group_behind(rows: list[Drift], waiting: Mapping[Root, list[Drift]]) -> Gro
         title=f"{rows[0].severity.word}: {count(number, 'effect')} {verb(number, 'is')} not installed{cause}{told}; {some}{after}:",
         items=tuple(_tell_waiting(row, root, since) for row in rows),
     )
+
+
+def _tell_loaders(root: Root, loaders: Mapping[str, tuple[str, ...]]) -> str:
+    """Whose import of the file fails at that line, too; empty where it does not run when the file is loaded."""
+    places = () if root.is_import else loaders.get(root.location.path, ())
+    number = "the import" if len(places) == 1 else "the imports"
+    return f", and with it {number} of that file at {listed(places, most=_HOLDERS)}" if places else ""
 
 
 def _find_beside(row: Drift, root: Root | None) -> list[Root]:

@@ -30,7 +30,6 @@ from layline.coupling.drift_model import Drift, Sides
 from layline.coupling.fold import fold_told
 from layline.coupling.last_seen import find_last_seen
 from layline.coupling.limits import limit_by_callers
-from layline.coupling.model import FAILING, Consequence, Coupling, State
 from layline.coupling.own_attributes import accept_own
 from layline.coupling.own_imports import OwnModules
 from layline.coupling.pair import Pair
@@ -38,12 +37,11 @@ from layline.coupling.reads import Reader
 from layline.coupling.replacements import Replacements
 from layline.coupling.roots import find_since
 from layline.coupling.subjects import Judged, Subject, count_uncompared, find_subjects
-from layline.coupling.told import tells_elsewhere
 from layline.coupling.upstream_keys import find_keys
 from layline.patches.declared_keys import Schema, read_schema
 from layline.patches.drift.ask import Asked, DriftOptions
-from layline.patches.drift.elsewhere import TOUCHES, Elsewhere, merge_imports
-from layline.patches.drift.imports import choose_rows, find_failing_imports, is_same_line, tell_callers
+from layline.patches.drift.elsewhere import Elsewhere, find_elsewhere
+from layline.patches.drift.imports import choose_rows, find_failing_imports, find_loaders, is_same_line, tell_callers
 from layline.patches.drift.kept import KEPT, KeptDrift
 from layline.patches.drift.mentions import Mentions, find_mentions
 from layline.patches.drift.report import number_repeats
@@ -105,6 +103,7 @@ def judge_drift(asked: Asked, options: DriftOptions, progress: Progress, pair: P
         skipped=tuple(dict.fromkeys((*opening.inventory.skipped, *opening.pair.read_skipped()))),
         listed=sum(1 for _ in opening.inventory.every_effect()),
         uncompared=dict(count_uncompared(opening.inventory, judged)),
+        loaders=find_loaders(rows, opening.inventory.unregistered),
     )
     opening.save()
     return found
@@ -394,7 +393,7 @@ def _find_places(rows: list[Drift], opening: Opening) -> Iterator[Elsewhere]:
         replace(one, culprit=find_since(one.target, one.location, pair.places.couplings) or one.culprit)
         for one in find_failing_imports(rows)
     ]
-    others = list(_find_elsewhere(fold_told(pair.settled, rows)))
+    others = list(find_elsewhere(fold_told(pair.settled, rows)))
     if causes:
         ours = OwnModules(pair.workspace.tree, pair.workspace.settings.project.source_roots)
         causes = [tell_callers(one, rows, opening.inventory.unregistered, ours) for one in causes]
@@ -403,24 +402,3 @@ def _find_places(rows: list[Drift], opening: Opening) -> Iterator[Elsewhere]:
     for one in others:
         if not any(is_same_line(one, cause) for cause in causes):
             yield one
-
-
-def _find_elsewhere(couplings: Iterable[Coupling]) -> Iterator[Elsewhere]:
-    """Every other place of ours that breaks or fails already; overrides and calls also where they only may."""
-    for item, also in merge_imports([item for item in couplings if tells_elsewhere(item)]):
-        already = item.state in FAILING
-        yield Elsewhere(
-            touch=TOUCHES[item.touch],
-            target=item.target,
-            location=item.location,
-            also=also,
-            culprit=item.culprit,
-            causes=item.causes,
-            severity=Severity.BREAKS if already or item.consequence is Consequence.WILL_BREAK else Severity.LOOK,
-            fails_already=already,
-            fits_today=item.state is not State.TOO_NEW and not item.is_so_already,
-            detail=item.detail if item.why else "; ".join(filter(None, (item.state.value, item.detail))),
-            new_target=item.new_target,
-            differs=any(why.reason is Reason.OTHER_PARAMETERS for why in item.why),
-            tip_evidence=item.tip_evidence,
-        )

@@ -93,6 +93,8 @@ class DriftReport:
     culprits: bool = False
     elsewhere: tuple[Elsewhere, ...] = ()
     elsewhere_accepted: tuple[tuple[Elsewhere, Accepted], ...] = ()
+    loaders: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """File that fails at a line of its own when it is loaded → lines of ours that import it."""
 
     @property
     def read_keys(self) -> int:
