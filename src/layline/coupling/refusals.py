@@ -98,8 +98,13 @@ def find_refusal(comparer: Comparer, place: Place, found: Comparison, told: Iter
     if _was_gone(tracer, path, pin, since):
         back = find_since(refuses)
         return Refusal(commits=(since,) if back is None else (since, back))
-    each = ((why, find_since(partial(has_problem, why))) for why in told)
-    return Refusal(commits=(since,), each=tuple((why, commit) for why, commit in each if commit is not None))
+    each = tuple((why, find_since(partial(has_problem, why))) for why in told)
+    dated = tuple((why, commit) for why, commit in each if commit is not None)
+    if dated and len(dated) == len(each):
+        # what it refused in between and takes, or is not passed, at the tip is not what is told
+        order = {step.commit: number for number, step in enumerate(tracer.timeline.steps)}
+        since = min((commit for _, commit in dated), key=lambda one: order.get(one, len(order)))
+    return Refusal(commits=(since,), each=dated)
 
 
 def _was_gone(tracer: Tracer, path: str, pin: Definition, since: str) -> bool:

@@ -2162,6 +2162,13 @@ SINCE = [
         "class Run:\n    def go(self, x):\n        return [x]\ndef walk(a):\n    a.go(1)\n",
         "class Run:\n    def go(self, x, far=0):\n        return x\ndef walk(a):\n    a.go(1, far=2)\n",
     ),
+    (
+        "an override that took no other new argument either, which nothing passes",
+        f"{TAKEN}class Mine(Run):\n    def go(self, x):\n        return x\n",
+        "class Run:\n    def go(self, x):\n        return x\n    def walk(self):\n        self.go(1)\n",
+        "class Run:\n    def go(self, x, deep=0):\n        return x\n    def walk(self):\n        self.go(1)\n",
+        "class Run:\n    def go(self, x, deep=0, far=0):\n        return x\n    def walk(self):\n        self.go(1, far=2)\n",
+    ),
 ]
 
 
