@@ -109,7 +109,36 @@ def _find_arity(node: ast.AST | None) -> int | None:
     declared = _find_declared(node)
     if declared is not None and found <= {None, declared}:
         return declared
+    if found == {None} and node is not None and _gives_dictionary(node):
+        return 1
     return found.pop() if len(found) == 1 else None
+
+
+def _gives_dictionary(node: ast.AST) -> bool:
+    """Whether each `return` of a function gives a dictionary that it writes."""
+    own = list(walk_own(node))
+    bound: dict[str, list[ast.expr | None]] = {}
+    for item in own:
+        match item:
+            case ast.Assign(targets=[ast.Name(id=name)], value=value):
+                bound.setdefault(name, []).append(value)
+            case ast.AnnAssign(target=ast.Name(id=name), value=value):
+                bound.setdefault(name, []).append(value)
+    stored = [item.id for item in own if isinstance(item, ast.Name) and isinstance(item.ctx, ast.Store)]
+
+    def is_written(value: ast.expr | None) -> bool:
+        if isinstance(value, ast.Name):
+            given = bound.get(value.id, [])
+            return bool(given) and len(given) == stored.count(value.id) and all(map(_is_dictionary, given))
+        return _is_dictionary(value)
+
+    return all(is_written(item.value) for item in own if isinstance(item, ast.Return))
+
+
+def _is_dictionary(value: ast.expr | None) -> bool:
+    return isinstance(value, ast.Dict | ast.DictComp) or (
+        isinstance(value, ast.Call) and isinstance(value.func, ast.Name) and value.func.id == "dict"
+    )
 
 
 def _find_declared(node: ast.AST | None) -> int | None:

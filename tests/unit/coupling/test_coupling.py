@@ -1101,6 +1101,11 @@ TAKEN_APART = [
     ("fits", "a, b = self.split(x)", ("x, 1", "x, 1"), ("ok", "ok")),
     ("a rest is taken", "a, *b = self.split(x)", ("x, 1", "x, 1"), ("ok", "ok")),
     ("whole", "a = self.split(x)", ("x, 1", "x, 1"), ("ok", "ok")),
+    ("a dictionary before", "a = self.split(x)", ("{'k': x}", "x, 1"), ("no longer binds", "will break")),
+    ("a dictionary before, a function", "a = split(x)", ("dict(k=x)", "x, 1"), ("no longer binds", "will break")),
+    ("a dictionary at the tip", "a, b = self.split(x)", ("x, 1", "{'k': x}"), ("no longer binds", "will break")),
+    ("a dictionary at both", "a = self.split(x)", ("{'k': x}", "{'j': x}"), ("body changed", "ok")),
+    ("what another function makes", "a = self.split(x)", ("make(x)", "x, 1"), ("body changed", "ok")),
     ("nobody knows how many", "a, b, c = self.split(x)", ("list(x)", "list(x)"), ("ok", "ok")),
     (
         "our code expects it to fail",
@@ -1121,6 +1126,27 @@ def test_a_result_that_has_another_number_of_values(
     found = couple(tmp_path, TAKES.format(line), sides[0], {**sides[1], "keel/x.py": ""})
     (row,) = [one for one in found if one.touch.value == "calls"]
     assert (row.state.value, row.consequence.value) == expected, row.detail
+
+
+def test_a_dictionary_that_a_function_fills_is_one_value(tmp_path: Path) -> None:
+    then = "def split(x):\n    found: dict[str, int] = {}\n    found['k'] = x\n    return found\n"
+    now = "def split(x):\n    return x, 1\n"
+    found = couple(
+        tmp_path,
+        TAKES.format("a = split(x)['k']\n        b = split(x)"),
+        {"keel/layer.py": then},
+        {"keel/layer.py": now},
+    )
+    told = [one.detail for one in found if one.touch.value == "calls"]
+    assert any("expects 1 value from it, but it returns 2 now" in one for one in told), told
+    given = then.replace("return found", "found = more(found)\n    return found")
+    assert not [
+        one
+        for one in couple(
+            tmp_path / "b", TAKES.format("b = split(x)"), {"keel/layer.py": given}, {"keel/layer.py": now}
+        )
+        if one.consequence.value == "will break" and one.touch.value == "calls"
+    ]
 
 
 def test_a_result_of_what_our_patch_replaces_has_the_values_of_ours(tmp_path: Path) -> None:
