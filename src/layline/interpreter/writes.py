@@ -127,6 +127,10 @@ class Writes(Machine):
                 return default
             case Called() if name == "__class__" and (made := class_of(owner)) is not None:
                 return made
+            case Called(callee=Outside(path="types.SimpleNamespace"), keywords=keywords):
+                # a value may be another one by now, code that is kept there seldom is
+                held = dict(keywords).get(name)
+                return held if isinstance(held, Outside | Function) else Member(owner, name, default)
         return Member(owner, name, default)
 
     def _read_under(self, test: Value, owner: Value, name: str, default: Value | None) -> Value:

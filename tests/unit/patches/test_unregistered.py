@@ -176,6 +176,14 @@ FINDS: list[tuple[str, str, list[tuple[str, str]]]] = [
         ),
         [("function-wrapping", "up.a.f")],
     ),
+    (
+        "the original kept in an object of Python's",
+        (
+            "import up.a as m\nfrom types import SimpleNamespace\nheld = SimpleNamespace(f=m.f, on=False)\n"
+            "def new():\n    return held.f()\nm.f = new\nif held.on:\n    m.g = new\n"
+        ),
+        [("function-wrapping", "up.a.f"), ("binding-replacement", "up.a.g")],
+    ),
     ("another package", "import other\nother.f = 1\n", []),
     ("own attribute", "class A:\n    def go(self):\n        self.x = print\n", []),
     ("restore", "import up.a as m\nold = m.f\ndef undo():\n    m.f = old\n", []),
