@@ -36,13 +36,16 @@ def judge_field(question: Question) -> Iterator[Finding]:
         return
     owner, _, field = question.target.rpartition(".")
     for method in _find_methods(ours.node):
-        then, now = (_find_refused(side, owner, field, method) for side in (sides.pin, sides.tip))
-        known = {problem.argument for _, problem in then}
-        new = {problem.argument: problem.why for _, problem in now if problem.argument not in known}
-        places = tuple(dict.fromkeys(at for at, problem in now if problem.argument in new))
+        then, now = (_check_calls(side, owner, field, method) for side in (sides.pin, sides.tip))
+        known = {problem.argument for _, problems in then for problem in problems}
+        refused = {problem.argument: problem.why for _, problems in now for problem in problems}
+        new = {argument: why for argument, why in refused.items() if argument not in known}
+        places = tuple(at for at, problems in now if any(one.argument in new for one in problems))
         if new:
             why = Why(Reason.FIELD_REFUSES, method.name, field, parts=tuple(new.values()), places=places)
-            yield Finding(severity=Severity.BREAKS, why=why)
+            # a branch that ours takes may be for another class that upstream puts there itself
+            severity = Severity.BREAKS if len(places) == len(now) else Severity.LOOK
+            yield Finding(severity=severity, why=why)
 
 
 def find_field_change(comparer: Comparer, target: str, ours: Replacement, why: Why) -> str | None:
@@ -76,9 +79,9 @@ def _find_methods(node: ast.stmt) -> list[Definition]:
     return [one for one in found if one is not None and one.parameters and not is_reshaped(one)]
 
 
-def _find_refused(side: Resolver, owner: str, field: str, method: Definition) -> list[tuple[Location, Problem]]:
-    """Each call of upstream's class that does not fit our method, with what does not."""
-    found: list[tuple[Location, Problem]] = []
+def _check_calls(side: Resolver, owner: str, field: str, method: Definition) -> list[tuple[Location, list[Problem]]]:
+    """Each call of upstream's class on what stands in its field, with what of it does not fit our method."""
+    found: list[tuple[Location, list[Problem]]] = []
     for home in dict.fromkeys(find_above(owner, side)):
         symbol = side.resolve(home)
         entry = side.index.entries.get(symbol.module or "")
@@ -86,7 +89,7 @@ def _find_refused(side: Resolver, owner: str, field: str, method: Definition) ->
         if node is None or entry is None:
             continue
         for line, shape in _find_calls(node, field, method.name):
-            found += [(Location(entry.path, line), one) for one in _check(shape, method)]
+            found.append((Location(entry.path, line), _check(shape, method)))
     return found
 
 
