@@ -271,7 +271,7 @@ class Judge:
         alone = entry is not None and not entry.path.endswith("__init__.py")
         if sure and (alone or any(one(self._comparer, place.target) for one in LOST_BEFORE)):
             fails = Why(Reason.FAILS_ALREADY, find_definition(self._comparer, place.target) or "")
-            since = tell_removal(place.target, self._comparer.pin)
+            since = tell_removal(place.target, self._comparer.pin, self._comparer.tip)
             return Verdict(state=State.MISSING, consequence=Consequence.LOOK, why=(fails, *since))
         return _ABSENT
 

@@ -11,11 +11,10 @@ from layline.core.evidence import Severity
 from layline.core.finding import Finding
 from layline.core.why import Reason, Why
 from layline.coupling.drift_model import Drift, Sides
-from layline.coupling.removals import find_removals, guess_places, name_removal
+from layline.coupling.removals import find_losses, find_removals, guess_places, name_removal
 from layline.git import Repository
 from layline.source.names import parents
 from layline.source.symbols import SymbolKind
-from layline.workspace.past import Past
 
 _KNOWN = frozenset({Reason.HAD_UNTIL, Reason.CAME_AND_WENT, Reason.NEVER_HAD_OWNER})
 """What makes a test for the name false: it is no mark of ours."""
@@ -31,9 +30,7 @@ def find_last_seen(rows: Iterable[Drift], sides: Sides, upstream: Repository, pi
         for row in listed
         if _is_unknown(row) and row.target
     }
-    before = Past(upstream, pin).find_losses(
-        places.values(), lambda base, asked: find_removals(upstream, base, pin, asked)
-    )
+    before = find_losses(upstream, pin, tip, places.values())
     since = find_removals(upstream, pin, tip, list(places.values()))
     for row in listed:
         if not _is_unknown(row) or row.target is None:
@@ -42,7 +39,7 @@ def find_last_seen(rows: Iterable[Drift], sides: Sides, upstream: Repository, pi
         comes = row.comparison is not None and row.comparison.after.exists
         lost = before.get(places[row.target])
         gone = since.get(places[row.target]) if not comes else None
-        if gone is not None:
+        if gone is not None and gone != lost:
             why = name_removal(Reason.CAME_AND_WENT, gone, upstream)
         elif lost is not None:
             why = name_removal(Reason.HAD_UNTIL, lost, upstream)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import TypeAlias
 
 from layline.core.why import Reason, Why
+from layline.errors import GitError
 from layline.git import Repository
-from layline.history.commits import read_commits
+from layline.history.commits import count_commits, read_commits
 from layline.history.timeline import Timeline, read_timeline
 from layline.source.names import absolute_name, find_files, parents
 from layline.source.parsing import find_bound_names
@@ -19,16 +20,32 @@ Places: TypeAlias = tuple[tuple[str, str], ...]
 """Paths with the name that would stand there."""
 
 
-def tell_removal(name: str, pin: Resolver) -> tuple[Why, ...]:
+def tell_removal(name: str, pin: Resolver, tip: Resolver) -> tuple[Why, ...]:
     """Who took a name away before the pin; nothing where no version up to the pin had it."""
     holder = next((one for one in parents(name) if one in pin.index.entries), None)
     if holder is None:
         return ()
     part = pin.index.entries[holder].part
     tree, places = pin.index.parts[part].tree, tuple(guess_places(name, pin, part))
-    past = Past(tree.repository, tree.commit)
-    lost = past.find_losses([places], lambda base, asked: find_removals(tree.repository, base, tree.commit, asked))
+    lost = find_losses(tree.repository, tree.commit, tip.index.parts[part].tree.commit, [places])
     return tuple(name_removal(Reason.HAD_UNTIL, commit, tree.repository) for commit in lost.values())
+
+
+def find_losses(upstream: Repository, pin: str, tip: str, asked: Iterable[Places]) -> dict[Places, str]:
+    """Of each name that the pin does not have the commit that took it away: of what a branch of the pin's own repeats,
+    the one on the line of the tip.
+    """
+    found = _look_back(upstream, pin, asked)
+    try:
+        aside = [places for places, commit in found.items() if count_commits(upstream, commit, tip)[0]]
+    except GitError:  # a clone that lacks objects in between
+        aside = []
+    return found | (_look_back(upstream, tip, aside) if aside else {})
+
+
+def _look_back(upstream: Repository, commit: str, asked: Iterable[Places]) -> dict[Places, str]:
+    past = Past(upstream, commit)
+    return past.find_losses(asked, lambda base, asked: find_removals(upstream, base, commit, asked))
 
 
 def name_removal(reason: Reason, commit: str, upstream: Repository) -> Why:

@@ -8,7 +8,7 @@ import pytest
 
 from judging import OURS, RUN, codes, judge
 from layline.core.patch import Style
-from layline.core.why import say
+from layline.core.why import Reason, say
 
 DECORATED = [
     # (what it shows, the decorators between pin and tip, at the tip, who is to blame, the causes)
@@ -129,3 +129,16 @@ def test_another_result_has_the_commit_that_made_it(tmp_path: Path) -> None:
     )
     assert "return-type" in codes(row)
     assert (row.culprit.subject if row.culprit else None) == "between", row.detail
+
+
+def test_a_name_that_the_branch_of_the_pin_lost_too_has_the_commit_of_the_line(tmp_path: Path) -> None:
+    gone = {"keel/run.py": "other = 1\n"}
+    row = judge(
+        tmp_path,
+        gone,
+        {"keel/run.py": "other = 2\n"},
+        base={"keel/run.py": RUN},
+        between=gone,
+    )
+    (why,) = [one.why for one in row.findings if one.why.reason is Reason.HAD_UNTIL]
+    assert why.text == "between", row.detail
