@@ -22,7 +22,7 @@ from layline.cli.show import (
     to_option,
     worktree_option,
 )
-from layline.patches.wanted import DRIFT_KINDS
+from layline.patches.drift.kinds import DRIFT_KINDS
 
 
 @command("drift")

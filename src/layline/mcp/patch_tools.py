@@ -11,7 +11,8 @@ from layline.core.prose import shorten
 from layline.core.report import Answer
 from layline.mcp.inputs import AT, BACKEND, FULL, TO
 from layline.mcp.tool import READS, Asked, Input, Session, Tool
-from layline.patches.wanted import DRIFT_KINDS, NEVER_ACTIVE, Wanted
+from layline.patches.drift.kinds import DRIFT_KINDS
+from layline.patches.wanted import NEVER_ACTIVE, Wanted
 
 _WHY = 240
 """Characters of a reason or a condition in a row."""

@@ -8,12 +8,9 @@ from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING
 
 from layline.core.condition import NEVER, VALUED, Condition, ConditionKind, asks_about, find_told, lacks
-from layline.core.drift import DriftKind
 from layline.core.evidence import Severity, Skipped, SkippedKind
 from layline.core.patch import Holder, Style, TargetKind
 from layline.core.prose import count
-from layline.core.why import Reason
-from layline.coupling.drift_model import DOES_NOT_FIT, NOT_INSTALLED
 
 if TYPE_CHECKING:
     from layline.core.patch import Effect, Inventory, Patch
@@ -32,8 +29,6 @@ MAY_NOT_APPLY = "may-not-apply"
 """What drift says of an effect that some of upstream's code may not see."""
 ELSEWHERE = ("imports", "reads", "subclasses", "overrides", "calls")
 """What our code does with upstream's names outside patches, as `--kind` takes it."""
-DRIFT_KINDS = (*(kind.value for kind in DriftKind), DOES_NOT_FIT, NOT_INSTALLED, MAY_NOT_APPLY, DEAD, *ELSEWHERE)
-"""What `--kind` of drift takes: each word that its answers print in square brackets."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,11 +56,12 @@ class Wanted:
             and self.certain in (None, effect.certain)
         )
 
-    def keeps_row(self, row: Drift) -> bool:
+    def keeps_row(self, row: Drift, kinds: Iterable[str]) -> bool:
+        """A row of drift, of these kinds."""
         certain = row.effect is None or row.effect.certain
         return (
             self._keeps(row.location.path, row.target, row.severity)
-            and (not self.kinds or not set(self.kinds).isdisjoint(_name_kinds(row)))
+            and (not self.kinds or not set(self.kinds).isdisjoint(kinds))
             and self.certain in (None, certain)
         )
 
@@ -85,18 +81,6 @@ class Wanted:
 
 
 ALL = Wanted()
-
-
-def _name_kinds(row: Drift) -> Iterator[str]:
-    """Every word that answers print for a row, and its kind in JSON."""
-    yield row.kind.value
-    yield row.code
-    if row.dead_today:
-        yield DEAD
-    if row.has(Reason.NOT_INSTALLED):
-        yield NOT_INSTALLED
-    if row.risks:
-        yield MAY_NOT_APPLY
 
 
 def find_warnings(effect: Effect, patch: Patch | None) -> Iterator[str]:

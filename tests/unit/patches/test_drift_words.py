@@ -18,13 +18,14 @@ from layline.core.why import Reason, Why
 from layline.coupling.drift_model import Cause, Drift, find_breaking
 from layline.patches.drift.elsewhere import Elsewhere
 from layline.patches.drift.headline import say_broken, say_others
+from layline.patches.drift.kinds import DRIFT_KINDS, name_kinds
 from layline.patches.drift.lines import build_drift_listing, group_causes, say_retired
 from layline.patches.drift.places import Places, count_places
 from layline.patches.drift.report import DriftReport, encode_drift
 from layline.patches.drift.sentences import say_row, tell_row
 from layline.patches.drift.tally import group_effects
 from layline.patches.show import say_need, say_needs
-from layline.patches.wanted import DRIFT_KINDS, Wanted
+from layline.patches.wanted import Wanted
 from layline.render.listing import render_listing
 
 BROKEN = [
@@ -119,7 +120,7 @@ NAMED = [
 @pytest.mark.parametrize(("finding", "kinds"), NAMED)
 def test_every_word_that_is_printed_for_a_row_can_be_asked_for(finding: Finding, kinds: set[str]) -> None:
     row = row_of(finding)
-    assert {kind for kind in DRIFT_KINDS if Wanted(kinds=(kind,)).keeps_row(row)} == kinds
+    assert {kind for kind in DRIFT_KINDS if Wanted(kinds=(kind,)).keeps_row(row, name_kinds(row))} == kinds
     assert row.code in kinds
 
 

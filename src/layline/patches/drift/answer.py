@@ -13,6 +13,7 @@ from layline.core.report import Answer, Report, Section, Subject
 from layline.errors import Error
 from layline.history.commits import read_commit, read_commits
 from layline.patches.drift.baseline import Accepted, find_stale, parse_baseline, split_accepted
+from layline.patches.drift.kinds import name_kinds
 from layline.patches.drift.lines import build_drift_listing
 from layline.patches.drift.report import DriftReport, build_findings, build_report, encode_drift
 from layline.patches.wanted import ALL
@@ -63,7 +64,7 @@ def build_drift_answer(asked: Asked, found: KeptDrift, options: DriftOptions, ba
 
 
 def _narrow(asked: Asked, found: KeptDrift, options: DriftOptions, baseline: tuple[Accepted, ...]) -> DriftReport:
-    rows = tuple(row for row in found.rows if options.wanted.keeps_row(row))
+    rows = tuple(row for row in found.rows if options.wanted.keeps_row(row, name_kinds(row)))
     places = tuple(item for item in found.elsewhere if options.wanted.keeps_elsewhere(item))
     counted, accepted = split_accepted(rows, baseline, options.today)
     elsewhere, elsewhere_accepted = split_accepted(places, baseline, options.today)

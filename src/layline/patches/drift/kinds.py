@@ -1,0 +1,25 @@
+"""The words that drift prints of its rows, and takes as `--kind`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from layline.core.drift import DriftKind
+from layline.core.why import Reason
+from layline.coupling.drift_model import DOES_NOT_FIT, NOT_INSTALLED, Drift
+from layline.patches.wanted import DEAD, ELSEWHERE, MAY_NOT_APPLY
+
+DRIFT_KINDS = (*(kind.value for kind in DriftKind), DOES_NOT_FIT, NOT_INSTALLED, MAY_NOT_APPLY, DEAD, *ELSEWHERE)
+"""What `--kind` of drift takes: each word that its answers print in square brackets."""
+
+
+def name_kinds(row: Drift) -> Iterator[str]:
+    """Every word that answers print for a row, and its kind in JSON."""
+    yield row.kind.value
+    yield row.code
+    if row.dead_today:
+        yield DEAD
+    if row.has(Reason.NOT_INSTALLED):
+        yield NOT_INSTALLED
+    if row.risks:
+        yield MAY_NOT_APPLY
