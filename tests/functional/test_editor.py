@@ -19,8 +19,10 @@ import pytest
 
 from commands import _SOURCE
 from late import Late
+from layline.editor.patched import build_diagnostics
 from layline.editor.project import EditorProject, open_editor
 from layline.sample import write_sample
+from upgrading import CONFIG, Files, make_project
 
 if TYPE_CHECKING:
     from lsprotocol import types as lsp
@@ -235,6 +237,42 @@ def test_backends_that_cannot_be_compared_are_one_message(tmp_path: Path) -> Non
             )
 
         run(story)
+
+
+STRAYS = """\
+import keel.a
+import other.x
+
+
+def mine(x):
+    return x
+
+
+def go(model, old):
+    other.x.run = mine
+    model.forward = mine
+    if old:
+        return
+    if old:
+        keel.a.run = mine
+"""
+
+
+def test_what_no_upstream_is_compared_for_is_told_too(tmp_path: Path) -> None:
+    """An editor showed nothing of a project whose patches are all on other packages or on single objects."""
+    files: Files = {"own/late.py": STRAYS, "own/__init__.py": "from own.late import go\n"}
+    project = make_project(tmp_path, [("Begin", {"keel/a.py": "def run(x):\n    return x\n"})], files)
+    home = project.downstream.path
+    (home / "layline.toml").write_text(CONFIG.replace('git = "down"\n', "").replace('"up"', '"../up"'))
+    editor = open_editor(home / "layline.toml")
+    for text in (STRAYS, STRAYS.replace("return x", "return 2 * x"), f"import os\n{STRAYS}"):
+        at = len(text.splitlines()) - len(STRAYS.splitlines())
+        found = editor.read("own/late.py", text)
+        assert [(one.location.line, one.code) for one in build_diagnostics(found)] == [(15 + at, "never-active")]
+        told = {one.effect.location.line - at: editor.explain(one) for one in found}
+        assert "- not compared: the target is in a package that is not this upstream" in told[10]
+        assert "- not compared: the target cannot be named without running the code" in told[11]
+        assert "- never runs: conditions above this line make it unreachable" in told[15]
 
 
 def test_a_second_file_is_not_read_anew_while_the_first_is_as_it_was(

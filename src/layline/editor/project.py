@@ -18,18 +18,20 @@ from typing import TYPE_CHECKING
 from layline.core.drift import DriftKind
 from layline.core.effect_ids import name_effects
 from layline.core.evidence import Location, Severity
-from layline.core.listing import Diagnostic
 from layline.core.memory import keep_for_good
 from layline.core.patch import Inventory
 from layline.core.progress import Progress, silent
 from layline.coupling.culprit import find_culprits
 from layline.coupling.drift import find_drifts
+from layline.coupling.drift_model import Drift
 from layline.coupling.reads import Reader
 from layline.coupling.replacements import Replacements
 from layline.editor.edits import Edit, compare_texts, parse_body
+from layline.editor.patched import Patched, drop_repeats, find_off, find_patches, know, list_alone
 from layline.errors import Error
 from layline.git.narrow import Narrow
 from layline.patches.drift.read import OpenedDrift, compare_again, find_bare_rows, open_drift
+from layline.patches.drift.report import UNCOMPARED
 from layline.patches.drift.sentences import say_commit, tell_row
 from layline.patches.guards.show import show_both
 from layline.patches.inventory.read import read_downstream, read_inventory
@@ -43,25 +45,12 @@ from layline.workspace.open import open_workspace
 
 if TYPE_CHECKING:
     from layline.core.evidence import Evidence
-    from layline.core.patch import Effect, Patch
-    from layline.coupling.drift_model import Drift, Sides
+    from layline.core.patch import Effect
+    from layline.coupling.drift_model import Sides
 
 _DEPTH = 2
 _MOST_FILES = 60
 """An edited file is read with what it imports, so far and no further."""
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Patched:
-    """One effect of a file as it is now, and what became of its target."""
-
-    backend: str
-    row: Drift
-    effect: Effect
-    patch: Patch | None = None
-    """Whose guard is asked first; None outside registrations."""
-    is_half_read: bool = False
-    """Only the edited file and its surroundings were read, which may be why it cannot be decided: no diagnostic."""
 
 
 @dataclass(slots=True, eq=False)
@@ -105,7 +94,7 @@ class EditorProject:
         known = self.known.get(path, [])
         self._read_anew(path, Edit(frozenset(), ()))
         yield
-        targets = {one.backend: one.effect.target for one in known if one.effect.target}
+        targets = {one.backend: one.effect.target for one in known if one.effect.target and one.unjudged is None}
         for key, target in targets.items():
             sides = self.opened[key].sides
             for side in (sides.pin, sides.tip):
@@ -130,33 +119,39 @@ class EditorProject:
             ups = self.reading.upstreams
             whole = name_effects(read_inventory(reading, key, ups.look_up, pin, ups.find_members, ups.holds_code))
             found += self._judge(key, opened, _keep_file(whole, path), tree)
-        return found
+        return drop_repeats(found)
 
     def _judge(self, key: str, opened: OpenedDrift, inventory: Inventory, tree: Tree) -> Iterator[Patched]:
         """Rows of effects that are as they were move with their line; the others are judged."""
         before = {one.effect.id: one for one in self._find_known(key, inventory)}
-        undecided = {_whose(one.effect) for one in before.values() if not one.is_half_read and _is_undecided(one.row)}
+        judged = [one for one in before.values() if not one.is_half_read and one.unjudged is None]
+        undecided = {_whose(one.effect) for one in judged if _is_undecided(one.row)}
 
         def is_half_read(row: Drift, effect: Effect) -> bool:
             return _is_undecided(row) and _whose(effect) not in undecided
 
         then, now = opened.sides.replacements, Replacements(tree)
         fresh: set[str] = set()
-        patches = _find_patches(inventory)
+        patches = find_patches(inventory)
         for effect in inventory.every_effect():
             known = before.get(effect.id)
             if known is None or not _is_same(known.effect, effect, then, now):
                 fresh.add(effect.id)
             else:
                 row = replace(known.row, location=effect.location, effect=effect)
-                yield Patched(key, row, effect, patches.get(effect.id), is_half_read(row, effect))
+                half = known.unjudged is None and is_half_read(row, effect)
+                yield replace(known, row=row, effect=effect, patch=patches.get(effect.id), is_half_read=half)
         if fresh:
             sides = _with_ours(opened.sides, now, self.reading.workspace.settings.project.source_roots)
             asked = _keep_ids(inventory, fresh)
             for row in find_drifts(asked, sides):
                 if row.effect is not None:
                     half = is_half_read(row, row.effect)
-                    yield Patched(key, row, row.effect, patches.get(row.effect.id), half)
+                    fresh.discard(row.effect.id)
+                    yield Patched(key, row, row.effect, patches.get(row.effect.id), half, off=find_off(row.effect))
+            for effect in inventory.every_effect():
+                if effect.id in fresh:
+                    yield list_alone(key, effect, patches.get(effect.id), find_off(effect))
 
     def _find_known(self, key: str, inventory: Inventory) -> list[Patched]:
         paths = {effect.location.path for effect in inventory.every_effect()}
@@ -208,7 +203,9 @@ class EditorProject:
             [f"- when: `{when}`"] if (when := show_both(effect, one.patch)) else ["- when: always, once this code runs"]
         )
         told = tell_row(row)
-        lines.append(f"- {told.severity.word}[{told.code}]: {told.message}")
+        state = f"{told.severity.word}[{told.code}]: {told.message}"
+        lines.append(f"- not compared: {UNCOMPARED[one.unjudged]}" if one.unjudged is not None else f"- {state}")
+        lines += [f"- never runs: {one.off}"] if one.off else []
         lines += [f"- why: {row.detail}"] if row.detail else []
         lines += [f"- since {say_commit(row.culprit)}"] if row.culprit is not None else []
         return "\n".join(lines)
@@ -240,26 +237,10 @@ def open_editor(config: Path | None = None, progress: Progress = silent) -> Edit
     for name in sorted(names - {""}):
         reading.upstreams.find_members(name)  # a search through all of upstream: now, not after an edit
     project = EditorProject(reading, opened, tuple(problems))
-    for key, found in rows.items():
-        patches = _find_patches(opened[key].inventory)
-        for row in found:
-            if row.effect is not None:
-                one = Patched(key, row, row.effect, patches.get(row.effect.id))
-                project.known.setdefault(row.location.path, []).append(one)
+    for one in drop_repeats([one for key, found in rows.items() for one in know(key, opened[key].inventory, found)]):
+        project.known.setdefault(one.row.location.path, []).append(one)
     keep_for_good()
     return project
-
-
-def _find_patches(inventory: Inventory) -> dict[str, Patch]:
-    """Effect → the registered patch that it belongs to."""
-    return {effect.id: patch for patch in inventory.patches for effect in patch.effects}
-
-
-def build_diagnostics(found: list[Patched]) -> list[Diagnostic]:
-    """What breaks, is dead, or needs a look; worst first."""
-    told = (one for one in found if not one.is_half_read)
-    asked = [one.row for one in told if one.row.severity is not Severity.OK or one.row.dead_today]
-    return [tell_row(row) for row in sorted(asked, key=lambda row: row.order)]
 
 
 def write_pinned(opened: OpenedDrift, where: Evidence, backend: str) -> tuple[Path, int] | None:

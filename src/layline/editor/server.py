@@ -19,7 +19,8 @@ from layline.core.environment import explain
 from layline.core.evidence import Severity
 from layline.core.listing import Diagnostic
 from layline.core.prose import listed
-from layline.editor.project import EditorProject, Patched, build_diagnostics, open_editor
+from layline.editor.patched import Patched, build_diagnostics
+from layline.editor.project import EditorProject, open_editor
 from layline.errors import Error
 
 _MOST = 4

@@ -8,7 +8,7 @@ from drift_rows import drift_row
 from layline.core.evidence import Location
 from layline.core.patch import Effect, Style
 from layline.editor.edits import compare_texts
-from layline.editor.project import Patched, build_diagnostics
+from layline.editor.patched import Patched, build_diagnostics
 
 TEXT = """\
 import up
