@@ -23,6 +23,8 @@ SHOWN = [
     (A, "a"),
     (need_version("keel", ">=", "2"), "keel >= 2"),
     (join(ALL, A, B), "a and b == 1"),
+    (join(ALL, A, join(ALL, A, B)), "a and b == 1"),
+    (join(ConditionKind.CALLER, A, join(ALL, A, C), text="go"), "in the caller go: a and c"),
     (join(ANY, join(ALL, A, B), C), "(a and b == 1) or c"),
     (join(ALL, join(ANY, A, B), C), "(a or b == 1) and c"),
     (join(NOT, join(ALL, A, B)), "not (a and b == 1)"),

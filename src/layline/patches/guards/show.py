@@ -47,7 +47,8 @@ def show_short(effect: Effect, patch: Patch | None, most: int) -> tuple[str, boo
 
 def _shorten_all(tests: list[Condition], most: int) -> str:
     """Of what is asked around the line the nearest tests, and in few words what is asked elsewhere."""
-    left, kept = [one for one in tests if one.kind not in ELSEWHERE], list[str]()
+    around = {_show(one, "and"): one for one in reversed(tests) if one.kind not in ELSEWHERE}  # two lines may ask the same
+    left, kept = list(reversed(around.values())), list[str]()
     while left and (not kept or len(" and ".join((*kept, _show(left[-1], "and")))) <= most):
         kept.insert(0, _shorten(left.pop(), most))
     if len(left) == 1 and len(_show(left[0], "and")) <= most // 2:  # as short as to say that there is one more
@@ -139,9 +140,16 @@ def _join_all(parts: Iterable[Condition]) -> str:
     """What is asked around the line, then what is asked elsewhere."""
     listed = list(parts)
     here = [part for part in listed if part.kind not in ELSEWHERE]
-    around = " and ".join(_show(part, "and" if len(here) > 1 else "") for part in here)
+    tests = [test for part in here for test in (_find_tests(part) if _is_plain(part) else (part,))]
+    within = "and" if len(here) > 1 else ""
+    around = " and ".join(dict.fromkeys(_show(test, "and" if len(tests) > 1 else within) for test in tests))
     rest = [_show(part) for part in listed if part.kind in ELSEWHERE]
     return "; and ".join([*([around] if around else ()), *rest])
+
+
+def _is_plain(part: Condition) -> bool:
+    """Nothing in it is asked elsewhere: its tests can stand beside those around it, each once."""
+    return not any(one.kind in ELSEWHERE for one in part.walk())
 
 
 def _show_parts(part: Condition) -> tuple[Condition, ...]:
