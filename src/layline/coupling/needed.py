@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Collection, Iterator
+from functools import cached_property
 from typing import TypeAlias
 
 from layline.coupling.looked_at import find_asked
@@ -72,18 +73,63 @@ def find_needed(
     if not isinstance(node, FUNCTIONS) or find_own_name(node) != "self":
         return
     words = {word for statement in node.body for word in _find_set(statement)} - {*sets}
-    methods = list(_find_methods(side, owner)) if words else []
-    own = [one for home, one in methods if home == owner]
-    called = [one for _, one in methods if one.name in calls]
+    methods = [(home, _Method(one)) for home, one in _find_methods(side, owner)] if words else []
+    others = [one for _, one in methods if one.node.name != definition.name]
+    called = [one for _, one in methods if one.node.name in calls]
+    own = [one for home, one in methods if home == owner and one in others]
+    readers = [one for one in own if f"{owner}.{one.node.name}" not in targets]
     for word in sorted(words):
-        others = [one for _, one in methods if one.name != definition.name]
-        if any(_gives(one, word) for one in others) or any(_names(one, word) for one in called):
+        if any(word in one.gives for one in others) or any(word in one.names for one in called):
             continue
-        alone = not any(_stores(one, word) for one in others)
-        readers = (one for one in own if one.name != definition.name and f"{owner}.{one.name}" not in targets)
-        reader = next((one for one in readers if _needs(one, word, alone=alone)), None)
+        alone = not any(word in one.stores for one in others)
+        reader = next((one for one in readers if one.needs(word, alone=alone)), None)
         if reader is not None:
-            yield word, f"{definition.owner}.{reader.name}"
+            yield word, f"{definition.owner}.{reader.node.name}"
+
+
+class _Method:
+    """What a method does with attributes, read once for all words that are asked for."""
+
+    def __init__(self, node: Function) -> None:
+        self.node = node
+
+    @cached_property
+    def names(self) -> frozenset[str]:
+        """Every attribute that it names, of whatever object."""
+        return frozenset(one.attr for one in walk(self.node) if isinstance(one, ast.Attribute))
+
+    @cached_property
+    def stores(self) -> frozenset[str]:
+        stored = (one for one in walk(self.node) if isinstance(one, ast.Attribute))
+        return frozenset(one.attr for one in stored if isinstance(one.ctx, ast.Store))
+
+    @cached_property
+    def gives(self) -> frozenset[str]:
+        """The attributes that it sets to something, or may."""
+        nothing, found = set[int](), set[str]()
+        for one in walk(self.node):
+            match one:
+                case ast.Assign(targets=[target, *_], value=value) | ast.AnnAssign(target=target, value=value):
+                    nothing |= {id(target)} if _is_nothing(value) else set()
+                case ast.Constant(value=str(text)):
+                    found.add(text)
+        stored = (one for one in walk(self.node) if isinstance(one, ast.Attribute) and id(one) not in nothing)
+        return frozenset(found | {one.attr for one in stored if isinstance(one.ctx, ast.Store)})
+
+    @cached_property
+    def _asked(self) -> frozenset[str]:
+        return frozenset(find_asked(self.node))
+
+    def needs(self, word: str, *, alone: bool) -> bool:
+        """Whether it fails whenever it runs without the attribute: it asserts it first of all, or uses it at once and
+        nobody else makes it.
+        """
+        return (
+            word in self.names
+            and word not in self._asked
+            and word not in self.stores
+            and _needs(self.node, word, alone=alone)
+        )
 
 
 def _find_set(statement: ast.stmt) -> Iterator[str]:
@@ -109,41 +155,7 @@ def _find_methods(side: Resolver, owner: str) -> Iterator[tuple[str, Function]]:
         )
 
 
-def _stores(function: ast.AST, word: str) -> bool:
-    return any(
-        isinstance(one, ast.Attribute) and one.attr == word and isinstance(one.ctx, ast.Store) for one in walk(function)
-    )
-
-
-def _gives(function: ast.AST, word: str) -> bool:
-    """Whether a function sets the attribute to something, or may."""
-    nothing = {
-        id(one.targets[0] if isinstance(one, ast.Assign) else one.target)
-        for one in walk(function)
-        if isinstance(one, ast.Assign | ast.AnnAssign) and _is_nothing(one.value)
-    }
-    return any(
-        (
-            isinstance(one, ast.Attribute)
-            and one.attr == word
-            and isinstance(one.ctx, ast.Store)
-            and id(one) not in nothing
-        )
-        or (isinstance(one, ast.Constant) and one.value == word)
-        for one in walk(function)
-    )
-
-
-def _names(function: ast.AST, word: str) -> bool:
-    return any(isinstance(one, ast.Attribute) and one.attr == word for one in walk(function))
-
-
 def _needs(function: Function, word: str, *, alone: bool) -> bool:
-    """Whether a method fails whenever it runs without the attribute: it asserts it first of all, or uses it at once and
-    nobody else makes it.
-    """
-    if word in find_asked(function) or _stores(function, word):
-        return False
     for statement in function.body:
         match statement:
             case ast.Assert(

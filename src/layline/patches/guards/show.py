@@ -47,7 +47,9 @@ def show_short(effect: Effect, patch: Patch | None, most: int) -> tuple[str, boo
 
 def _shorten_all(tests: list[Condition], most: int) -> str:
     """Of what is asked around the line the nearest tests, and in few words what is asked elsewhere."""
-    around = {_show(one, "and"): one for one in reversed(tests) if one.kind not in ELSEWHERE}  # two lines may ask the same
+    around = {
+        _show(one, "and"): one for one in reversed(tests) if one.kind not in ELSEWHERE
+    }  # two lines may ask the same
     left, kept = list(reversed(around.values())), list[str]()
     while left and (not kept or len(" and ".join((*kept, _show(left[-1], "and")))) <= most):
         kept.insert(0, _shorten(left.pop(), most))
