@@ -345,7 +345,10 @@ def test_what_is_put_on_one_object_is_not_ported_to_its_class(tmp_path: Path) ->
     ship = "class Ship:\n    def sail(self):\n        return 1\n"
     made = make_project(tmp_path, [("begin", {"keel/a.py": ship})], {"own/tune.py": ours})
     page = " ".join(render(patches_show(made.open(), "own/tune.py:12"), "text").split())
-    assert "Set sail of one object (keel.a.Ship()) to own.tune.mine; leave its class (keel.a.Ship) as it is." in page
+    assert (
+        "Set the attribute sail of one object (keel.a.Ship()) to own.tune.mine; leave its class (keel.a.Ship) as it is."
+        in page
+    )
     assert "Call tune() on each object to be changed, before the object is used." in page
     assert "Rebind" not in page
 

@@ -240,10 +240,10 @@ def _say_absent(effect: Effect) -> str:
 def _describe_object(effect: Effect) -> Inline:
     """On the object alone: to rebind the class would change every object of it."""
     holder, _, last = (effect.target or "").rpartition(".")
-    name = effect.attribute or last or "the attribute"
+    name = effect.attribute or last or "that is patched"
     which = f" of one object ({effect.reached})" if effect.reached else " of one object"
     rest = f"; leave its class ({holder}) as it is" if holder else ""
-    return ("Set ", Cell(name, code=True), f"{which} to {effect.replacement or 'our replacement'}{rest}.")
+    return ("Set the attribute ", Cell(name, code=True), f"{which} to {effect.replacement or 'our replacement'}{rest}.")
 
 
 def _say_no_copies(rebound: list[str], around: Around | None) -> Iterator[str]:
