@@ -175,7 +175,7 @@ def _say_safe(safe: answers.SafeRef | None, after: str | None) -> str:
     """In the word of `upgrade plan`, which looks at more commits."""
     if safe is None:
         return (
-            "None of them is a safe pin, which is a commit after the pin that breaks nothing of ours; "
+            "No safe pin is among them: none that comes after the pin breaks nothing of ours. "
             "`upgrade plan --safe` looks at every commit between pin and tip."
         )
     lacks = safe["commits_lacking"]
