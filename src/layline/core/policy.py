@@ -20,7 +20,7 @@ class Policy:
     """Thresholds, `[policy]` in layline.toml; 0 switches a rule off."""
 
     plan_behind: int = 50
-    """Commits behind from which a sync is planned, where something breaks or nobody looked."""
+    """Commits behind from which a sync is planned, unless nothing breaks."""
     plan_age_days: int = 60
     """Days between pin and tip from which a sync is planned."""
     plan_breaks: int = 1
