@@ -450,8 +450,8 @@ def test_what_pin_and_tip_do_not_need_is_told_once_for_each_place() -> None:
     ]
     told = list(say_retired(rows))
     assert [line.split(": ")[0] for line in told[:-1]] == ["harbor/hull.py:3", "harbor/hull.py:9"]
-    assert told[0].startswith("harbor/hull.py:3: the tip does not need paint (3 effects): ")
-    assert told[1].startswith("harbor/hull.py:9: the tip does not need paint: ")
+    assert told[0].startswith("harbor/hull.py:3: the tip does not need this line of paint (3 effects): ")
+    assert told[1].startswith("harbor/hull.py:9: the tip does not need this line of paint: ")
     assert "as long as you support a version that needs it" in told[-1]  # the pin may be one
     assert list(say_retired([])) == []
 

@@ -260,9 +260,9 @@ def say_retired(rows: Iterable[Drift]) -> Iterator[str]:
             places.setdefault((row.location, row.patch), []).append(_say_retired(row.retire))
     for (location, patch), reasons in places.items():
         more = f" ({len(reasons)} effects)" if len(reasons) > 1 else ""
-        yield f"{location}: the tip does not need {patch}{more}: {reasons[0]}"
+        yield f"{location}: the tip does not need this line of {patch}{more}: {reasons[0]}"
     if places:
-        yield "Keep such a patch as long as you support a version that needs it, then delete it."
+        yield "Keep such a line as long as you support a version that needs it, then delete it."
 
 
 def _close(drift: DriftReport) -> Iterator[str]:
