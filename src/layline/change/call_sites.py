@@ -59,9 +59,9 @@ class CallSites:
             found: dict[str, list[CallSite]] = {name: [] for name in wanted.homes}
             words = {word: word.encode() for word in sorted(wanted.by_last)}
             pattern = re.compile(rb"\b(?:" + (b"|".join(map(re.escape, words.values())) or rb"(?!)") + rb")\s*\(")
-            searched = wanted.by_last or wanted.in_home or wanted.applied
+            lasts = {last for names in wanted.in_home.values() for last in names}
             # which modules are looked at follows from the words, which are noted for each name
-            for module, data in read_modules(self._resolver, ()) if searched else ():
+            for module, data in self._resolver.index.read_all({*words, *lasts, *wanted.applied}):
                 # a plain search first: it is many times faster than the pattern, and mostly in vain
                 spelled = any(word in data for word in words.values()) and pattern.search(data)
                 applied = _APPLY in data and any(word.encode() in data for word in wanted.applied)
@@ -86,11 +86,11 @@ def find_call_sites(resolver: Resolver, names: Iterable[str]) -> dict[str, list[
 
 
 def read_modules(resolver: Resolver, words: Iterable[str]) -> Iterator[tuple[str, bytes]]:
-    """Every module with its blob; only what holds one of the words may decide."""
-    index = resolver.index
-    for word in words:
+    """Every module that holds one of the words, with its blob."""
+    index, listed = resolver.index, list(words)
+    for word in listed:
         index.seen.add(Asked.WORD, word)
-    yield from index.read_all()
+    yield from index.read_all(listed)
 
 
 def _receiver(tree: ast.Module, call: ast.Call, holder: Module | None, offset: int) -> tuple[str | None, bool]:

@@ -88,7 +88,7 @@ class HandedFunctions:
                 for one, plain in words.items()
             }
             self._holding.update({one: [] for one in words})
-            for module, data in self._resolver.index.read_all():
+            for module, data in self._resolver.index.read_all(words):
                 for one, plain in words.items():
                     if plain in data and not is_test_module(module) and patterns[one].search(data):
                         self._holding[one].append(module)

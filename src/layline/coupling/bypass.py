@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from layline.change.call_sites import read_modules
 from layline.core.drift import DriftKind, Fate
 from layline.core.evidence import Severity
 from layline.core.finding import Finding, Suggestion
@@ -66,7 +65,7 @@ def _is_read(side: Resolver, method: Symbol) -> bool:
     owner, _, name = (method.home or "").rpartition(".")
     near = {method.module, *(module for module, _ in side.find_importers(owner))}
     word, seen = name.encode(), side.index.seen
-    for module, data in read_modules(side, ()):
+    for module, data in side.index.read_all([name]):
         if not is_test_module(module) and word in data and _reads(side, module, data, name, of_self=module in near):
             seen.add(Asked.MENTION, say_name(module, name))
             return True
@@ -121,9 +120,10 @@ def _find_inside(home: str, sides: Sides, targets: frozenset[str]) -> list[str]:
 def _search(spelled: str, sides: Sides, only: frozenset[str]) -> list[str]:
     word = spelled.encode()
     index = sides.tip.index
+    index.seen.add(Asked.WORD, spelled)
     return sorted(
         str(index.location(module, line))
-        for module, data in read_modules(sides.tip, [spelled])
+        for module, data in index.read_all([spelled.rpartition(".")[2]])
         if index.every[module].part == sides.part
         and (not only or module in only)
         and word in data

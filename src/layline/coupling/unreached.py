@@ -8,7 +8,6 @@ import ast
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
-from layline.change.call_sites import read_modules
 from layline.change.compare import Comparer
 from layline.core.evidence import Location
 from layline.core.ours import is_own
@@ -68,7 +67,7 @@ class Unreached:
     def _find_silent(self, names: set[str]) -> frozenset[str]:
         left = dict.fromkeys(sorted(names))
         tip = self._comparer.tip
-        for module, data in read_modules(tip, ()) if left else ():
+        for module, data in tip.index.read_all(list(left)):
             if is_own(tip.index.every[module].path):
                 for name in [name for name in left if name.encode() in data and reaches_attribute(data, name)]:
                     del left[name]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 import json
-import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -79,7 +78,9 @@ class Index:
         """The same entries, for searches that note themselves what they look for."""
         self.seen = Seen()
         self._watched: dict[str, Module] | None = None
-        self.packed: dict[str, bytes] = {}
+        from layline.source.packed import PackedTexts  # a kept answer does not pay for it
+
+        self.packed = PackedTexts()
         """Texts of modules that were searched, by blob; indexes that share files may share them."""
         self.answers = Answers()
         """What is found in single modules; who keeps it for the next commit gives another."""
@@ -101,19 +102,26 @@ class Index:
         names.seen = seen
         self.namespaces = names
 
-    def read_all(self) -> Iterator[tuple[str, bytes]]:
-        """Every module with its blob; where one is missing, nothing. Asked again, no repository is."""
+    def read_all(self, words: Iterable[str]) -> Iterator[tuple[str, bytes]]:
+        """Every module whose text holds one of the words, with its blob; where one is missing, nothing. Asked again, no
+        repository is.
+        """
+        plain = [word.encode() for word in words]
+        names = self._name_blobs()
+        missing = [listed[0] for blob, listed in names.items() if blob not in self.packed] if plain else ()
+        for found in self.stream_blobs(missing):
+            if isinstance(found, Blob):
+                self.packed.put(found.oid, found.data)
+        for blob, listed in names.items() if plain else ():
+            if blob in self.packed and self.packed.holds(blob, plain):
+                data = self.packed.read(blob)
+                yield from ((entry.name, data) for entry in listed)
+
+    def _name_blobs(self) -> dict[str, list[ModuleEntry]]:
         names: dict[str, list[ModuleEntry]] = {}
         for entry in self.every.values():
             names.setdefault(entry.blob, []).append(entry)
-        missing = [listed[0] for blob, listed in names.items() if blob not in self.packed]
-        for found in self.stream_blobs(missing):
-            if isinstance(found, Blob):
-                self.packed[found.oid] = zlib.compress(found.data, 1)
-        for blob, listed in names.items():
-            if blob in self.packed:
-                data = zlib.decompress(self.packed[blob])
-                yield from ((entry.name, data) for entry in listed)
+        return names
 
     def stream_blobs(self, entries: Iterable[ModuleEntry]) -> Iterator[Blob | str]:
         """Many at once, in no order; the id alone where one is missing."""
@@ -147,7 +155,7 @@ class Index:
             return found
         self.seen.add(Asked.READABLE, name)
         if name not in self._watched:
-            from layline.source.named import SeenModule  # a kept answer does not pay for it
+            from layline.source.named import SeenModule  # as above
 
             self._watched[name] = SeenModule(name, found, self.seen)
         return self._watched[name]
@@ -171,9 +179,7 @@ class Index:
 
     def ask_all(self, question: str, make: Callable[[bytes], T]) -> Iterator[tuple[str, T]]:
         """The same of every module, each with its name; only those are read that nobody has asked before."""
-        names: dict[str, list[ModuleEntry]] = {}
-        for entry in self.every.values():
-            names.setdefault(entry.blob, []).append(entry)
+        names = self._name_blobs()
         self.answers.load(names)
         missing = [listed[0] for blob, listed in names.items() if not self.answers.trusts(blob, question)]
         for found in self.stream_blobs(missing):
