@@ -7,7 +7,7 @@ from typing import TypeAlias
 
 from layline.core.why import Reason, Why
 from layline.errors import GitError
-from layline.git import Repository
+from layline.git import Blob, Repository
 from layline.history.commits import count_commits, read_commits
 from layline.history.timeline import Timeline, read_timeline
 from layline.source.names import absolute_name, find_files, parents
@@ -18,6 +18,8 @@ from layline.workspace.past import Past
 
 Places: TypeAlias = tuple[tuple[str, str], ...]
 """Paths with the name that would stand there."""
+_AT_ONCE = 32
+"""So many versions of a file are read in one exchange with git."""
 
 
 def tell_removal(name: str, pin: Resolver, tip: Resolver) -> tuple[Why, ...]:
@@ -98,23 +100,44 @@ def find_removals(upstream: Repository, base: str | None, tip: str, asked: list[
     """Of each name the commit on a stretch of history that took it away; the stretch is walked once for all."""
     paths = tuple(sorted({path for places in asked for path, _ in places}))
     timeline = read_timeline(upstream, base, tip, paths) if paths else None
-    if timeline is None:
-        return {}
-    found = ((places, _find_removal(timeline, places, upstream)) for places in asked)
-    return {places: commit for places, commit in found if commit is not None}
+    return find_last(timeline, asked, upstream) if timeline is not None else {}
 
 
-def _find_removal(timeline: Timeline, places: Places, upstream: Repository) -> str | None:
-    """The last commit whose parent still had the name in one of the places; None where no version ever had it."""
-    found: list[int] = []
-    for path, qualname in places:
-        for number, change in reversed(timeline.by_path.get(path, ())):
-            text = upstream.read_blob(change.before).decode("utf-8", "replace") if change.before else ""
-            # a class that became an import is still there; whether with this member, its own file tells
-            if slice_definition(text, qualname) is not None or ("." not in qualname and _binds_import(text, qualname)):
-                found.append(number)
-                break
-    return timeline.steps[max(found)].commit if found else None
+def find_last(timeline: Timeline, asked: list[Places], upstream: Repository) -> dict[Places, str]:
+    """Of each name the last commit whose parent still had it in one of its places; nothing of those that no version had."""
+    wanted: dict[str, set[str]] = {}
+    for path, qualname in (place for places in asked for place in places):
+        wanted.setdefault(path, set()).add(qualname)
+    had = {
+        (path, name): number
+        for path, names in wanted.items()
+        for name, number in _search(timeline, path, names, upstream)
+    }
+    numbers = {places: [had[place] for place in places if place in had] for places in asked}
+    return {places: timeline.steps[max(found)].commit for places, found in numbers.items() if found}
+
+
+def _search(timeline: Timeline, path: str, names: set[str], upstream: Repository) -> Iterator[tuple[str, int]]:
+    """Names with the last change of a file before which it had them; each version is read once for all of them."""
+    changes, left = timeline.by_path.get(path, ())[::-1], set(names)
+    for start in range(0, len(changes), _AT_ONCE):
+        some = [(number, change.before) for number, change in changes[start : start + _AT_ONCE] if change.before]
+        texts = {
+            one.oid: one.data for one in upstream.stream_blobs([blob for _, blob in some]) if isinstance(one, Blob)
+        }
+        for number, blob in some if left else ():
+            data = texts[blob] if blob in texts else upstream.read_blob(blob)
+            found = {name for name in left if name.rpartition(".")[2].encode() in data and _has(data, name)}
+            yield from ((name, number) for name in sorted(found))
+            left -= found
+        if not left:
+            return
+
+
+def _has(data: bytes, name: str) -> bool:
+    """A class that became an import is still there; whether with this member, its own file tells."""
+    text = data.decode("utf-8", "replace")
+    return slice_definition(text, name) is not None or ("." not in name and _binds_import(text, name))
 
 
 def _binds_import(text: str, name: str) -> bool:

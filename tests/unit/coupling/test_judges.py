@@ -17,7 +17,7 @@ from layline.core.why import Reason, Why, say
 from layline.coupling.additions import accept_additions
 from layline.coupling.decide import decide
 from layline.coupling.own_attributes import accept_own
-from layline.coupling.removals import _find_removal
+from layline.coupling.removals import find_last
 from layline.coupling.roots import explain
 from layline.git import open_repository
 from layline.history.timeline import read_timeline
@@ -789,8 +789,8 @@ def test_a_name_is_there_as_long_as_something_binds_it(
     commits = [upstream.commit(str(number), {"keel/run.py": text}) for number, text in enumerate(texts)]
     repository = open_repository(upstream.path)
     timeline = read_timeline(repository, None, commits[-1], ("keel/run.py",))
-    found = _find_removal(timeline, (("keel/run.py", name),), repository)
-    assert found == (None if step is None else commits[step])
+    found = find_last(timeline, [(("keel/run.py", name),)], repository)
+    assert list(found.values()) == ([] if step is None else [commits[step]])
 
 
 HANDED_ON = [
