@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from layline.source.walking import walk
+from layline.source.walking import remember, walk
 
 
 def find_made_true(statement: ast.stmt) -> frozenset[str]:
@@ -17,6 +17,7 @@ def find_made_true(statement: ast.stmt) -> frozenset[str]:
     return frozenset(name for name, value in _find_set(statement) if value)
 
 
+@remember
 def find_set(statement: ast.stmt) -> frozenset[str]:
     """What a statement may set, anywhere in it."""
     return frozenset(name for one in walk(statement) if isinstance(one, ast.stmt) for name, _ in _find_set(one))

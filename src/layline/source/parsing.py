@@ -322,7 +322,7 @@ def _branch_place(node: ast.stmt, place: _Place, branch: int, checking: bool) ->
     if checking:
         return replace(place, type_checking=True)
     if place.group:  # the outermost condition names the group; a deeper fallback is a fallback still
-        return replace(place, branch=max(place.branch, branch))
+        return replace(place, branch=branch) if branch > place.branch else place
     if isinstance(node, ast.Try) and branch == 0 and _has_one_way(node):
         return place
     if isinstance(node, ast.If | ast.Try | ast.Match):
