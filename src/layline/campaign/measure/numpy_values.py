@@ -82,6 +82,8 @@ class NumpyValues:
 
         if ours.dtype.kind != "f":
             return None
+        with np.errstate(over="ignore"):
+            theirs = theirs.astype(ours.dtype)
         differs = np.isfinite(ours) != np.isfinite(theirs)
         differs |= np.isinf(ours) & np.isinf(theirs) & (np.signbit(ours) != np.signbit(theirs))
         if not differs.any():

@@ -91,7 +91,7 @@ class TorchValues:
         """
         if not ours.is_floating_point():
             return None
-        a, b = ours.float(), theirs.float()
+        a, b = ours.float(), theirs.to(ours.dtype).float()
         differs = (a.isfinite() != b.isfinite()) | (a.isinf() & b.isinf() & (a != b))
         if not bool(differs.any()):
             return None
