@@ -18,7 +18,7 @@ pytest.importorskip("torch")
 pytestmark = pytest.mark.gpu
 CORPUS = Path(__file__).parent / "corpus"
 EXPLOITS = [
-    ("other_stream", "clocks-agree"),
+    ("other_stream", "stream-order"),
     ("moved_event", "clocks-agree"),
     ("patched_timers", "timers-untouched"),
     ("persisting_l2", "persisting-l2"),

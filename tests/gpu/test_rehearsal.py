@@ -228,3 +228,53 @@ def test_an_answer_may_depend_on_a_size_that_no_input_shows(tmp_path: Path, monk
     drawn = [operator.draw(shape, np.random.default_rng(3), operator.distributions[0]) for shape in operator.shapes]
     answers = [operator.oracle("forward", *given) for given in zip(operator.shapes, drawn, strict=True)]
     assert [tuple(one["out0"].shape) for one in answers] == [(4, 8), (4, 4)]
+
+
+def test_queued_calls_are_launched_before_their_inputs_are_brought(stage: Stage) -> None:
+    with live([_open(stage, Arm.BEST, HONEST)]) as (arm,):
+        arm.worker.load()
+        given = draw(stage, stage.shapes[0], count=3)
+        (step, *_backward) = stage.operator.passes
+        laid = arm.fill(step, given)
+        queued = [
+            arm.memory.fill(
+                step, given.shape, one.place, {name: value + 1 for name, value in one.inputs.items()}, is_queued=True
+            )  # type: ignore[call-arg]
+            for one in laid
+        ]
+        views = arm.memory.view_outputs(queued[0])  # type: ignore[attr-defined]
+        assert views["out"].isnan().all(), "poison, until somebody calls it"
+        before = arm.memory._view("a", given.shape, dict(laid[0].place)["a"]).clone()  # type: ignore[attr-defined]
+        assert before.equal(laid[0].inputs["a"]), "what lay there before still does"
+        ran = arm.run(step, given, queues=True)
+        assert ran.launched_ns > 0
+        assert ran.wall_ns > 0
+        assert not stage.device.unqueued
+
+
+def test_what_waits_twice_is_not_queued_any_more(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
+    with live([_open(stage, Arm.BEST, HONEST)]) as (arm,):
+        arm.worker.load()
+        given, step = draw(stage, stage.shapes[0], count=2), stage.operator.passes[0]
+        told = type(arm.worker)._wait_launched
+        waits = [True, True, False, False]
+
+        def wait(worker: object, where: str, began: int) -> int:
+            return 0 if waits.pop(0) else int(told(worker, where, began))
+
+        monkeypatch.setattr(type(arm.worker), "_wait_launched", wait)
+        first = arm.run(step, given, queues=True)
+        assert first.launched_ns == 0
+        assert stage.device.unqueued == {(step.name, given.shape.label)}
+        assert arm.run(step, given, queues=True).launched_ns == 0
+        assert waits == [False, False], "nobody tried to queue it again"
+        assert arm.run(step, draw(stage, stage.shapes[1]), queues=True).launched_ns > 0
+
+
+def test_a_kernel_that_raises_while_queued_is_told_as_ever(stage: Stage) -> None:
+    raising = HONEST.replace("def forward(a, b, out):\n", "def forward(a, b, out):\n    raise ValueError('no')\n")
+    with live([_open(stage, Arm.BEST, raising)]) as (arm,):
+        arm.worker.load()
+        with pytest.raises(Fault) as caught:
+            arm.run(stage.operator.passes[0], draw(stage, stage.shapes[0]), queues=True)
+    assert caught.value.property == "supports-shape"

@@ -90,6 +90,8 @@ class Filled:
     guard: bytes
     turned: tuple[str, ...] = ()
     """Inputs that lie there with their last two extents the other way round, and are handed over as views."""
+    is_queued: bool = False
+    """Whether its inputs are brought, and the clock begins, only when the call has been launched."""
 
 
 class Taken(Protocol):
@@ -131,6 +133,8 @@ class Reply:
     """Floating-point mode it says it was left in."""
     said: str = ""
     """What the kernel raised, in its words."""
+    launched_ns: int = 0
+    """How long the worker took to launch queued calls; 0 where they were not queued, or one of them waited for the device."""
 
 
 class WorkerProcess(Protocol):
@@ -138,6 +142,8 @@ class WorkerProcess(Protocol):
 
     weaker: tuple[str, ...]
     stood_still: int
+    queues: bool
+    """Whether calls can wait there, launched, until their inputs are brought."""
 
     @property
     def replies(self) -> int: ...

@@ -33,6 +33,8 @@ _REPLY = struct.Struct("<QqdI")
 _LENGTH = struct.Struct("<Q")
 _KEPT = ("PATH", "LD_LIBRARY_PATH", "CUDA_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES", "CUDA_HOME", "ROCM_PATH", "CC")
 _CACHES = ("TRITON_CACHE_DIR", "TORCH_EXTENSIONS_DIR", "TORCHINDUCTOR_CACHE_DIR")
+QUEUE_S = 1.0
+"""How long queued calls may take to be launched: a call that waits for the device would wait for ever."""
 START_S = 120.0
 """Importing torch and opening the device, with many neighbours doing the same."""
 
@@ -58,6 +60,8 @@ class Worker:
         self.source = source
         self.weaker: tuple[str, ...] = ()
         self.versions: dict[str, str] = {}
+        self.queues = False
+        """Whether calls can be queued there until their inputs are brought."""
         self._frozen = False
         self._is_closed = False
         self._is_ready = False
@@ -95,6 +99,7 @@ class Worker:
             said = "".join(f" {one[-300:]}" for one in fault.evidence)
             raise Disturbed(f"A process that kernels run in could not start: {fault.reason}{said}") from None
         self.weaker, self.versions = tuple(told["weaker"]), told["versions"]
+        self.queues = bool(told.get("queues"))
 
     def load(self) -> int:
         """Load the kernel, once; wall nanoseconds it took."""
@@ -187,20 +192,32 @@ class TorchWorker(Worker):
         self._send(_configuration(source, arena))
 
     def call(self, calls: tuple[Filled, ...], *, spin: int = 0) -> Reply:
-        """Have calls of one pass made; the worker is thawed for exactly that long."""
+        """Have calls of one pass made; the worker is thawed for exactly that long.
+
+        Queued calls are launched first; the clock begins when their inputs are brought.
+        """
         where = self._name(calls[0])
         self._seq += 1
+        is_queued = calls[0].is_queued
         message = {
             **self._describe(calls),
             "seq": self._seq,
             "spin": spin,
             "lead": self.lead,
             "resets": True,
+            **({"word": self._memory.next_word()} if is_queued else {}),
         }
         data = json.dumps(message, separators=(",", ":")).encode()
         self._thaw()
         began = time.perf_counter_ns()
         self._write(_LENGTH.pack(len(data)) + data)
+        launched = 0
+        if is_queued:
+            launched = self._wait_launched(where, began)
+            stolen = self._memory.bring(calls)
+            began = time.perf_counter_ns() - stolen
+            if not launched:
+                self._hear_launched(where, self.source.timeout_s)
         answer = self._receive(_REPLY.size, where, self.source.timeout_s)
         took = time.perf_counter_ns() - began
         seq, status, device_ms, length = _REPLY.unpack(answer)
@@ -212,7 +229,18 @@ class TorchWorker(Worker):
                 f"The answer during {where} is not the worker's: something else wrote it, or the kernel overwrote it."
             )
             raise Fault("forged-reply", told, f"sequence {seq}")
-        return Reply(wall_ns=took, own_ns=device_ms * 1e6, status=status, said=text)
+        return Reply(wall_ns=took, own_ns=device_ms * 1e6, status=status, said=text, launched_ns=launched)
+
+    def _wait_launched(self, where: str, began: int) -> int:
+        """How long queued calls took to be launched; 0 where one of them waits for the device, which waits for us."""
+        if not has_input(self._reply, QUEUE_S):
+            return 0
+        self._hear_launched(where, 5.0)
+        return time.perf_counter_ns() - began
+
+    def _hear_launched(self, where: str, limit_s: float) -> None:
+        if self._receive_json(where, limit_s) != {"launched": True}:
+            raise Fault("forged-reply", f"The worker's answer during {where} cannot be read.")
 
     def _describe(self, calls: tuple[Filled, ...]) -> dict[str, Any]:
         entry = self.source.operator.passes.index(calls[0].step)

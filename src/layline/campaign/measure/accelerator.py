@@ -38,8 +38,8 @@ from layline.errors import BenchError
 
 HEADROOM = 1.35
 """How far above torch's own large operations a kernel may be before the time is called impossible."""
-TOGETHER = 16
-"""Calls to a request that there is room for in any case: a call's buffers may be gigabytes."""
+TOGETHER, MOST_ARENA = 32, 8 << 30
+"""Calls to a request that there is room for, as far as an arena may be so large: a call's buffers may be gigabytes."""
 SANDBOX = (
     "a process of its own with torch and the kernel: no seed, no reference, no clock that counts, no verdict",
     "no network where the machine allows closing it; no new privileges; frozen while nothing is asked of it",
@@ -89,6 +89,8 @@ class Accelerator:
     def __init__(self, operator: Operator, name: str) -> None:
         self.name = name
         self.has_events = name != "cpu"
+        self.unqueued: set[tuple[str, str]] = set()
+        self.trip_ns = 0.0
         on_device = (PROFILER, ROOM) if name != "cpu" else ()
         # sums over nothing where they are exact: the other operators have not been tried with empty extents on a device
         empty = (EMPTY,) if operator.exact is not None else ()
@@ -106,7 +108,7 @@ class Accelerator:
             return 64 << 20
         largest = max(footprint(operator, shape) for shape in shapes)
         wanted = 2 * TOGETHER * min(footprint(operator, shape) for shape in shapes)
-        need = max(4 * largest, min(wanted, 12 << 30), 2 << 30)
+        need = max(4 * largest, min(wanted, MOST_ARENA), 2 << 30)
         return -(-int(need) // (1 << 21)) * (1 << 21)
 
     def count_room(self, stage: Stage, shape: Shape) -> int:

@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 
 from layline.campaign.devices.faults import Disturbed
+from layline.campaign.measure.launching import check_launching
 from layline.campaign.measure.oracle import Error, compare_errors
 from layline.campaign.measure.pair import PairRun
 from layline.campaign.measure.stage import ACCOUNT, Floors, Stage
@@ -96,6 +97,9 @@ def close_gates(measurement: Measurement, stage: Stage, pairs: Sequence[PairRun]
     yield _check_physics(measurement, stage.device.find_floors(stage.operator, stage.shapes), clock)
     if measurement.candidate is None:
         return
+    pace = check_launching(pairs)
+    if pace is not None:
+        yield pace
     if any(pair.held_out for pair in pairs):
         yield check_carry(measurement, pairs, clock)
     if measurement.hit_trace:  # only where it was looked at

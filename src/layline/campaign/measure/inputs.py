@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 from layline.campaign.devices.device import Arrays
-from layline.campaign.measure.arm import Given
+from layline.campaign.measure.given import Given
 from layline.campaign.measure.stage import Stage
 from layline.campaign.values.operator import Operator, Pass, Shape
 

@@ -9,8 +9,9 @@ from dataclasses import dataclass, field, replace
 from itertools import product
 
 from layline.campaign.devices.faults import Disturbed, Fault
-from layline.campaign.measure.arm import Given, LiveArm, Ran
+from layline.campaign.measure.arm import LiveArm, Ran
 from layline.campaign.measure.company import look_at, refuse_company
+from layline.campaign.measure.given import Given
 from layline.campaign.measure.inputs import choose_calls, draw, draw_bare, draw_by_chance, nudge
 from layline.campaign.measure.oracle import Error, summarise_errors
 from layline.campaign.measure.stage import Stage
@@ -28,7 +29,10 @@ CLOCK_LOOKS = 3
 CLOCK_SHARE = 0.2
 CLOCK_FREE_MS = 0.2
 CLOCK_CALL_MS = 0.05
-"""Wall time of a request may exceed the device's by the empty call's, the first, so much per call and a fifth."""
+CLOCK_TRIP_MS = 0.03
+"""Wall time of a request may exceed the device's by the empty call's, the first, so much per call and a fifth; and fall
+short of it by the last: the way there and back is taken off it where calls are queued.
+"""
 PROBE_SHARE = 0.15
 SETTLE_SHARE = 0.2
 SUBSET_SHARE = 0.5
@@ -44,6 +48,8 @@ class PairRun:
     number: int
     times: defaultdict[Key, list[tuple[float, float]]] = field(default_factory=lambda: defaultdict(list))
     """(own ms, wall ms) per call by arm, shape and pass: processor time, or time between two events of the device."""
+    launches: defaultdict[Key, list[float]] = field(default_factory=lambda: defaultdict(list))
+    """Host milliseconds to launch a call, where calls were queued and launching is not in their time."""
     errors: defaultdict[tuple[Arm, str], list[Error]] = field(default_factory=lambda: defaultdict(list))
     held_out: dict[str, float] = field(default_factory=dict)
     """Log-ratio best/candidate on an aligned neighbour of each shape."""
@@ -76,6 +82,7 @@ class PairRun:
     def record(self, arm: Arm, shape: str, step: str, ran: Ran) -> None:
         """Keep a checked request of the timed distribution."""
         self.times[arm, shape, step].append((ran.own_ns / 1e6, ran.wall_ns / 1e6))
+        self.launches[arm, shape, step].append(ran.launched_ns / 1e6)
         self.errors[arm, shape].extend(ran.weigh())
 
     def find_slowest(self, shape: str, stage: Stage) -> float:
@@ -92,8 +99,9 @@ class PairRun:
 
     def forget(self, shape: str) -> None:
         """Drop what was timed on a shape, of every arm: it is timed again."""
-        for key in [one for one in self.times if one[1] == shape]:
-            del self.times[key]
+        for kept in (self.times, self.launches):
+            for key in [one for one in kept if one[1] == shape]:
+                del kept[key]
 
     def samples(self) -> tuple[Sample, ...]:
         """One sample per arm, shape and pass."""
@@ -127,8 +135,11 @@ def run_shape(
     late: tuple[Late, ...] = ()
     others = ""
     for look in range(CLOCK_LOOKS):
-        before = len(run.looks)
+        before, unqueued = len(run.looks), len(stage.device.unqueued)
         count = _time_shape(stage, arms, shape, run, on_trial)
+        if len(stage.device.unqueued) > unqueued:  # one arm's calls cannot be queued, so nobody's are
+            run.forget(shape.label)
+            count = _time_shape(stage, arms, shape, run, on_trial)
         others = name_other_work(run.looks[before:])
         late = find_late(run, shape.label, count, overhead_ms) if stage.device.has_events else ()
         if not late and not others:
@@ -141,6 +152,9 @@ def run_shape(
         refuse_late(late, on_trial)
     condition = stage.device.read_condition(f"pair {run.number} {shape.label}")
     run.conditions += [condition] if condition else []
+    if any(label == shape.label for _step, label in stage.device.unqueued):
+        told = "timed with its launch, because a call of it waits for the device"
+        run.conditions.append(f"pair {run.number} {shape.label}: {told}")
 
 
 def _time_shape(stage: Stage, arms: Sequence[LiveArm], shape: Shape, run: PairRun, on_trial: Arm) -> int:
@@ -160,7 +174,7 @@ def _time_shape(stage: Stage, arms: Sequence[LiveArm], shape: Shape, run: PairRu
             for index in rng.permutation(len(arms)):
                 arm = arms[int(index)]
                 run.looks += look_at(stage)  # before every request: work in bursts is seen only where it is looked for
-                ran = arm.run(step, given, settles=settles)
+                ran = arm.run(step, given, settles=settles, queues=True)
                 if not probes and not given.called:
                     run.record(arm.arm, shape.label, step.name, ran)
     run.looks += look_at(stage)
@@ -183,7 +197,7 @@ def _plan_requests(stage: Stage, arms: Sequence[LiveArm], shape: Shape, run: Pai
     for warm_up in range(2):
         given = draw(stage, shape)
         for arm in arms:
-            runs = [arm.run(step, given) for step in operator.passes]
+            runs = [arm.run(step, given, queues=warm_up > 0) for step in operator.passes]
             cost, wall = sum(ran.cost_ns for ran in runs) / 1e6, sum(ran.wall_ns for ran in runs) / 1e6
             if warm_up:
                 slowest, slowest_wall = max(slowest, cost), max(slowest_wall, wall)
@@ -211,10 +225,10 @@ def find_count(stage: Stage, arms: Iterable[LiveArm], shape: Shape) -> int:
     return plan_count(stage, shape, max(time_calls(stage, arm, given) for arm in arms) / 1e6)
 
 
-def time_calls(stage: Stage, arm: LiveArm, given: Given) -> float:
+def time_calls(stage: Stage, arm: LiveArm, given: Given, *, queues: bool = False) -> float:
     """Nanoseconds a call of all passes; outputs are looked at where the right ones are known."""
     run = arm.run if given.right else arm.run_unchecked
-    return sum(run(step, given).cost_ns for step in stage.operator.passes)
+    return sum(run(step, given, queues=queues).cost_ns for step in stage.operator.passes)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -259,7 +273,7 @@ def refuse_late(late: tuple[Late, ...], on_trial: Arm) -> None:
 def disagrees(wall_ms: float, device_ms: float, overhead_ms: float, count: int = 1) -> bool:
     """Whether two clocks cannot have seen the same work, over a request of so many calls."""
     free = overhead_ms + CLOCK_FREE_MS + CLOCK_CALL_MS * count
-    return device_ms > wall_ms * 1.02 or wall_ms - device_ms > free + CLOCK_SHARE * device_ms
+    return device_ms > wall_ms * 1.02 + CLOCK_TRIP_MS or wall_ms - device_ms > free + CLOCK_SHARE * device_ms
 
 
 def time_neighbours(stage: Stage, arms: Sequence[LiveArm], run: PairRun) -> None:
@@ -281,7 +295,7 @@ def _time_neighbour(stage: Stage, arms: Sequence[LiveArm], shape: Shape, run: Pa
         given = replace(draw_by_chance(stage, near, count=count), is_held_out=True)  # a probe looks at all of them
         for index in stage.rng.permutation(len(arms)):
             arm = arms[int(index)]
-            cost = time_calls(stage, arm, given)
+            cost = time_calls(stage, arm, given, queues=at > 0)
             if at:  # the first may compile
                 times[arm.arm].append(cost)
         # as many as on the listed one, where not two must do because the right answer costs as much as the call

@@ -55,6 +55,8 @@ class Processor:
     has_events = False
 
     def __init__(self, language: str) -> None:
+        self.unqueued: set[tuple[str, str]] = set()
+        self.trip_ns = 0.0
         # a Python kernel is called with views of memory, and an empty one has no shape to be called with
         self._cores = os.sched_getaffinity(0)
         self.gives = frozenset(

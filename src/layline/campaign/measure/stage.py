@@ -98,6 +98,12 @@ class Device(Protocol):
     """Whether work goes on when its process is stopped."""
     clock: str
     """Which of the two decides in the probes: `own` or `wall`."""
+    unqueued: set[tuple[str, str]]
+    """Passes and shapes whose calls cannot be queued, because some kernel waits for the device in them: launching is in
+    everybody's time there.
+    """
+    trip_ns: float
+    """What a request of queued calls costs beside them, at least: it is taken off their time."""
     has_events: bool
     """Whether the device's own clock must tell of the same work as the parent's."""
 

@@ -29,6 +29,10 @@ LEAD = 40_000_000
 STREAMS = 8
 STALE = (1 << 8, 1 << 18, 1 << 21, 1 << 26)
 """Numbers in blocks that are filled and given back: of every pool of torch's allocator."""
+QUEUE_WORD = 0
+"""Where in the shared memory the word lies that calls are queued behind, in words of four bytes."""
+EQUAL = 1
+"""CU_STREAM_WAIT_VALUE_EQ"""
 PERSISTING_L2 = 6
 """CU_LIMIT_PERSISTING_L2_CACHE_SIZE"""
 CLONE_NEWNET = 0x40000000
@@ -85,9 +89,11 @@ class Device:
             base = torch._C._CudaEventBase
             self._record, self._elapsed, self._wait = base.record, base.elapsed_time, torch._C._cuda_synchronize
             self._sleep = torch._C._cuda_sleep
+            self._sleep(1)  # what is loaded at its first use cannot be loaded while calls are queued
             self._profile = torch.profiler.profile
             self._activities = [torch.profiler.ProfilerActivity.CUDA]
             self._driver = _open_driver()
+            self._wait_for_word = _find_wait(self._driver, torch, self._arena.data_ptr() + 4 * QUEUE_WORD)
             self._callers = torch.cuda.Stream()
             self._several = [torch.cuda.Stream() for _ in range(STREAMS)]
             self._on = torch.cuda.stream
@@ -125,6 +131,35 @@ class Device:
         self._record(self._end, self._stream)
         self._wait()
         return float(self._elapsed(self._start, self._end))
+
+    def queue(self, work: Callable[[], None], word: int, spin: int, launched: Callable[[], None]) -> float:
+        """As `time`, but the device begins when the parent writes that word: the work has been launched by then, and its
+        inputs lie there only from then on.
+        """
+        if not self.is_cuda:
+            launched()
+            words = self._arena.view(self._torch.int32)
+            while int(words[QUEUE_WORD]) != word:
+                time.sleep(0)
+            return self.time(work, spin, 0)
+        if self._wait_for_word is None:
+            raise RuntimeError("calls cannot be queued here")
+        self._wait_for_word(word)
+        self._record(self._start, self._stream)
+        try:
+            work()
+            if spin:
+                self._sleep(spin)
+            self._record(self._end, self._stream)
+        finally:
+            launched()
+        self._wait()
+        return float(self._elapsed(self._start, self._end))
+
+    @property
+    def can_queue(self) -> bool:
+        """Whether the device can wait for a word in memory; on the host it is rehearsed."""
+        return not self.is_cuda or self._wait_for_word is not None
 
     def order(
         self, work: Callable[[], None], before: list[Any], after: list[Any], launched: Callable[[], None]
@@ -287,6 +322,22 @@ def _open_driver() -> Any:
         return None
 
 
+def _find_wait(driver: Any, torch: Any, address: int) -> Callable[[int], None] | None:
+    """Have the default stream wait for a word at that address; nothing where the driver or the device cannot."""
+    wait = getattr(driver, "cuStreamWaitValue32_v2", None)
+    stream, equal, place, number = ctypes.c_void_p(0), ctypes.c_uint(EQUAL), ctypes.c_uint64, ctypes.c_uint32
+    nought = torch.zeros(1, dtype=torch.int32, device="cuda")
+    if wait is None or wait(stream, place(nought.data_ptr()), number(0), equal):
+        return None
+    torch.cuda.synchronize()
+
+    def wait_for(word: int) -> None:
+        if failed := wait(stream, place(address), number(word), equal):
+            raise RuntimeError(f"cuStreamWaitValue32: {failed}")
+
+    return wait_for
+
+
 def _load(path: str, symbols: list[str]) -> list[Callable[..., Any]]:
     spec = importlib.util.spec_from_file_location("kernel", path)
     if spec is None or spec.loader is None:
@@ -336,7 +387,10 @@ def serve(functions: list[Callable[..., Any]], device: Device, request: int, rep
         if message["resets"]:
             device.reset_cache()
         try:
-            took = device.time(work, message["spin"], message["lead"])
+            if "word" in message:
+                took = device.queue(work, message["word"], message["spin"], lambda: tell(reply, {"launched": True}))
+            else:
+                took = device.time(work, message["spin"], message["lead"])
         except Exception as error:  # noqa: BLE001  whatever the kernel raised is told to the parent
             status = 2 if type(error).__name__ == "OutOfMemoryError" else 1
             text = f"{type(error).__name__}: {error}".encode()[:2000]
@@ -379,7 +433,7 @@ def main() -> None:
 
     device = Device(torch, config)
     versions = {"torch": torch.__version__}
-    _tell(reply, {"weaker": weaker, "versions": versions})
+    _tell(reply, {"weaker": weaker, "versions": versions, "queues": device.can_queue})
     _receive(request)  # "load": from here on nothing in this process is trusted
     try:
         loaded = _load(config["kernel"], config["symbols"])

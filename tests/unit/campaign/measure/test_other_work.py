@@ -34,7 +34,9 @@ NAMED = r"Not judged: other work on this GPU \(pid 4242, 1,024 MiB, busy 87 %\)\
 def on_device(*looks: Look) -> Stage:
     """A stage on whose device these looks are taken, the last one again and again."""
     seen = iter((*looks, *repeat(looks[-1], 50)))
-    device = SimpleNamespace(look_around=lambda: next(seen), has_events=False, read_condition=lambda _where: "")
+    device = SimpleNamespace(
+        look_around=lambda: next(seen), has_events=False, unqueued=set(), read_condition=lambda _where: ""
+    )
     return cast("Stage", SimpleNamespace(device=device))
 
 

@@ -9,7 +9,8 @@ from functools import partial
 
 from layline.campaign.devices.device import Arrays
 from layline.campaign.devices.faults import Fault
-from layline.campaign.measure.arm import Given, LiveArm
+from layline.campaign.measure.arm import LiveArm
+from layline.campaign.measure.given import Given
 from layline.campaign.measure.inputs import draw, draw_bare, put
 from layline.campaign.measure.oracle import Error, Wrong, compare_errors, is_lost
 from layline.campaign.measure.probes.probe import Trial

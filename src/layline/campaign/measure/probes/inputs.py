@@ -7,7 +7,8 @@ from contextlib import ExitStack
 from dataclasses import replace
 from functools import cache
 
-from layline.campaign.measure.arm import Given, LiveArm
+from layline.campaign.measure.arm import LiveArm
+from layline.campaign.measure.given import Given
 from layline.campaign.measure.inputs import draw, keep, lift, nudge, permute, twin
 from layline.campaign.measure.probes.against_start import refuse_lost, run_held_out
 from layline.campaign.measure.probes.probe import Trial

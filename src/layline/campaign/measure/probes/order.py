@@ -7,7 +7,8 @@ from __future__ import annotations
 from typing import Any
 
 from layline.campaign.devices.faults import Fault
-from layline.campaign.measure.arm import Given, LiveArm
+from layline.campaign.measure.arm import LiveArm
+from layline.campaign.measure.given import Given
 from layline.campaign.measure.hold import Answered, find_wrong
 from layline.campaign.measure.inputs import draw, draw_bare
 from layline.campaign.measure.probes.probe import Trial
