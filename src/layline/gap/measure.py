@@ -74,10 +74,20 @@ if TYPE_CHECKING:
 
 Mentions: TypeAlias = tuple[tuple[str, tuple[str, ...]], ...]
 """Packages of upstream, each with the files of ours that name it."""
-Ours: TypeAlias = "tuple[tuple[Drift, ...] | None, tuple[Skipped, ...], Impact]"
-"""The rows of our patches, why there are none, and every other place of ours."""
-ReadPatches: TypeAlias = "Callable[[Pair], tuple[tuple[Drift, ...] | None, tuple[Skipped, ...]]]"
-"""The drift of our patches between two commits, and why there is none: analysers never import one another."""
+Ours: TypeAlias = "tuple[tuple[Drift, ...] | None, Beside, Impact]"
+"""The rows of our patches, what stands beside them, and every other place of ours."""
+ReadPatches: TypeAlias = "Callable[[Pair], tuple[tuple[Drift, ...] | None, Beside]]"
+"""The drift of our patches between two commits: analysers never import one another."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Beside:
+    """What stands beside the rows of our patches: why there are none, and patches that nobody compared because their target
+    cannot be named without running the code.
+    """
+
+    skipped: tuple[Skipped, ...] = ()
+    unnamed: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -101,7 +111,7 @@ def measure_between(
         Pair(workspace, key, ends.pin, ends.tip, progress),
         (Tree(upstream, ends.pin), Tree(upstream, ends.tip)),
     )
-    history, (patches, unread, impact) = _read_both(upstream, ends, pair, read_patches)
+    history, (patches, beside, impact) = _read_both(upstream, ends, pair, read_patches)
     progress("comparing requirements", 0, 0)
     dependencies, skipped = _read_dependencies(upstream, history, pair.settings, sides)
     progress("looking for the upstream changes behind what breaks", 0, 0)
@@ -150,6 +160,7 @@ def measure_between(
         effort=measure_effort(workspace.tree.read_text, fixes, find_lost(impact.couplings)) if impact.surface else None,
         outside=find_outside(workspace.tree.entries, sorted(find_broken_places(impact.couplings, patches or ()))),
         patches=patches,
+        unnamed=beside.unnamed,
         tests=impact.tests,
         follows=impact.follows,
         successors=impact.successors,
@@ -158,7 +169,7 @@ def measure_between(
         read_files=impact.read_files,
         mentions=mentions,
         defaults=impact.defaults,
-        skipped=(*skipped, *impact.skipped, *unread),
+        skipped=(*skipped, *impact.skipped, *beside.skipped),
     )
 
 
@@ -241,9 +252,9 @@ def _read_dependencies(
 def judge_ours(pair: Pair, read_patches: ReadPatches | None) -> Ours:
     """The rows of our patches first: what they decide nobody else judges."""
     pair.begin()
-    patches, unread = read_patches(pair) if read_patches is not None else (None, ())
+    patches, beside = read_patches(pair) if read_patches is not None else (None, Beside())
     impact, rows = read_impact(pair, patches or ())
-    return None if patches is None else rows, unread, impact
+    return None if patches is None else rows, beside, impact
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

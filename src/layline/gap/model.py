@@ -202,6 +202,8 @@ class Gap:
     """Places that break in files that no package of ours holds."""
     patches: tuple[Drift, ...] | None = None
     """None: the patch explorer was not asked."""
+    unnamed: int = 0
+    """Patches whose target cannot be named without running the code: nobody compared them."""
     tests: tuple[Location, ...] = ()
     """Imports in our tests of names that the tip no longer has; they are no places of the code that ships."""
     follows: tuple[Follow, ...] = ()

@@ -220,6 +220,7 @@ def _integration(gap: Gap) -> Section:
     foot = gap.footprint
     text = statements.footprint_sentence(gap, most=3)
     lines: list[Inline] = [text] if foot.folders else []
+    lines += [unnamed] if (unnamed := statements.unnamed_sentence(gap)) else []
     if gap.stale_keys:
         lines.append(_tell_keys(gap))
     asked = tell_asked(gap, whole=False)

@@ -89,7 +89,8 @@ def _footprint(gap: Gap) -> list[Block]:
     if not foot.folders:
         return [Paragraph("No integration folder is configured for this backend.")]
     text = statements.footprint_sentence(gap, most=6)
-    more = [told for told in (statements.outside_sentence(gap), statements.beyond_sentence(gap)) if told]
+    said = (statements.outside_sentence(gap), statements.beyond_sentence(gap), statements.unnamed_sentence(gap))
+    more = [told for told in said if told]
     return [Paragraph(" ".join([text, *more]))]
 
 

@@ -66,6 +66,14 @@ def find_failing(gap: Gap) -> list[str]:
     return sorted(found, key=lambda place: not is_own(place.rpartition(":")[0]))
 
 
+def unnamed_sentence(gap: Gap) -> str:
+    """What nobody compared, and where it is listed; empty where all was."""
+    if not gap.unnamed:
+        return ""
+    patches = f"{count(gap.unnamed, 'monkey patch')} {verb(gap.unnamed, 'is')}"
+    return f"{patches} not compared: the target cannot be named without running the code (`patches list {gap.key} --uncertain`)."
+
+
 def breaks_phrase(gap: Gap) -> Inline:
     """`20 of the 69 places where our code uses it break at the tip, 8 of them by one change (#58)`."""
     places, total = find_places(gap), count_touched(gap)

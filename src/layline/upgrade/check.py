@@ -138,6 +138,7 @@ _ABSOLUTE = "Each place is compared with this one commit: what does not fit is a
 _WARNED = (
     "A warning is an override that does not fit today's pin either, and that upstream's own calls show to be wrong."
 )
+_LEFT = "What a replacement's body uses, and attributes that our code reads of values, only `patches drift` compares."
 _OWN = "Examples, benchmarks and tests are not counted here; `patches drift` and `gap report` count examples and benchmarks."
 
 
@@ -145,7 +146,7 @@ def _say_counts(standing: Standing, *, warns: bool) -> tuple[str, ...]:
     """What an error and a warning are here, which files count, and why there are more rows than places."""
     rows, places = len(standing.misfits), len(standing.bad_lines)
     several = f"{rows} rows: a place is one line of ours, and a line that uses several names has one row for each."
-    return (_ABSOLUTE, *([_WARNED] if warns else []), _OWN, *([several] if rows > places else []))
+    return (_ABSOLUTE, *([_WARNED] if warns else []), _LEFT, _OWN, *([several] if rows > places else []))
 
 
 def _rate(one: Judged, today: frozenset[Judged], here: Standing | None) -> Severity:

@@ -11,7 +11,7 @@ from typing import Never
 import pytest
 
 from layline.app.gap_handed import read_patches
-from layline.core.evidence import Severity, Skipped
+from layline.core.evidence import Severity
 from layline.core.progress import Progress, silent
 from layline.coupling.agree import find_owned
 from layline.coupling.drift_model import Drift
@@ -22,7 +22,7 @@ from layline.coupling.place import Place
 from layline.coupling.states import Verdict
 from layline.errors import Error
 from layline.gap.endpoints import find_endpoints
-from layline.gap.measure import measure_between
+from layline.gap.measure import Beside, measure_between
 from layline.patches.drift import read
 from layline.patches.drift.ask import DriftOptions, find_drift
 from layline.patches.drift.kept import KEPT, KeptDrift
@@ -91,7 +91,7 @@ def test_a_gap_report_and_a_drift_judge_each_place_once(
     upstream = workspace.open_backend("keel")
     threads: list[threading.Thread] = []
 
-    def read_here(pair: Pair) -> tuple[tuple[Drift, ...] | None, tuple[Skipped, ...]]:
+    def read_here(pair: Pair) -> tuple[tuple[Drift, ...] | None, Beside]:
         threads.append(threading.current_thread())
         return read_patches(pair)
 

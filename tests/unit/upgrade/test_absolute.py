@@ -204,6 +204,7 @@ def test_an_override_that_is_wrong_today_is_a_warning_and_an_import_an_error(tmp
     assert there.listing.meta == (
         "Each place is compared with this one commit: what does not fit is an error, even if it never fitted.",
         "A warning is an override that does not fit today's pin either, and that upstream's own calls show to be wrong.",
+        "What a replacement's body uses, and attributes that our code reads of values, only `patches drift` compares.",
         "Examples, benchmarks and tests are not counted here; `patches drift` and `gap report` count examples and benchmarks.",
         "5 rows: a place is one line of ours, and a line that uses several names has one row for each.",
     )
