@@ -160,8 +160,9 @@ class SafeRef(Ref):
 
 class MatrixRef(Ref):
     other_places: int
-    failing_already: int
     """Places outside patches that break there."""
+    failing_already: int
+    """Places of ours that fail there as they do at the pin; they do not count as broken."""
     elsewhere: list[str]
     """The same places, `path:line`."""
 

@@ -68,8 +68,8 @@ class Worker:
         self.was_paused = False
         """Whether that was in the middle of its work."""
         self.stood_still = 0
-        self.queues = False
         """Requests during which the clock of processor time did not advance."""
+        self.queues = False
 
     def __enter__(self) -> Self:
         return self

@@ -20,12 +20,12 @@ def check_launching(pairs: Sequence[PairRun]) -> GateResult | None:
     be longer than it was. Nothing where no calls were queued.
     """
     shapes = sorted({shape for pair in pairs for arm, shape, _step in pair.launches if arm is Arm.CANDIDATE})
-    found = [(one, _find_pace(pairs, Arm.BEST, one), _find_pace(pairs, Arm.CANDIDATE, one)) for one in shapes]
+    paces = [(one, _find_pace(pairs, Arm.BEST, one), _find_pace(pairs, Arm.CANDIDATE, one)) for one in shapes]
+    found = [(shape, old, new) for shape, old, new in paces if min(old[0], new[0]) > 0]
     told = [
         f"{shape}: launching a call takes {new[0] * 1e3:.0f} µs of the host, {old[0] * 1e3:.0f} of the kernel to beat; the device "
         f"needs {new[1] * 1e3:.0f} and {old[1] * 1e3:.0f} µs"
         for shape, old, new in found
-        if min(old[0], new[0]) > 0
     ]
     if not told:
         return None

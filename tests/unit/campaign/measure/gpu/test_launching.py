@@ -44,6 +44,19 @@ def test_long_calls_hide_what_launching_takes() -> None:
     assert found.passed
 
 
+def test_a_shape_whose_calls_were_not_queued_for_both_is_not_compared() -> None:
+    pairs = _timed(BEST, BEST)
+    for pair in pairs:
+        pair.launches[Arm.BEST, "wide", "forward"] += [0.0] * 6
+        pair.launches[Arm.CANDIDATE, "wide", "forward"] += [0.5] * 6
+        for arm in (Arm.BEST, Arm.CANDIDATE):
+            pair.times[arm, "wide", "forward"] += [(0.4, 0.4)] * 6
+    found = check_launching(pairs)
+    assert found is not None
+    assert found.passed
+    assert [line.partition(":")[0] for line in found.evidence] == ["square"]
+
+
 def test_nothing_is_said_where_calls_were_not_queued() -> None:
     assert check_launching(_timed((0.0, 0.032), (0.040, 0.028))) is None
     assert check_launching([PairRun(number=0)]) is None
