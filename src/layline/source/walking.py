@@ -21,6 +21,7 @@ _LEAVES = frozenset(
     ["identifier", "int", "string", "constant", "type_ignore", "operator", "unaryop", "boolop", "cmpop", "expr_context"]
 )
 """What holds no statement or expression: names, numbers, contexts and operators."""
+_SILENT = (ast.expr_context, ast.operator, ast.unaryop, ast.boolop, ast.cmpop)
 _MAY_LACK = frozenset({"keys", "kw_defaults"})
 """Lists that may hold None: keys of `{**other}`, defaults that are not there."""
 _Read: TypeAlias = "Callable[[ast.AST, Callable[[ast.AST], None], list[ast.AST]], None] | None"
@@ -55,12 +56,19 @@ def _make_read(kind: type[ast.AST]) -> _Read:
     long again.
     """
     told = {name: (what, mark) for what, mark, name in _FIELD.findall((kind.__doc__ or "").partition("(")[2])}
+    if not told.keys() >= set(kind._fields):  # a kind, or a Python, whose documentation says it otherwise
+        _READS[kind] = _read_any
+        return _read_any
     fields = {name: told[name] for name in kind._fields if told[name][0] not in _LEAVES}
     lines = "".join(f"\n    {_write_field(name, mark)}" for name, (_, mark) in fields.items())
     made: dict[str, Any] = {}
     exec(f"def read(node, add, more):{lines or ' ...'}", made)  # noqa: S102  names of Python's own grammar alone
     _READS[kind] = made["read"] if lines else None
     return _READS[kind]
+
+
+def _read_any(node: ast.AST, _add: Callable[[ast.AST], None], more: list[ast.AST]) -> None:
+    more += [one for one in ast.iter_child_nodes(node) if not isinstance(one, _SILENT)]
 
 
 def _write_field(name: str, mark: str) -> str:

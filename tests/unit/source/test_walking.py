@@ -25,3 +25,15 @@ def test_every_node_is_met_once_nearer_ones_first(text: str) -> None:
     assert list(walk(tree)) == [node for node in ast.walk(tree) if not isinstance(node, _SILENT)]
     for node in walk(tree):
         assert find_children(node) == [one for one in ast.iter_child_nodes(node) if not isinstance(one, _SILENT)]
+
+
+def test_a_kind_whose_documentation_does_not_name_its_fields_is_walked_all_the_same() -> None:
+    class Pair(ast.expr):
+        _fields = ("operator", "items", "last")
+
+    names = [ast.Name(id=word, ctx=ast.Load()) for word in "abc"]
+    pair = Pair()
+    for field, value in zip(Pair._fields, (ast.Add(), names[:2], names[2]), strict=True):
+        setattr(pair, field, value)
+    assert list(walk(pair)) == [pair, *names]
+    assert find_children(pair) == names
