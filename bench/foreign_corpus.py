@@ -13,16 +13,17 @@ from __future__ import annotations
 import argparse
 import ast
 import json
-import multiprocessing
 import random
 import re
 import subprocess
 import time
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
+from bench.device_checks import ask_apart
 from layline.campaign.measure.controls import wrap
 from layline.campaign.measure.request import Request
 from layline.campaign.measure.run import measure_pair
@@ -147,26 +148,12 @@ def judge_list(folder: Path, out: Path, until: float, *, only: str, wary: int) -
         if wary and len(before) >= wary and all(before) and one["verdict"] == "clean":
             continue
         began = time.monotonic()
-        row = {**one, **judge_apart(folder, one), "seconds": round(time.monotonic() - began, 1)}
+        answer = ask_apart(partial(judge_one, folder, one))
+        row = {"ours": "none", **answer, **one, "seconds": round(time.monotonic() - began, 1)}
         before.append(not row.get("passed"))
         with out.open("a") as lines:
             lines.write(json.dumps(row) + "\n")
         print(row["verdict"], one["run"], row["ours"], row["told"][:300], row["seconds"], flush=True)
-
-
-def judge_apart(folder: Path, one: dict[str, str]) -> dict[str, Any]:
-    """In a process of its own: what one problem's arenas hold is there for the next."""
-    fork = multiprocessing.get_context("fork")
-    ours, its = fork.Pipe(duplex=False)
-    process = fork.Process(target=lambda: its.send(judge_one(folder, one)))
-    process.start()
-    its.close()
-    try:
-        found: dict[str, Any] = ours.recv()
-    except EOFError:
-        found = {"ours": "none", "told": "the process that judged it ended without an answer"}
-    process.join()
-    return found
 
 
 def judge_one(folder: Path, one: dict[str, str]) -> dict[str, Any]:
