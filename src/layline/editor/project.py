@@ -15,7 +15,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from layline.core.drift import DriftKind
+from layline.core.drift import UNCOMPARED, DriftKind
 from layline.core.effect_ids import name_effects
 from layline.core.evidence import Location, Severity
 from layline.core.memory import keep_for_good
@@ -31,7 +31,6 @@ from layline.editor.patched import Patched, drop_repeats, find_off, find_patches
 from layline.errors import Error
 from layline.git.narrow import Narrow
 from layline.patches.drift.read import OpenedDrift, compare_again, find_bare_rows, open_drift
-from layline.patches.drift.report import UNCOMPARED
 from layline.patches.drift.sentences import say_commit, tell_row
 from layline.patches.guards.show import show_both
 from layline.patches.inventory.read import read_downstream, read_inventory

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from packaging.version import InvalidVersion, Version
 
 from layline.change.surface import SurfaceChange
+from layline.core.drift import UNCOMPARED, Uncompared
 from layline.core.ours import is_own, is_packaged
 from layline.core.prose import count, listed, sentence, share, shorten, verb
 from layline.core.revision import Relation
@@ -71,7 +72,7 @@ def unnamed_sentence(gap: Gap) -> str:
     if not gap.unnamed:
         return ""
     patches = f"{count(gap.unnamed, 'monkey patch')} {verb(gap.unnamed, 'is')}"
-    return f"{patches} not compared: the target cannot be named without running the code (`patches list {gap.key} --uncertain`)."
+    return f"{patches} not compared: {UNCOMPARED[Uncompared.NO_TARGET]} (`patches list {gap.key} --uncertain`)."
 
 
 def breaks_phrase(gap: Gap) -> Inline:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Literal, TypeVar
 
-from layline.core.drift import DriftKind, Uncompared
+from layline.core.drift import UNCOMPARED, DriftKind, Uncompared
 from layline.core.evidence import Alert, Evidence, Severity, Skipped, encode_skipped
 from layline.core.prose import count
 from layline.core.report import Annotation, Bullets, Cell, Inline, Paragraph, Report, Section, Table
@@ -36,13 +36,6 @@ _TITLES = {
     Severity.BREAKS: "Breaks at the tip",
     Severity.LOOK: "Worth a look",
     Severity.OK: "Still fits",
-}
-UNCOMPARED = {
-    Uncompared.SETTING: "it sets a config key or an environment variable, not a name of upstream",
-    Uncompared.NO_TARGET: "the target cannot be named without running the code",
-    Uncompared.OTHER_PACKAGE: "the target is in a package that is not this upstream",
-    Uncompared.REPEATED: "another row says the same about the same line",
-    Uncompared.FILTERED: "left out by the filters of this question",
 }
 _FEW = 60
 _DEAD = (

@@ -6,11 +6,10 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from layline.core.drift import Uncompared
+from layline.core.drift import UNCOMPARED, Uncompared
 from layline.core.listing import Group
 from layline.core.prose import count, listed, plural, verb
 from layline.patches.drift.places import DEAD, FITS, count_places, rank, stands_in
-from layline.patches.drift.report import UNCOMPARED
 from layline.patches.wanted import is_absent
 
 if TYPE_CHECKING:
