@@ -105,7 +105,8 @@ def upgrade_check(
 ) -> int:
     """Check that all places of ours fit the pin: imports, calls, patches.
 
-    Nothing is compared with an older commit: each place fits that upstream tree or it does not. Exit 1 if one does not.
+    Each place fits that upstream tree or it does not. With --pin, places that `patches drift` finds broken at that
+    commit count, too. Exit 1 if one does not fit.
     """
     from layline.app.upgrade_check import upgrade_check as answer_check
     from layline.cli.progress import show_progress

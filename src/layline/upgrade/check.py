@@ -63,7 +63,7 @@ def build_check_answer(
         subject=Subject(repo=workspace.downstream.name, commit=workspace.commit, question=f"upgrade-check/{key}"),
         listing=Listing(
             title=title,
-            meta=_say_counts(standing, warns=warns),
+            meta=_say_counts(standing, warns=warns, compared=here is not None),
             groups=_group(standing, today, here),
             skipped=standing.skipped,
         ),
@@ -72,8 +72,8 @@ def build_check_answer(
 
 def find_today(then: Standing, now: Standing) -> frozenset[Judged]:
     """Misfits at another commit that do not fit the pin either."""
-    known = {one.key for one in now.misfits}
-    return frozenset(one for one in then.misfits if one.key in known)
+    known = {(one.location.line, *one.key) for one in now.misfits}
+    return frozenset(one for one in then.misfits if (one.location.line, *one.key) in known)
 
 
 def leave_out_older(then: Standing, now: Standing, upstream: Repository) -> Standing:
@@ -134,19 +134,26 @@ def _say(label: str, standing: Standing, where: str, promise: Promise | None, to
     return f"{said} The plan promised {promise.left} left at step {promise.step} of {promise.steps}."
 
 
-_ABSOLUTE = "Each place is compared with this one commit: what does not fit is an error, even if it never fitted."
+_ALONE = "Each place is checked against this commit alone: an error may be old, such as a patch that never worked."
 _WARNED = (
-    "A warning is an override that does not fit today's pin either, and that upstream's own calls show to be wrong."
+    "A warning is an override that does not fit upstream's own calls, and does not fit them at today's pin either."
 )
-_LEFT = "What a replacement's body uses, and attributes that our code reads of values, only `patches drift` compares."
-_OWN = "Examples, benchmarks and tests are not counted here; `patches drift` and `gap report` count examples and benchmarks."
+_COMPARED = (
+    "`patches drift` compares the pin with this commit: what it finds broken counts here, too, also in examples."
+)
+_UNSEEN = (
+    "Not seen here, because it takes a comparison of two commits: names that a replacement's body uses, and "
+    "attributes that our code reads. `patches drift` and `upgrade check --pin REF` compare."
+)
+_LEFT = "Examples, benchmarks and tests are not counted."
 
 
-def _say_counts(standing: Standing, *, warns: bool) -> tuple[str, ...]:
+def _say_counts(standing: Standing, *, warns: bool, compared: bool) -> tuple[str, ...]:
     """What an error and a warning are here, which files count, and why there are more rows than places."""
     rows, places = len(standing.misfits), len(standing.bad_lines)
     several = f"{rows} rows: a place is one line of ours, and a line that uses several names has one row for each."
-    return (_ABSOLUTE, *([_WARNED] if warns else []), _LEFT, _OWN, *([several] if rows > places else []))
+    beside = (_COMPARED,) if compared else (_UNSEEN, _LEFT)
+    return (_ALONE, *([_WARNED] if warns else []), *beside, *([several] if rows > places else []))
 
 
 def _rate(one: Judged, today: frozenset[Judged], here: Standing | None) -> Severity:

@@ -6,7 +6,10 @@ from pathlib import Path
 
 import pytest
 
+from layline.app.patches_drift import patches_drift
 from layline.app.upgrade_check import upgrade_check
+from layline.core.evidence import Severity
+from layline.patches.drift.ask import DriftOptions
 from layline.upgrade.absolute import Standing
 from layline.upgrade.judging import judge_at
 from upgrading import Files, make_project
@@ -183,6 +186,32 @@ def test_what_does_not_fit_the_pin_either_is_marked(tmp_path: Path) -> None:
     assert data.listing.title.endswith("; 1 of them does not fit today's pin either.")
 
 
+def test_what_drift_calls_broken_at_that_commit_does_not_fit_it(tmp_path: Path) -> None:
+    """A replacement that reads what upstream's class loses, an attribute of a value, an example: seen by comparing."""
+    boat = "class Boat:\n    def __init__(self):\n{}\n    def sail(self):\n        return 1\n"
+    kept, gone = "        self.rig = 1\n        self.log = 2\n", "        self.job = 2\n"
+    ours: Files = {
+        "own/patch.py": "import keel.boat\n\n\ndef mine(self):\n    return self.rig\n\n\nkeel.boat.Boat.sail = mine\n",
+        "own/use.py": "from keel.boat import Boat\n\n\ndef go(boat: Boat):\n    return boat.log\n",
+        "examples/show.py": "from keel.text import speak\n",
+    }
+    steps: list[tuple[str, Files]] = [
+        ("all", {"keel/boat.py": boat.format(kept), "keel/text.py": "def speak(): ...\n"}),
+        ("Change it (#2)", {"keel/boat.py": boat.format(gone), "keel/text.py": "x = 1\n"}),
+    ]
+    project = make_project(tmp_path, steps, ours)
+    drift = patches_drift(project.open(), "keel", DriftOptions()).data
+    broken = {row["location"] for row in (*drift["rows"], *drift["elsewhere"]) if row["severity"] == "breaks"}
+    answer = upgrade_check(project.open(), "keel", pin="main")
+    misfits = [one for one in answer.data["places"] if not one["fits"]]
+    assert {f"{one['file']}:{one['line']}" for one in misfits} == broken
+    assert sorted(broken) == ["examples/show.py:1", "own/patch.py:8", "own/use.py:5"]
+    assert answer.data["does_not_fit"] == 3
+    assert answer.needs_person
+    assert {one.severity for one in answer.findings} == {Severity.BREAKS}
+    assert not upgrade_check(project.open(), "keel").needs_person
+
+
 def test_an_override_that_is_wrong_today_is_a_warning_and_an_import_an_error(tmp_path: Path) -> None:
     base = "class Base:\n    def load(self, data=None):\n        return data\n{}    def run(self):\n        self.load({})\n"
     steps: list[tuple[str, Files]] = [
@@ -200,12 +229,19 @@ def test_an_override_that_is_wrong_today_is_a_warning_and_an_import_an_error(tmp
     rated = [{one.path: one.severity.word for one in answer.findings} for answer in (here, there)]
     assert rated[0] == {"own/base.py": "warning", "own/old.py": "error"}
     assert rated[1] == {"own/base.py": "warning", "own/later.py": "error", "own/old.py": "error"}
+    assert here.listing is not None
+    assert here.listing.meta[2:4] == (
+        (
+            "Not seen here, because it takes a comparison of two commits: names that a replacement's body uses, and "
+            "attributes that our code reads. `patches drift` and `upgrade check --pin REF` compare."
+        ),
+        "Examples, benchmarks and tests are not counted.",
+    )
     assert there.listing is not None
     assert there.listing.meta == (
-        "Each place is compared with this one commit: what does not fit is an error, even if it never fitted.",
-        "A warning is an override that does not fit today's pin either, and that upstream's own calls show to be wrong.",
-        "What a replacement's body uses, and attributes that our code reads of values, only `patches drift` compares.",
-        "Examples, benchmarks and tests are not counted here; `patches drift` and `gap report` count examples and benchmarks.",
+        "Each place is checked against this commit alone: an error may be old, such as a patch that never worked.",
+        "A warning is an override that does not fit upstream's own calls, and does not fit them at today's pin either.",
+        "`patches drift` compares the pin with this commit: what it finds broken counts here, too, also in examples.",
         "5 rows: a place is one line of ours, and a line that uses several names has one row for each.",
     )
 

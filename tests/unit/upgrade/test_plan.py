@@ -455,11 +455,12 @@ def test_the_counts_of_drift_plan_and_check_are_reconciled(plan: Plan, project: 
     assert safe.startswith("`--safe` plans the way")
     assert stops.startswith("A step ends where places of ours first break; `gap report` also stops")
     assert beside == "In addition, 2 settings of ours (requirements, configuration keys) must follow upstream."
-    # one commit by itself shows what a comparison cannot, and the other way round: the check says which it is
+    # what one commit by itself shows, and what only a comparison with the pin does: the check tells both
     checked = upgrade_check(workspace, "keel", pin="main")
-    assert checked.data["does_not_fit"] == plan.before
+    assert checked.data["does_not_fit"] == plan.before + plan.compared
+    assert lines <= {f"{one['file']}:{one['line']}" for one in checked.data["places"] if not one["fits"]}
     assert checked.listing is not None
-    assert checked.listing.meta[0].startswith("Each place is compared with this one commit")
+    assert checked.listing.meta[0].startswith("Each place is checked against this commit alone")
 
 
 def test_a_step_counts_lines_as_the_plan_does() -> None:
