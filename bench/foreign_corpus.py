@@ -33,8 +33,8 @@ from layline.campaign.values.judge import judge
 from layline.campaign.values.operator import Operator, Shape
 from layline.errors import Error
 
-PROBLEMS = ("01_fp8_gemm", "02_kda_cutlass", "05_topk_bitonic")
-"""Those whose inputs and weights are floats; the others draw integers at random inside their model."""
+PROBLEMS = ("01_fp8_gemm", "02_kda_cutlass", "05_topk_bitonic", "07_w4a16_gemm")
+"""Those whose inputs are floats; the others draw integers at random inside their model."""
 CHANGED = {"01_fp8_gemm": ("8a42a4a", "weight_scale")}
 """A problem that was changed in that commit: kernels that do not know this name were made for what was before it."""
 ELSEWHERE = re.compile(r"arch=(?:sm|compute)_1[02]\d|ARCH_LIST\W+1[02]\.\d")

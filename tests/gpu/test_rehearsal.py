@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from layline.campaign.devices.faults import Fault
+from layline.campaign.measure.accelerator import plan_device
 from layline.campaign.measure.arm import LiveArm
 from layline.campaign.measure.build import workshop
 from layline.campaign.measure.choose import set_stage
@@ -278,3 +279,79 @@ def test_a_kernel_that_raises_while_queued_is_told_as_ever(stage: Stage) -> None
         with pytest.raises(Fault) as caught:
             arm.run(stage.operator.passes[0], draw(stage, stage.shapes[0]), queues=True)
     assert caught.value.property == "supports-shape"
+
+
+PACKED = '''import torch
+import torch.nn as nn
+
+
+class Model(nn.Module):
+    """Whole numbers below sixteen, widened, times the inputs; a scale of ones; sums of the narrow type."""
+
+    def __init__(self, rows: int, wide: int):
+        super().__init__()
+        self.register_buffer("packed", torch.randint(0, 16, (wide, 24), dtype=torch.uint8))
+        self.scale = nn.Parameter(torch.ones(24, dtype=torch.bfloat16))
+
+    def forward(self, x):
+        return x.to(torch.bfloat16) @ (self.packed.to(torch.bfloat16) * self.scale)
+
+
+rows = 32
+wide = 64
+
+
+def get_inputs():
+    return [torch.randn(rows, wide, dtype=torch.bfloat16)]
+
+
+def get_init_inputs():
+    return [rows, wide]
+'''
+PREPARES = PACKED.replace("class Model(", "class ModelNew(").replace(
+    "    def forward(self, x):\n",
+    """    def forward(self, x):
+        version = (self.packed._version, self.scale._version)
+        if getattr(self, "made", None) is None:
+            self.made, self.version = self.packed.to(torch.bfloat16) * self.scale, version
+        assert self.version == version, "the weights have been written to"
+        return x @ self.made
+
+    def unused(self, x):
+""",
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        (PACKED, ""),
+        (PREPARES, ""),
+        (PREPARES.replace("* self.scale, version", ", version"), "correct"),  # the ones of a fresh model are moved
+        (PREPARES.replace("return x @ self.made", "return x @ self.made.flip(0)"), "correct"),
+    ],
+    ids=["as it is", "prepared once", "scale left out", "rows in another order"],
+)
+def test_a_foreign_problems_weights_stay(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str, reason: str
+) -> None:
+    monkeypatch.setenv("LAYLINE_TORCH_DEVICE", "cpu")
+    (tmp_path / "reference.py").write_text(PACKED)
+    operator = find_operator(f"kernelbench:{tmp_path / 'reference.py'}").operator
+    with workshop() as shop:
+        stage = set_stage(operator, operator.shapes, plan_device(0.05, 0.01), shop, b"7")
+        with live([_open(stage, Arm.BEST, text)]) as (leg,):
+            leg.worker.load()
+            if reason:
+                with pytest.raises(Fault) as caught:
+                    _call_each(stage, leg)
+                assert caught.value.property == reason
+            else:
+                _call_each(stage, leg)
+
+
+def _call_each(stage: Stage, arm: LiveArm) -> None:
+    """Every shape, then the first again: it is the same model, with the weights that it had."""
+    for shape in (*stage.shapes, stage.shapes[0]):
+        given = draw(stage, shape, count=2)
+        arm.run(stage.operator.passes[0], given, settles=True)

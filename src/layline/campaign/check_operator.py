@@ -231,9 +231,9 @@ def _find_ignored(stage: Stage, step: Pass, shape: Shape) -> Iterator[Finding]:
     for name in step.inputs:
         base = operator.draw(shape, stage.rng, operator.distributions[0])
         before = operator.oracle(step.name, shape, base)
-        after = operator.oracle(
-            step.name, shape, {**base, name: operator.draw(shape, stage.rng, operator.distributions[0])[name]}
-        )
+        other = operator.draw(shape, stage.rng, operator.distributions[0])
+        other |= operator.renew(shape, stage.rng) if operator.renew else {}
+        after = operator.oracle(step.name, shape, {**base, name: other[name]})
         if before and _are_same(before, after):
             yield _refuse(
                 "reference", f"{step.name} does not depend on its input {name}: leave it out, or correct the reference."

@@ -173,6 +173,7 @@ def describe_operator(operator: Operator) -> str:
         operator.distributions,
         operator.exact,
         operator.weights,
+        *((operator.constant,) if operator.constant else ()),  # what has none keeps the hash that is published
     )
     return repr((facts, passes, buffers, work, sources, build_header(operator)))
 

@@ -62,7 +62,12 @@ def rescale(stage: Stage, given: Given) -> Given:
 
 def _rescale(stage: Stage, shape: Shape, inputs: Arrays) -> Arrays:
     factor = float(stage.rng.uniform(0.5, 1.0))
-    floating = {name: values * factor for name, values in inputs.items() if values.dtype.kind == "f"}
+    constant = stage.operator.constant
+    floating = {
+        name: values if name in constant else values * factor
+        for name, values in inputs.items()
+        if values.dtype.kind == "f"
+    }
     others = {name: values for name, values in inputs.items() if name not in floating}
     if len(others) == 1:  # what else speaks of groups would no longer fit
         ((name, values),) = others.items()
@@ -74,7 +79,9 @@ def _rescale(stage: Stage, shape: Shape, inputs: Arrays) -> Arrays:
 def keep(stage: Stage, given: Given, kept: tuple[str, ...], *, count: int = 1) -> Given:
     """Fresh values for all inputs but the `kept` ones, which are the first call's, on the same places."""
     first, operator = given.inputs[0], stage.operator
-    if all(name in kept for name in first):  # nothing is fresh: the same call, with the answer that is known
+    if all(
+        name in (*kept, *operator.constant) for name in first
+    ):  # nothing is fresh: the same call, with the answer that is known
         right = tuple((step, (answers[0],) * count) for step, answers in given.right)
         return replace(given, kind="repeated", inputs=(first,) * count, right=right, on_same_place=True, called=())
     inputs = tuple(
@@ -144,7 +151,8 @@ def choose_calls(stage: Stage, given: Given) -> Given:
 def _may_change(stage: Stage, name: str, array: Any) -> bool:
     """Whether single elements may be any number: of a float array that obeys no rule of its own, and is not empty."""
     values = stage.device.values
-    return name not in stage.operator.steady and values.is_real(array) and values.count(array) > 0
+    operator = stage.operator
+    return name not in (*operator.steady, *operator.constant) and values.is_real(array) and values.count(array) > 0
 
 
 def _swap_two(stage: Stage, inputs: Arrays, name: str) -> Arrays:

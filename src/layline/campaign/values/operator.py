@@ -106,6 +106,10 @@ class Operator:
     """A kernel that is subtly wrong: the control every gate must refuse. Empty where the operator brings no start."""
     weights: tuple[str, ...] = ()
     """Inputs that live across training steps; every other input is fresh each step."""
+    constant: tuple[str, ...] = ()
+    """Inputs that are the same in every call of a shape: a kernel may keep what it makes of them."""
+    renew: Callable[[Shape, np.random.Generator], Mapping[str, Any]] | None = None
+    """Other constants for a shape: whether the right answer follows them is asked before any kernel runs."""
     variants: tuple[tuple[str, str], ...] = ()
     """Structures the search may try in place of the working kernel, by name; their knobs are declared in the text."""
     exact: str | None = None

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from layline.campaign.values.operator import Tolerance
 
-ROLES = ("activation", "weight", "free")
+ROLES = ("activation", "weight", "constant", "free")
 FLOATS = ("float16", "bfloat16", "float32", "float64", "float8_e4m3fn", "float8_e5m2")
 INTEGERS = ("int8", "uint8", "int16", "int32", "int64", "bool")
 DTYPES = (*FLOATS, *INTEGERS)
@@ -78,7 +78,9 @@ class Tensor:
     """Names, or a function of the sizes where an extent is computed from them."""
     dtype: str = "float32"
     role: str = "activation"
-    """`weight` lives across training steps; an output that is `free` is judged by the file's `check` alone."""
+    """`weight` lives across training steps; `constant` never changes, as where a model only answers: kernels may keep what
+    they make of it; an output that is `free` is judged by the file's `check` alone.
+    """
     draw: Draw | None = None
     tolerance: Tolerance | None = None
     """Instead of the file's own, for this output."""

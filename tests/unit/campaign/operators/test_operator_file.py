@@ -13,6 +13,8 @@ import pytest
 
 from layline.campaign.check_operator import check_operator
 from layline.campaign.measure.build import workshop
+from layline.campaign.measure.choose import set_stage
+from layline.campaign.measure.inputs import draw, keep, lift, nudge, permute, put, rescale
 from layline.campaign.measure.oracle import Close, Wrong, check_output
 from layline.campaign.operators.own import guard
 from layline.campaign.operators.own.arrays import NumpyNumbers
@@ -23,6 +25,7 @@ from layline.campaign.operators.own.read import OperatorFile, read_operator_file
 from layline.campaign.operators.own.sizes import find_neighbours, fit
 from layline.campaign.operators.travel import open_operator, read_bytes, write_text
 from layline.campaign.values.describe import describe_call
+from layline.campaign.values.measurement import Plan
 from layline.campaign.values.operator import Operator, Shape
 from layline.campaign.values.operator_file import Axis, index, mask, offsets, permutation, routing, uniform
 from layline.errors import ConfigError
@@ -179,6 +182,81 @@ def use(operator: Operator, shape: Shape, rng: np.random.Generator) -> None:
             operator.oracle(step.name, shape, operator.draw(shape, rng, kind))
         step.flops(shape)
         step.bytes_moved(shape)
+
+
+CONSTANT = FILE.replace('role="weight"', 'role="constant"')
+OWN_DRAWS = """
+def draw(kind, s, rng):
+    return {"w": rng.standard_normal(s.C)}
+
+
+def draw_other(kind, s, rng):
+    return {"x": rng.standard_normal((s.R, s.C))}
+
+
+"""
+
+
+def test_a_constant_stays_for_its_sizes_and_for_no_other() -> None:
+    operator = build(CONSTANT)
+    rng = np.random.default_rng(3)
+    first, other = operator.shapes
+    same = replace(first, label="listed twice")
+    rows = [operator.draw(shape, rng, kind) for shape, kind in ((first, "normal"), (other, "normal"), (same, "sparse"))]
+    assert np.array_equal(rows[0]["w"], rows[2]["w"])
+    assert not np.array_equal(rows[0]["x"], rows[2]["x"])
+    assert not np.array_equal(rows[0]["w"], build(CONSTANT).draw(first, rng, "normal")["w"])  # nobody can foresee it
+
+
+def test_constants_that_are_let_go_come_back_as_they_were() -> None:
+    operator = build(CONSTANT)
+    rng = np.random.default_rng(3)
+    many = [Shape(label=str(rows), sizes=(("R", rows), ("C", 4))) for rows in range(1, 30)]
+    once, again = ([operator.draw(shape, rng, "normal")["w"] for shape in many] for _ in range(2))
+    assert all(np.array_equal(one, other) for one, other in zip(once, again, strict=True))
+
+
+def test_the_right_answer_must_follow_a_constant() -> None:
+    assert all(one.passed for one in check_operator(build(CONSTANT), is_quick=True))
+    found = check_operator(build(CONSTANT.replace("x.x * x.w", "x.x * 2.0")), is_quick=True)
+    assert "does not depend on its input w" in found[-1].told
+
+
+def test_nobody_changes_a_constant() -> None:
+    operator = build(CONSTANT)
+    with workshop() as shop:
+        stage = set_stage(operator, operator.shapes, Plan(), shop, b"7")
+        given = draw(stage, operator.shapes[0])
+        for changed in (
+            nudge(stage, given, "w"),
+            permute(stage, given, "w"),
+            lift(stage, given, "w"),
+            keep(stage, given, ()),
+        ):
+            assert np.array_equal(changed.inputs[0]["w"], given.inputs[0]["w"])
+        assert np.array_equal(rescale(stage, given).inputs[0]["w"], given.inputs[0]["w"])
+        assert put(stage, operator.shapes[0], "w", 1.0) is None
+
+
+@pytest.mark.parametrize(
+    ("own", "told"),
+    [
+        ('inputs = {"w": draw, "x": draw}', "inputs draws w, which is constant, with x, which is not"),
+        ("inputs = draw", "inputs draws w, which is constant, with x, which is not"),
+        ('inputs = {"w": draw, "x": draw_other}', ""),
+        ('inputs = {"w": draw}', ""),
+    ],
+)
+def test_a_constant_is_drawn_by_a_function_of_its_own(own: str, told: str) -> None:
+    text = f"{CONSTANT}{OWN_DRAWS}{own}\n"
+    if told:
+        with pytest.raises(ConfigError, match=told):
+            read(text)
+        return
+    operator = build(text)
+    rows = [operator.draw(operator.shapes[0], np.random.default_rng(seed), "normal") for seed in range(2)]
+    assert np.array_equal(rows[0]["w"], rows[1]["w"])
+    assert not np.array_equal(rows[0]["x"], rows[1]["x"])
 
 
 def test_a_reference_that_adds_in_another_order_each_time_is_not_random() -> None:

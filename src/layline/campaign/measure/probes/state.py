@@ -35,7 +35,12 @@ def show_state(on: Trial) -> Shown:
 def probe_state(on: Trial) -> Carried:
     """Which repeated inputs help, the bucket that means, and what is left of it in training."""
     stage, operator = on.stage, on.stage.operator
-    names = tuple(dict.fromkeys(name for step in operator.passes for name in step.inputs))
+    every = dict.fromkeys(name for step in operator.passes for name in step.inputs)
+    names = tuple(name for name in every if name not in operator.constant)
+    if operator.constant:
+        on.left_out["changed weights"] = (
+            f"{', '.join(operator.constant)} never change: a kernel may keep what it makes of them"
+        )
     shapes = tuple(_extremes(stage)) if stage.device.pace.whole else (stage.by_work[0],)
     for shape in shapes:
         # several calls to a request show what is kept by contents, single ones what is kept by address as well

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import inspect
 import math
-from collections.abc import Callable, ItemsView, Iterator, Mapping
+from collections.abc import Callable, ItemsView, Iterable, Iterator, Mapping
 from pathlib import Path
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any, SupportsFloat
+from typing import Any, SupportsFloat
+
+import numpy as np
 
 from layline.campaign.operators.own.arrays import Numbers, choose_numbers
 from layline.campaign.operators.own.draws import draw_structure, find_structure
@@ -18,15 +20,17 @@ from layline.campaign.values.operator import Buffer, Operator, Pass, Shape
 from layline.campaign.values.operator_file import FLOATS, Tensor, Uniform
 from layline.errors import ConfigError
 
-if TYPE_CHECKING:
-    import numpy as np
-
 KINDS = ("normal", "scaled", "uneven", "offset", "sparse", "outliers", "spike", "coarse", "padded")
 LEVEL = "level"
 """What arrives at a later pass alone, the gradient, has one value throughout."""
 INTEGERS = "integers"
+KEPT_SHAPES = 8
+"""Whose constants are held; those of others are drawn again, by their seed."""
 BYTES = {"float16": 2, "bfloat16": 2, "float64": 8, "int16": 2, "int32": 4, "int64": 8, "float32": 4}
 """Of one element; all others are single bytes."""
+
+
+Sizes = tuple[tuple[str, int], ...]
 
 
 class Inputs(dict[str, Any]):
@@ -52,6 +56,7 @@ def build_operator(file: OperatorFile) -> Operator:
     kinds = tuple(file.say("kinds") or (*KINDS, *((LEVEL,) if len(said.passes) > 1 else ())))
     exact = file.say("exact")
     check = file.say("check")
+    draw = _Draw(file, numbers, (*kinds, INTEGERS)[0])
     return Operator(
         name=Path(file.path).stem.partition("#")[0],
         title=said.title,
@@ -63,7 +68,7 @@ def build_operator(file: OperatorFile) -> Operator:
         shapes=tuple(build_shape(label, sizes, axes) for label, sizes in said.shapes.items()),
         tolerance=said.tolerance,
         metric=_choose_metric(file),
-        draw=_Draw(file, numbers),
+        draw=draw,
         distributions=(*kinds, *((INTEGERS,) if exact else ())),
         oracle=_Oracle(file, numbers, passes),
         neighbours=lambda near, rng: find_neighbours(near, rng, axes, legal),
@@ -71,6 +76,8 @@ def build_operator(file: OperatorFile) -> Operator:
         wrong=next(iter(own_wrong.values()), mutants[0] if mutants else ""),
         mutants=mutants,
         weights=tuple(name for name, tensor in tensors.items() if tensor.role == "weight"),
+        constant=tuple(draw.constant),
+        renew=draw.renew if draw.constant else None,
         variants=tuple(_read_texts(file, "variants")),
         exact=INTEGERS if exact else None,
         fit=lambda shape: fit(shape, axes, legal),
@@ -177,20 +184,44 @@ def _find_work(file: OperatorFile, what: str, step: str, names: tuple[str, ...])
 class _Draw:
     """Fresh inputs of a shape: ordinary numbers by distribution, the others by their own kind."""
 
-    def __init__(self, file: OperatorFile, numbers: Numbers) -> None:
-        self._file, self._numbers = file, numbers
+    def __init__(self, file: OperatorFile, numbers: Numbers, ordinary: str) -> None:
+        self._file, self._numbers, self._ordinary = file, numbers, ordinary
         taken = [text.partition("->")[0].split() for text in file.said.passes.values()]
         self._names = tuple(dict.fromkeys(name for names in taken for name in names))
         self._first = frozenset(taken[0])
+        self.constant = tuple(name for name in self._names if file.said.tensors[name].role == "constant")
+        self._seeds: dict[Sizes, int] = {}
+        self._kept: dict[Sizes, dict[str, Any]] = {}
 
     def __call__(self, shape: Shape, rng: np.random.Generator, kind: str) -> dict[str, Any]:
+        drawn = self._draw(shape, rng, kind, [name for name in self._names if name not in self.constant])
+        drawn |= self._keep_constants(shape, rng) if self.constant else {}
+        return {name: drawn[name] for name in self._names}
+
+    def _keep_constants(self, shape: Shape, rng: np.random.Generator) -> dict[str, Any]:
+        """Those of its sizes, by a seed that nobody can foresee: whoever lists the same sizes gets the same."""
+        sizes = shape.sizes
+        if sizes not in self._kept:
+            seed = self._seeds.setdefault(sizes, int(rng.integers(0, 1 << 62)))
+            while len(self._kept) >= KEPT_SHAPES:
+                del self._kept[next(iter(self._kept))]
+            self._kept[sizes] = self.renew(shape, np.random.default_rng(seed))
+        return self._kept[sizes]
+
+    def renew(self, shape: Shape, rng: np.random.Generator) -> dict[str, Any]:
+        """Constants for a shape, of the ordinary distribution whatever the others are of."""
+        return self._draw(shape, rng, self._ordinary, self.constant)
+
+    def _draw(self, shape: Shape, rng: np.random.Generator, kind: str, names: Iterable[str]) -> dict[str, Any]:
+        """Some of the inputs: by the file's own functions where it has any, the rest by what they are."""
         own = self._file.say("inputs") or {}
-        made = dict.fromkeys(own.values()) if isinstance(own, Mapping) else {own: None}
+        asked = own.items() if isinstance(own, Mapping) else ((name, own) for name in names)
+        made = dict.fromkeys(function for name, function in asked if name in names)
         sizes = SimpleNamespace(**dict(shape.sizes))
         given = {name: value for function in made for name, value in self._take(function(kind, sizes, rng))}
         drawn = {name: self._hold(shape, name, value) for name, value in given.items()}
-        rest = {name: self._draw_one(name, shape, rng, kind) for name in self._names if name not in drawn}
-        return {name: {**drawn, **rest}[name] for name in self._names}
+        rest = {name: self._draw_one(name, shape, rng, kind) for name in names if name not in drawn}
+        return {**drawn, **rest}
 
     def _take(self, told: Any) -> ItemsView[str, Any]:
         """What the file's own `inputs` gave."""

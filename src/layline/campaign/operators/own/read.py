@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import hashlib
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
@@ -169,6 +169,7 @@ def _find_problems(file: OperatorFile) -> Iterator[str]:
     if file.said.language not in LANGUAGES:
         yield f"language {file.said.language!r} is none of {', '.join(LANGUAGES)}."
     yield from _find_bad_tensors(file.said)
+    yield from _find_bad_draws(file.said)
     yield from _find_bad_passes(file.said)
     yield from _find_bad_shapes(file.said)
 
@@ -194,6 +195,21 @@ def _find_bad_tensors(said: SimpleNamespace) -> Iterator[str]:
             yield f"tensors[{name!r}] is float16, which Python's memory views do not have."
         if tensor.role not in ROLES:
             yield f"tensors[{name!r}] has the role {tensor.role!r}, which is none of {', '.join(ROLES)}."
+
+
+def _find_bad_draws(said: SimpleNamespace) -> Iterator[str]:
+    """What never changes cannot come out of a function that is called for every call."""
+    own = getattr(said, "inputs", None)
+    constant = {name for name, tensor in said.tensors.items() if getattr(tensor, "role", "") == "constant"}
+    if not own or not constant:
+        return
+    groups: dict[object, set[str]] = {}
+    for name, function in own.items() if isinstance(own, Mapping) else ((name, own) for name in said.tensors):
+        groups.setdefault(function, set()).add(name)
+    for names in groups.values():
+        if names & constant and names - constant:
+            kept, other = min(names & constant), min(names - constant)
+            yield f"inputs draws {kept}, which is constant, with {other}, which is not: give it a function of its own."
 
 
 def _find_bad_passes(said: SimpleNamespace) -> Iterator[str]:

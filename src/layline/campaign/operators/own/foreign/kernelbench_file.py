@@ -10,6 +10,7 @@ from pathlib import Path
 import torch
 from torch.nn.modules.batchnorm import _NormBase
 from torch.nn.modules.conv import _ConvNd
+from torch.utils._python_dispatch import TorchDispatchMode
 
 from layline.operators import Axis, Tensor, Tolerance
 
@@ -18,6 +19,8 @@ PLACES = {places!r}  # each size: an input and its dimension
 PLAIN = {plain!r}  # inputs drawn by rand or randn alone; the others are drawn by the problem itself
 TEXT = PROBLEM.read_text("utf-8")
 CONVOLVES = set()
+ROUNDS = set()
+COUNTED = "num_batches_tracked"
 
 
 def run(sizes):
@@ -53,7 +56,7 @@ def find_state(model):
     """What an answer depends on: not the running sums that normalisation in training only writes."""
     norms = [name for name, one in model.named_modules() if isinstance(one, _NormBase) and one.training]
     unread = {{f"{{name}}.{{sum}}" for name in norms for sum in ("running_mean", "running_var")}}
-    return {{key: one for key, one in model.state_dict().items() if one.is_floating_point() and key not in unread}}
+    return {{key: one for key, one in model.state_dict().items() if key not in unread and key.split(".")[-1] != COUNTED}}
 
 
 def say(tensor):
@@ -96,7 +99,7 @@ axes = {{
 }}
 tensors = {{
     **{{f"x{{i}}": Tensor(lambda s, i=i: at(s)[0][i][0], one[1]) for i, one in enumerate(_inputs)}},
-    **{{f"w{{i}}": Tensor(lambda s, k=key: at(s)[1][k][0], _weights[key][1], role="weight") for i, key in enumerate(_keys)}},
+    **{{f"w{{i}}": Tensor(lambda s, k=key: at(s)[1][k][0], _weights[key][1], role="constant") for i, key in enumerate(_keys)}},
     **{{f"out{{i}}": Tensor(lambda s, i=i: at(s)[2][i][0], one[1]) for i, one in enumerate(_outs)}},
 }}
 _given = [*(f"x{{i}}" for i in range(len(_inputs))), *(f"w{{i}}" for i in range(len(_keys)))]
@@ -140,28 +143,64 @@ def reference(step, x):
         model = names["Model"](*names["get_init_inputs"]())
     model.load_state_dict({{key: x[f"w{{i}}"] for i, key in enumerate(_keys)}}, strict=False)
     with torch.no_grad():
-        out = model.double()(*(x[f"x{{i}}"] for i in range(len(_inputs))))
+        out = ask(model.double(), [x[f"x{{i}}"] for i in range(len(_inputs))])
     outs = out if isinstance(out, (tuple, list)) else (out,)
     return {{f"out{{i}}": one for i, one in enumerate(outs)}}
 
 
-def draw(kind, s, rng):
-    """Weights as the problem makes them; of the inputs those that are more than rand or randn."""
-    names = run(vars(s))
+class Rounding(TorchDispatchMode):
+    """Where the problem casts to a narrower type, the value is rounded to it and stays in fp64."""
+
+    def __torch_dispatch__(self, call, types, args=(), kwargs=None):
+        found = call(*args, **(kwargs or {{}}))
+        is_cast = call is torch.ops.aten._to_copy.default and found.is_floating_point()
+        return found.double() if is_cast else found
+
+
+def ask(model, given):
+    """A problem that casts its weights and not its sums would mix fp64 with what it casts to."""
+    if not ROUNDS:
+        try:
+            return model(*given)
+        except RuntimeError:
+            ROUNDS.add(True)
+    with Rounding():
+        return model(*given)
+
+
+def start(s, rng):
+    """The problem with these sizes, its random numbers by a seed."""
     torch.manual_seed(int(rng.integers(0, 1 << 62)))
-    with torch.device("cuda" if torch.cuda.is_available() else "cpu"):
-        given = names["get_inputs"]() if not all(PLAIN) else []
-        model = names["Model"](*names["get_init_inputs"]())
-    state = model.state_dict()
-    # ones and zeros of a fresh model would let a kernel leave them out
-    moved = {{key: state[key].float() + 0.05 * torch.randn_like(state[key].float()) for key in _keys}}
-    drawn = {{f"w{{i}}": moved[key].abs() if "var" in key else moved[key] for i, key in enumerate(_keys)}}
-    drawn |= {{f"x{{i}}": one for i, one in enumerate(given) if not PLAIN[i]}}
-    return drawn
+    return run(vars(s)), torch.device("cuda" if torch.cuda.is_available() else "cpu")
 
 
-if _keys or not all(PLAIN):
-    inputs = {{name: draw for name in [*(f"w{{i}}" for i in range(len(_keys))), *(f"x{{i}}" for i, p in enumerate(PLAIN) if not p)]}}
+def draw(kind, s, rng):
+    """Inputs that are more than rand or randn, as the problem makes them."""
+    names, device = start(s, rng)
+    with device:
+        given = names["get_inputs"]()
+    return {{f"x{{i}}": one for i, one in enumerate(given) if not PLAIN[i]}}
+
+
+def weights(kind, s, rng):
+    """As the model makes them. Ones and zeros of a fresh one would let a kernel leave them out: they are moved."""
+    names, device = start(s, rng)
+    with device:
+        state = names["Model"](*names["get_init_inputs"]()).state_dict()
+    noise = torch.Generator(device).manual_seed(int(rng.integers(0, 1 << 62)))
+    return {{f"w{{i}}": move(state[key].to(device), noise) for i, key in enumerate(_keys)}}
+
+
+def move(weight, noise):
+    """A little, where all of it is one number; a variance stays above zero."""
+    wide = weight.float()
+    if not weight.is_floating_point() or not weight.numel() or wide.min() != wide.max():
+        return weight
+    chance = 0.05 * torch.randn(weight.shape, generator=noise, device=weight.device)
+    return torch.where(wide == 0, chance, wide * (1 + chance)).to(weight.dtype)
+
+
+inputs = {{f"w{{i}}": weights for i in range(len(_keys))}} | {{f"x{{i}}": draw for i, p in enumerate(PLAIN) if not p}}
 _shim = """
 
 _SIZES, _KEYS, _COUNT, _INIT, _made = PLACES_, KEYS_, COUNT_, INIT_, {{}}
@@ -179,7 +218,7 @@ def _make(sizes, device):
 
 
 def forward(*given):
-    \\"\\"\\"Build the model for these sizes once, give it the call\'s weights, put what it returns where it belongs.\\"\\"\\"
+    \\"\\"\\"Build the model for these sizes once, with their weights, put what it returns where it belongs.\\"\\"\\"
     import torch
 
     x, w, outs = given[:_COUNT], given[_COUNT : _COUNT + len(_KEYS)], given[_COUNT + len(_KEYS) :]
@@ -188,12 +227,12 @@ def forward(*given):
         while len(_made) >= MOST_:  # their weights are no memory of the kernel
             del _made[next(iter(_made))]
         _made[sizes] = _make(sizes, x[0].device)
-    model = _made[sizes]
-    with torch.no_grad():
-        state = model.state_dict()
+        state = _made[sizes].state_dict()
         for key, value in zip(_KEYS, w):
             if key in state:
                 state[key].copy_(value)
+    model = _made[sizes]
+    with torch.no_grad():
         found = model(*x)
         for out, one in zip(outs, found if isinstance(found, (tuple, list)) else (found,)):
             out.copy_(one)
