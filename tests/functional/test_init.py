@@ -321,10 +321,61 @@ def test_every_version_that_the_project_asks_for_is_told_with_its_place(tmp_path
     assert layline("init", "--upstream", "../upstream", cwd=layered.downstream.path).code == 0
     text = (layered.downstream.path / "layline.toml").read_text()
     told = (
-        "# other places ask for it, too: pyproject.toml:3 for >=0.5,<=1.0 without 2 of these and requirements.txt:1 "
-        "for ==1.0\n# why this one: an exact version takes precedence over a range, and the first file over others\n"
+        "# other places ask for it, too: pyproject.toml:3 for >=0.5,<=1.0 without 2 of these and requirements-old.txt:1 "
+        "(optional) for ==0.9\n# why this one: an exact version takes precedence over a range, and what every "
+        "installation needs over optional files and extras\n"
     )
     assert told in text
+
+
+RANGE = '[project]\nname = "deck"\ndependencies = ["keel>=0.5,<=1.0"]\n'
+OPEN = '[project]\nname = "deck"\ndependencies = ["keel>=0.5"]\n'
+DEV = f'{OPEN}[dependency-groups]\ndev = ["keel==1.0"]\n'
+OPTIONAL = "# only an optional file or extra names this version; write the one you use\n"
+
+
+@pytest.mark.parametrize(
+    ("files", "pin", "said"),
+    [
+        (
+            {"pyproject.toml": RANGE, "requirements/one-model.txt": "keel==0.9\n"},
+            '{ revision = "v1.0" }',
+            "# other places ask for it, too: requirements/one-model.txt:1 (optional) for ==0.9\n",
+        ),
+        (
+            {
+                "pyproject.toml": RANGE,
+                "requirements.txt": "-r requirements/base.txt\n",
+                "requirements/base.txt": "keel==0.9\n",
+            },
+            '{ file = "requirements/base.txt", requirement = "keel" }',
+            "# other places ask for it, too: pyproject.toml:3 for >=0.5,<=1.0\n",
+        ),
+        # of a range without an upper end nobody installs the lowest
+        (
+            {"pyproject.toml": OPEN, "requirements/one-model.txt": "keel==0.9\n"},
+            '{ file = "requirements/one-model.txt", requirement = "keel" }',
+            OPTIONAL,
+        ),
+        ({"pyproject.toml": DEV}, '{ file = "pyproject.toml", requirement = "keel" }', OPTIONAL),
+        (
+            {"pyproject.toml": OPEN, "requirements/one-model.txt": "keel==0.1\n"},
+            '{ revision = "v0.5" }',
+            "requirements/one-model.txt:1 (optional) for ==0.1\n",
+        ),
+    ],
+)
+def test_what_everybody_installs_comes_before_an_optional_file(
+    tmp_path: Path, files: dict[str, str], pin: str, said: str
+) -> None:
+    layered = make_layered(tmp_path)
+    for name in ("v0.1", "v0.5", "v0.9"):
+        layered.upstream.git("tag", name)
+    layered.downstream.commit("Unpin", {**OURS, **files})
+    assert layline("init", "--upstream", "../upstream", cwd=layered.downstream.path).code == 0
+    text = (layered.downstream.path / "layline.toml").read_text()
+    assert f"pin = {pin}\n" in text
+    assert said in text
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -13,23 +13,29 @@ from packaging.version import Version as Number
 from layline.config import Pin
 from layline.core.ours import is_own
 from layline.gap.dependencies import Kind, Rank
-from layline.gap.dependencies.model import canonical_name
+from layline.gap.dependencies.bounds import are_apart
+from layline.gap.dependencies.model import EVERY_EXTRA, RUNTIME, Declaration, canonical_name
+from layline.gap.dependencies.requirement_files import find_requirement_declarations
 from layline.history.pins import find_pins
 from layline.source import survey
 from layline.source.checkouts import find_demand
 
 if TYPE_CHECKING:
-    from layline.gap.dependencies import Declaration, Declarations
+    from layline.gap.dependencies import Declarations
     from layline.source.tree import Tree
 
 
 _BOUND = re.compile(r"(===|==|~=|>=)\s*(\d[\w.]*)")
 _EXACT = frozenset({"==", "==="})
+_MAIN = re.compile(r"(?:requirements/)?(?:requirements|constraints)\.(?:txt|in|pip)")
 _ENDS = re.compile(r"<\s*\d|~=")
 _HIGHEST = re.compile(r"<=\s*(\d[\w.]*)")
 _ADDRESS = re.compile(r"git\+(https://[\w.-]+/[\w./-]+?)(?:\.git)?@([\w./-]*\d\.\d[\w./-]*)")
-_EXACT_FIRST = "an exact version takes precedence over a range, and the first file over others"
+_EXACT_FIRST = (
+    "an exact version takes precedence over a range, and what every installation needs over optional files and extras"
+)
 _METADATA_FIRST = "package metadata take precedence over requirement files, and these over CI and docs"
+_OPTIONAL = "only an optional file or extra names this version; write the one you use"
 _LOWEST_ALLOWED = (
     "the pin is the lowest version that this allows; write the one you use. `layline patches matrix` judges the others"
 )
@@ -77,7 +83,8 @@ def find_version(tree: Tree, declared: Declarations, package: str) -> Version | 
     wanted = canonical_name(package)
     needs = [item for item in declared.items if item.kind is Kind.REQUIREMENT and item.name == wanted]
     own = [item for item in needs if is_own(item.place.path)]
-    found = _tell_others(_read_version(own, declared, wanted), own)
+    main = _find_main_files(tree, declared)
+    found = _tell_others(_read_version(own, declared, wanted, main), own, main)
     demand = find_demand(tree, package) if found is None else None  # metadata that are computed
     if demand is not None:
         return Version(
@@ -85,7 +92,7 @@ def find_version(tree: Tree, declared: Declarations, package: str) -> Version | 
             said=f"{demand.location} asks for {demand.text}",
             choice="" if "==" in demand.text else _LOWEST_ALLOWED,
         )
-    aside = _read_version(needs, declared, wanted) if not own else None
+    aside = _read_version(needs, declared, wanted, main) if not own else None
     named = any(item.rank is Rank.METADATA for item in own)
     return found or aside or _read_address(declared, package, least=2 if named else 1) or _read_bound(own)
 
@@ -97,7 +104,28 @@ def _read_bound(needs: list[Declaration]) -> Version | None:
     return replace(_name_version(item, ""), within=item.spec) if item is not None else None
 
 
-def _tell_others(version: Version | None, needs: list[Declaration]) -> Version | None:
+def _find_main_files(tree: Tree, declared: Declarations) -> frozenset[str]:
+    """The requirement files that everybody installs: those that are called only that, and what they include. Any other
+    is for what its name or its folder says: one model, one device, the docs.
+    """
+    named = [path for rank, path in declared.files if rank is Rank.REQUIREMENTS and _MAIN.fullmatch(path)]
+    included = (
+        one.place.path
+        for path in named
+        for one in find_requirement_declarations(tree, path)
+        if isinstance(one, Declaration)
+    )
+    return frozenset((*named, *included))
+
+
+def _is_optional(item: Declaration, main: Collection[str]) -> bool:
+    """Whether one can install the project without it."""
+    if item.rank is Rank.METADATA:
+        return item.scope.startswith((f"{EVERY_EXTRA} ", "group "))
+    return item.rank is Rank.REQUIREMENTS and item.place.path not in main
+
+
+def _tell_others(version: Version | None, needs: list[Declaration], main: Collection[str]) -> Version | None:
     """The version with what other files ask for: each range once, at the first place that names it."""
     if version is None:
         return None
@@ -105,7 +133,11 @@ def _tell_others(version: Version | None, needs: list[Declaration]) -> Version |
     for item in sorted(needs, key=lambda item: item.rank):
         if item.spec and item.spec != version.spec and item.place.path != version.file:
             asked.setdefault(item.spec, item)
-    return replace(version, others=tuple(f"{item.place} for {_shorten(spec)}" for spec, item in asked.items()))
+    others = (
+        f"{item.place}{' (optional)' if _is_optional(item, main) else ''} for {_shorten(spec)}"
+        for spec, item in asked.items()
+    )
+    return replace(version, others=tuple(others))
 
 
 def _shorten(spec: str) -> str:
@@ -131,32 +163,45 @@ def keep_followed(tree: Tree, version: Version | None, package: str) -> Version 
     return replace(version, file=None, choice=version.choice or several)
 
 
-def _read_version(needs: list[Declaration], declared: Declarations, wanted: str) -> Version | None:
-    """Exactly pinned in metadata or requirement files, else locked, else the highest that these allow, or that
-    commands and docs install, else the lower bound, with the range it begins.
+def _read_version(
+    needs: list[Declaration], declared: Declarations, wanted: str, main: Collection[str]
+) -> Version | None:
+    """Exactly pinned in metadata or requirement files, else locked, else the highest that these allow, else what an
+    optional file pins, else what commands and docs install, else the lower bound, with the range it begins.
     """
-    ordered = sorted(needs, key=lambda item: (item.rank, item.scope != "runtime"))
+    ordered = sorted(needs, key=lambda item: (item.rank, item.scope != RUNTIME))
     bounds = [(item, found) for item in ordered if (found := _BOUND.search(item.spec)) is not None]
-    for item, bound in bounds:
-        if bound[1] in _EXACT and item.rank <= Rank.REQUIREMENTS:
-            return replace(_name_version(item, bound[2], follow=True), before=_EXACT_FIRST)
+    exact = [(item, bound[2]) for item, bound in bounds if bound[1] in _EXACT]
+    required = [one for one in exact if one[0].rank <= Rank.REQUIREMENTS]
+    for item, text in required:
+        if not _is_optional(item, main):
+            return replace(_name_version(item, text, follow=True), before=_EXACT_FIRST)
     for lock in declared.locks:
         locked = dict(lock.versions).get(wanted)
         if locked:
             said = f"{lock.path} locks {locked}"
             return Version(text=locked, said=said, is_required=True, before="a lock file takes precedence over a range")
-    for item in ordered:
-        highest = _HIGHEST.search(item.spec) if item.rank <= Rank.REQUIREMENTS else None
+    optional = [item for item in ordered if _is_optional(item, main)]
+    everybody = [item for item in ordered if item.rank <= Rank.REQUIREMENTS and item not in optional]
+    for item in (*everybody, *optional):
+        highest = _HIGHEST.search(item.spec)
         if highest is not None:
             return replace(_name_version(item, highest[1], choice=_HIGHEST_ALLOWED), before=_METADATA_FIRST)
-    exact = [(item, bound[2]) for item, bound in bounds if bound[1] in _EXACT]
-    if exact:
-        return _name_highest([one for one in exact if one[0].rank == exact[0][0].rank])
-    if not bounds:
-        return None
-    item, bound = bounds[0]
+    allowed = [one for one in required if not any(are_apart(item.spec, one[0].spec) for item in everybody)]
+    if allowed and not any(_ENDS.search(item.spec) for item in everybody):
+        item, text = allowed[0]
+        chosen = _name_version(item, text, follow=True, choice=_OPTIONAL if everybody else "")
+        return replace(chosen, before=_EXACT_FIRST)
+    installed = [one for one in exact if one[0].rank > Rank.REQUIREMENTS]
+    if installed:
+        return _name_highest([one for one in installed if one[0].rank == installed[0][0].rank])
+    return _name_lowest(bounds[0]) if bounds else None
+
+
+def _name_lowest(bound: tuple[Declaration, re.Match[str]]) -> Version:
+    item, found = bound
     within = item.spec if _ENDS.search(item.spec) else ""
-    lowest = _name_version(item, bound[2], choice=_LOWEST_ALLOWED)
+    lowest = _name_version(item, found[2], choice=_LOWEST_ALLOWED)
     return replace(lowest, within=within, before=_METADATA_FIRST)
 
 
