@@ -16,17 +16,18 @@ from dataclasses import replace
 from layline.change.callables import find_changes
 from layline.change.comparison import Comparison
 from layline.change.homes import MOVE, Homes, needs_more
+from layline.change.losses import Losses
 from layline.change.shims import find_shimmed
 from layline.change.signatures import ParameterChange
 from layline.change.trace import Tracer, Trail, is_followable
 from layline.core.drift import DriftKind, Fate
 from layline.core.finding import Suggestion
+from layline.core.weak import weakly
 from layline.core.why import Reason, Why
 from layline.source.definitions import Definition, DefinitionKind
-from layline.source.names import is_within, module_name, parents
+from layline.source.names import module_name
 from layline.source.resolve import Resolver
 from layline.source.seen import Read, Seen
-from layline.source.slices import binds
 from layline.source.symbols import Symbol, SymbolKind
 
 __all__ = ["Comparer", "Comparison"]
@@ -42,6 +43,7 @@ class Comparer:
         self.tip = tip
         self._tracers = tuple(tracers)
         self.homes = Homes(pin.index, tip.index)
+        self._losses = Losses(pin, tip, weakly(self.tracer_of))
         self._known: dict[str, tuple[Comparison, Collection[Read]]] = {}
 
     def compare(self, name: str) -> Comparison:
@@ -171,39 +173,17 @@ class Comparer:
         return self._tracers[part] if part < len(self._tracers) else None
 
     def find_loss(self, found: Comparison) -> str | None:
-        """The first commit since which the module where a lost name was found does not have it: what broke its
-        users. Where that cannot be seen (a star brought it), who moved what it stood for, or removed it in the end.
+        """The first commit since which a lost name can no longer be reached as the pin spells it: what broke its users.
+        Where that cannot be seen, who moved what it stood for, or removed it in the end.
         """
         at_last = found.commits[-1 if found.kind is DriftKind.REMOVED else 0] if found.commits else None
-        return self._find_unbinding(found) or at_last
-
-    def _find_unbinding(self, found: Comparison) -> str | None:
-        near = found.before.bound_in or found.before.module or ""
-        # a member of a class that a module imports is bound where the class stands, and lost where it is imported
-        holders = (near,) if is_within(found.name, near) else parents(found.name)
-        holder = next((name for name in holders if name in self.pin.index.entries), None)
-        name = found.name
-        if any(one.reason is Reason.CLASS_GONE for one in found.why):
-            name = name.rpartition(".")[0]  # a member that went before its class may have been inherited until then
-        return self._find_unbound(name, holder)
+        return self._losses.find_unbinding(found) or at_last
 
     def find_outer_loss(self, name: str) -> str | None:
-        """The first commit since which upstream does not have the outermost part of a name that the tip lacks: the module
-        or class that is told to be missing, whatever became of its members before.
+        """The same of the outermost part of a name that the tip lacks: the module or class that is told to be missing,
+        whatever became of its members before.
         """
-        words = name.split(".")
-        parts = (".".join(words[:number]) for number in range(1, len(words) + 1))
-        missing = next((one for one in parts if not self.tip.resolve(one).exists), name)
-        holder = next((one for one in (missing, *parents(missing)) if one in self.pin.index.entries), None)
-        return self._find_unbound(missing, holder)
-
-    def _find_unbound(self, name: str, holder: str | None) -> str | None:
-        """The first commit since which a module of the pin does not have a name."""
-        tracer = self.tracer(holder) if holder is not None else None
-        if tracer is None or holder is None:
-            return None
-        rest = name[len(holder) + 1 :]
-        return tracer.find_first_text(self.pin.index.entries[holder].path, lambda text: not binds(text, rest))
+        return self._losses.find_outer(name)
 
     def _trail(self, module: str, definition: Definition) -> Trail | None:
         tracer = self.tracer(module)

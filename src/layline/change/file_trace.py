@@ -113,6 +113,10 @@ class FileTracer:
         """A version of a file; its bytes are remembered, since one odd character makes a text four times as large."""
         return "" if blob is None else self._data(blob).decode("utf-8-sig", "replace")
 
+    def read_module(self, blob: str | None) -> Module | None:
+        """What a version of a file binds; None where it is no Python."""
+        return self._module(blob)
+
     def _parse(self, blob: str | None) -> Module | None:
         if blob is None:
             return None
