@@ -148,6 +148,8 @@ class Effect:
     target_kind: TargetKind = TargetKind.UNKNOWN
     alias_of: str | None = None
     """Where the target is defined, if it is an imported name."""
+    may_be_of: str | None = None
+    """Of a name that no class of upstream has: a class of another package that may have it."""
     suggestion: str | None = None
     """The name probably meant, for a target that upstream never had."""
     removal: Removal | None = None

@@ -38,6 +38,7 @@ class Reason(Enum):
     MEMBER_GONE = "{name} no longer has {other}"
     NO_LONGER_INHERITS = "{name} no longer inherits it from {other}"
     CLASS_GONE = "its class {name} is gone"
+    CLASS_IS_NOW = "its class is {name} now, and our code writes to an object, whatever its class is called"
     CLASS_LACKS_IT = "its class is {name} now and has no {other}"
     MODULE_MOVED = "the module {name} is now {other}"
     MODULE_GONE = "the module {name} is gone"

@@ -26,7 +26,22 @@ def compare_target(target: str, effect: Effect, sides: Sides) -> Comparison:
         return replace(found, kind=DriftKind.DEAD_AT_PIN, why=(why,))
     if effect.holder is Holder.OBJECT and any(why.reason is Reason.OTHER_KIND for why in found.why):
         return replace(found, kind=DriftKind.UNRESOLVED, why=(*found.why, Why(Reason.RESULT_UNKNOWN)))
+    if effect.holder is Holder.OBJECT and found.kind in LOST:
+        return _find_on_object(found, sides)
     return _exchange(found, sides) if found.kind is DriftKind.BINDING_LOST else found
+
+
+def _find_on_object(found: Comparison, sides: Sides) -> Comparison:
+    """A write to an object names no class: wherever the class stands by now, its objects take the write."""
+    owner, _, member = found.name.rpartition(".")
+    home = sides.comparer.compare(owner).new_home
+    there = sides.tip.resolve(f"{home}.{member}")
+    if home is None or sides.tip.resolve(owner).exists or there.kind is SymbolKind.ABSENT:
+        return found
+    known = tuple(replace(one, target=there.name) for one in found.suggestions[:1] if there.exists)
+    kept = tuple(one for one in found.why if one.reason is Reason.SIGNATURE)
+    why = (Why(Reason.CLASS_IS_NOW, home), *kept)
+    return replace(found, kind=DriftKind.MOVED, suggestions=known, why=why)
 
 
 def _exchange(found: Comparison, sides: Sides) -> Comparison:

@@ -183,6 +183,8 @@ def _weigh_kind(question: Question) -> Severity:
             return Severity.OK
         case DriftKind.MOVED if question.comparison.after.exists and not question.effect.anchors:
             return Severity.LOOK
+        case DriftKind.MOVED if any(why.reason is Reason.CLASS_IS_NOW for why in question.comparison.why):
+            return Severity.OK
     return question.kind.facts.severity
 
 

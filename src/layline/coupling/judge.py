@@ -293,12 +293,20 @@ class Judge:
             return Verdict(state=state, consequence=Consequence.MAY_BREAK, why=why, new_target=new)
         if place.touch is Touch.PATCH:
             why = (Why(Reason.NEVER_CALLED),)
+        if place.touch is Touch.FIELD and place.base and self._has_moved_along(place, found):
+            return Verdict(state=state, consequence=Consequence.OK, why=why, new_target=new)
         if place.type_checking:
             why = (Why(Reason.TYPES_ONLY),)
             return Verdict(state=state, consequence=Consequence.LOOK, why=why, new_target=new)
         doubt = place.guarded or not place.certain or (place.may_be_below and self._is_below(place))
         consequence = Consequence.MAY_BREAK if doubt else Consequence.WILL_BREAK
         return Verdict(state=state, consequence=consequence, why=why, new_target=new)
+
+    def _has_moved_along(self, place: Place, found: Comparison) -> bool:
+        """Whether a member that is read of a value went where its class did: the value brings both along."""
+        owner, _, name = place.target.rpartition(".")
+        home = self._comparer.compare(owner).new_home
+        return home is not None and found.new_home == f"{home}.{name}" and not self._comparer.tip.resolve(owner).exists
 
     def _is_still_named(self, place: Place) -> bool:
         """Whether upstream's class names at the tip a method that it has no more: it may call ours where that is there."""

@@ -291,9 +291,16 @@ def text_of(value: Value) -> str | None:
 
 
 def find_restores(events: list[Event], restored: Write) -> None:
-    """Mark what one run wrote and puts back as transient, unless it does either the one or the other."""
+    """Mark what one run wrote and puts back as transient, unless it does either the one or the other; what stood there
+    when the original was kept is put back with it.
+    """
+    original = Member(restored.owner, text_of(restored.name) or "")
     for event in reversed(events):
-        if isinstance(event, WriteEvent) and same_place(event, restored) and event.deferred == restored.deferred:
+        if not isinstance(event, WriteEvent):
+            continue
+        if event.value == original:
+            return
+        if same_place(event, restored) and event.deferred == restored.deferred:
             event.transient = not is_either(event, restored) or UNREACHED in event.when
 
 

@@ -74,6 +74,8 @@ class Known:
     """A class declares it as data."""
     is_function: bool = False
     is_class: bool = False
+    may_be_of: str | None = None
+    """Of a member that no class of upstream has: a class of another package that may have it."""
 
 
 class MemberKind(StrEnum):
@@ -373,6 +375,7 @@ class Installer:
             moment=moment_of(event),
             target_kind=known.kind,
             alias_of=known.alias_of,
+            may_be_of=known.may_be_of,
             suggestion=known.suggestion,
             anchors=anchors,
             adds=known.kind is TargetKind.ABSENT

@@ -295,6 +295,8 @@ def _say_change(effect: Effect, target: str) -> str:
         made = _say_object(effect) if effect.holder is Holder.STAND_IN else ""
         return f"sets {target} to {effect.replacement}{made}"
     verb = "adds" if is_addition(effect) else _VERBS.get(effect.style, "changes")
+    if effect.may_be_of is not None and effect.style is Style.BINDING_REPLACEMENT:
+        verb = "sets"
     return f"{verb} {target}{_say_object(effect)}"
 
 

@@ -57,10 +57,12 @@ class Upstreams:
         is_field = symbol.definition is not None and symbol.definition.kind is DefinitionKind.FIELD
         is_function = symbol.definition is not None and symbol.definition.kind is DefinitionKind.FUNCTION
         is_class = symbol.definition is not None and symbol.definition.kind is DefinitionKind.CLASS
-        kind = TargetKind.UNKNOWN if self._may_be_inherited(symbol) else _KINDS[symbol.kind]
+        above = (symbol.home or "").rpartition(".")[0] if self._may_be_inherited(symbol) else None
+        kind = TargetKind.UNKNOWN if above is not None else _KINDS[symbol.kind]
         # a name of upstream may lead out of it (`up.train.Accelerator.go`); one that is not upstream's leads nowhere
         outside = symbol.home if kind is TargetKind.EXTERNAL and symbol.home != dotted else None
-        return Known(kind, symbol.alias_of or symbol.reached_as or outside, suggestion, is_field, is_function, is_class)
+        alias = symbol.alias_of or symbol.reached_as or outside
+        return Known(kind, alias, suggestion, is_field, is_function, is_class, above or None)
 
     def _may_be_inherited(self, symbol: Symbol) -> bool:
         """A member of a class of upstream that only a class of another package may have."""

@@ -408,6 +408,16 @@ CASES = [
         [("imports the name", "keel.run.run", "removed", "look at")],
     ),
     (
+        "a member of a value, imported for type checking only, whose class moved",
+        (
+            "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    from keel.run import Mast\n\n"
+            "def f(x):\n    mast: Mast = x\n    return mast.lift\n"
+        ),
+        MAST,
+        {"keel/run.py": None, "keel/tall.py": MAST["keel/run.py"]},
+        [("imports the name", "keel.run.Mast", "moved", "look at")],
+    ),
+    (
         "module attribute",
         "import keel.run as r\n\ndef go():\n    return r.run\n",
         {"keel/run.py": RUN},

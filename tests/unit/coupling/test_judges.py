@@ -632,6 +632,44 @@ def test_a_member_whose_class_stays_is_lost_by_the_heir(
     assert (row.kind, row.severity, codes(row)) == (kind, severity, reasons)
 
 
+CREW = "import torch\n\n\nclass Crew(torch.Module):\n    def __init__(self, deep, far):\n        self.deep = [deep, far]\n\n"
+CREW += f"    def go(self, x):\n{BODY.replace('    ', '        ')}"
+ALONE = CREW.replace("(torch.Module)", "")
+MOVED_CLASS = [
+    # (what it shows, what holds the attribute, the member, the class and its new home, kind and severity, suggestion)
+    ("on the class", None, "go", (CREW, CREW), ("moved", "breaks"), "keel.deep.Crew.go"),
+    ("on an object", Holder.OBJECT, "go", (CREW, CREW), ("moved", "ok"), "keel.deep.Crew.go"),
+    ("what another package may give its objects", Holder.OBJECT, "tie", (CREW, CREW), ("moved", "ok"), None),
+    (
+        "what it lost",
+        Holder.OBJECT,
+        "go",
+        (ALONE, ALONE.replace("def go", "def went")),
+        ("removed", "breaks"),
+        "keel.deep.Crew",
+    ),
+]
+
+
+@pytest.mark.parametrize(
+    ("holder", "member", "homes", "told", "suggested"),
+    [row[1:] for row in MOVED_CLASS],
+    ids=[row[0] for row in MOVED_CLASS],
+)
+def test_a_write_to_an_object_outlives_the_name_of_its_class(
+    tmp_path: Path,
+    holder: Holder | None,
+    member: str,
+    homes: tuple[str, str],
+    told: tuple[str, str],
+    suggested: str | None,
+) -> None:
+    before, after = {"keel/run.py": homes[0]}, {"keel/run.py": None, "keel/deep.py": homes[1]}
+    ours = "def go(self, x):\n    return x\n"
+    row = judge(tmp_path, before, after, target=f"keel.run.Crew.{member}", holder=holder, ours=ours)
+    assert ((row.kind, row.severity), row.suggestion and row.suggestion.target) == (told, suggested), row.detail
+
+
 LACKS_DASH = negate(Condition(kind=ConditionKind.NAME, text="keel.run.dash"))
 FILLS = [
     # (what it shows, condition, what upstream has at the tip, kind, severity, whether the patch can be deleted)

@@ -338,6 +338,36 @@ def for_a_time():
         [(5, "transient")],
     ),
     (
+        "what a constructor puts there stays: a class below keeps it after that, and puts it back with the original",
+        """
+import up.a
+class P(up.a.Trainer):
+    def __init__(self, bold):
+        super().__init__()
+        if bold:
+            from up.other import clip
+            self.engine.clip_ = MethodType(clip, self.engine)
+class Q(P):
+    def __init__(self, bold):
+        super().__init__(bold)
+        self._old = self.engine.clip_
+    def start(self):
+        def ours(engine, x):
+            return self._old(x)
+        self.engine.clip_ = MethodType(ours, self.engine)
+    def end(self):
+        self.engine.clip_ = self._old
+    def train(self):
+        self.start()
+        super().train()
+        self.end()
+def main():
+    Q(True).train()
+main()
+""",
+        [(7, "install"), (15, "transient")],
+    ),
+    (
         "either set or deleted",
         """
 import up.a
@@ -357,6 +387,12 @@ def test_moments(tmp_path: Path, name: str, source: str, expected: list[tuple[in
     found = read_files(tmp_path, {"own/boot.py": BASE + source}).unregistered
     first = BASE.count("\n") + 1
     assert [(item.effect.location.line - first, item.effect.moment.value) for item in found] == expected
+
+
+def test_a_method_of_theirs_that_is_bound_onto_an_object_wraps_nothing(tmp_path: Path) -> None:
+    source = next(text for name, text, _ in MOMENTS if name.startswith("what a constructor puts there"))
+    found = read_files(tmp_path, {"own/boot.py": BASE + source}).unregistered
+    assert [one.effect.style.value for one in found] == ["binding-replacement", "function-wrapping"]
 
 
 PLACES: list[tuple[str, str, list[tuple[int, str | None]]]] = [

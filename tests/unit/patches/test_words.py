@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -64,6 +65,13 @@ def test_verbs(
         location=Location("own/a.py", 1),
     )
     assert (describe_change(effect), is_state(effect)) == (words, state)
+
+
+def test_what_no_class_of_upstream_has_is_set_and_not_replaced() -> None:
+    effect = Effect(style=R, target="up.a.C.tie", replacement="own.a.g", location=OURS, may_be_of="torch.nn.Module")
+    assert describe_change(effect) == "sets up.a.C.tie"
+    wrap = replace(effect, style=Style.FUNCTION_WRAPPING)
+    assert describe_change(wrap) == "wraps up.a.C.tie"
 
 
 def test_a_class_handed_to_a_registry_is_registered_not_a_config_key() -> None:

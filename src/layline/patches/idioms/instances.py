@@ -132,9 +132,11 @@ def _name_class(effect: Effect, target: str, is_exact: bool, found: Known) -> Ef
         certain=True,
         target_kind=found.kind,
         alias_of=found.alias_of,
+        may_be_of=found.may_be_of,
         adds=is_exact and found.kind is TargetKind.ABSENT,
         holder=Holder.OBJECT,
-        reason=f"set on single objects of the class (reached as `{effect.reached or '…'}`), not on the class itself",
+        reason=f"set on single objects of the class (reached as `{effect.reached or '…'}`), not on the class itself"
+        + (f"; upstream defines no such name, {found.may_be_of} may" if found.may_be_of else ""),
     )
 
 

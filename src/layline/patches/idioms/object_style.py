@@ -31,6 +31,10 @@ if TYPE_CHECKING:
     from layline.patches.installer import Installer
 
 
+_BIND = Outside("types.MethodType")
+"""Makes nothing of a function but a method: what that does with the original it shows itself."""
+
+
 def judge_object_style(owner: Value, name: str, value: Value, installer: Installer) -> Style:
     """Wrapping if the replacement calls, keeps or hands on what stood there, however it got hold of it."""
     if name == "__class__" and any(_calls_above(kind) for kind in _find_classes(value)):
@@ -44,7 +48,7 @@ def judge_object_style(owner: Value, name: str, value: Value, installer: Install
             given = tuple(found.attributes.values())  # a part of ours that keeps the one before it
         if any(is_original(item, owner, name, kept) for part in given for item in find_alternatives(part)):
             return Style.FUNCTION_WRAPPING
-        if kept and isinstance(found, Called) and owner in given:
+        if kept and isinstance(found, Called) and found.callee != _BIND and owner in given:
             return Style.FUNCTION_WRAPPING  # the original is kept on the object that the factory is handed
         function = found.function if isinstance(found, Partial) else found
         if kept and isinstance(function, Function) and not kept.isdisjoint(find_own_attributes(function)):

@@ -7,12 +7,13 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 
 from layline.core.evidence import Location
-from layline.core.patch import Effect, Holder, Moment, Unregistered
+from layline.core.patch import Effect, Holder, Moment, Style, Unregistered
 from layline.interpreter.stashed import UNWRAPPED
 from layline.patches.guards.show import show_condition
 
 _UNSAID = 1_000
 """How an object is reached is told rather than not."""
+_CODE = (Style.BINDING_REPLACEMENT, Style.FUNCTION_WRAPPING)
 _MARK = re.compile(r"_+(?:self_+)?([a-z0-9]+)_\w+(?<!__)$")
 
 
@@ -116,11 +117,12 @@ def _tell_for_all(effect: Effect, ways: list[Effect]) -> Effect:
 
 
 def _find_line(item: Unregistered) -> tuple[object, ...]:
-    """What is one row, however its object is reached."""
+    """What is one row, however its object is reached; one function of ours wraps wherever a run sees that it does."""
     effect = item.effect
     ours = effect.replacement if effect.replacement_at is not None else None
     whose = effect.reached if effect.holder is Holder.SUBCLASSES else None
-    return effect.location, ours, find_helper(item), effect.attribute, effect.style, whose
+    is_code = ours is not None and effect.style in _CODE
+    return effect.location, ours, find_helper(item), effect.attribute, "" if is_code else effect.style, whose
 
 
 def _describe(item: Unregistered, place: str) -> tuple[object, ...]:
@@ -132,12 +134,15 @@ def _order(item: Unregistered) -> tuple[object, ...]:
     return effect.location.path, effect.location.line, effect.target or "", weigh(item)
 
 
-def weigh(item: Unregistered) -> tuple[int, int, int]:
-    """Of several ways to one line, one that tells that it is undone, else the one that is told in the fewest words."""
+def weigh(item: Unregistered) -> tuple[int, bool, int, int]:
+    """Of several ways to one line, one that tells that it is undone, then one that tells what becomes of the original,
+    else the one that is told in the fewest words.
+    """
     effect = item.effect
     late = effect.moment is Moment.DEFERRED and effect.target is None  # without a target, that would not be listed
     rank = 0 if effect.moment is Moment.TRANSIENT else 2 if late else 1
-    return rank, len(show_condition(effect.when)), _weigh_reached(effect.reached)
+    blind = effect.target is None and effect.style is Style.BINDING_REPLACEMENT
+    return rank, blind, len(show_condition(effect.when)), _weigh_reached(effect.reached)
 
 
 def _weigh_reached(reached: str | None) -> int:

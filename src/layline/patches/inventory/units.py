@@ -42,7 +42,13 @@ class Upstream:
 
     def look_up(self, name: str) -> Known:
         known = self.about_name(name)
-        self.noted[f"name {name}"] = [known.kind.value, known.alias_of, known.suggestion, known.is_field]
+        self.noted[f"name {name}"] = [
+            known.kind.value,
+            known.alias_of,
+            known.suggestion,
+            known.is_field,
+            known.may_be_of,
+        ]
         return known
 
     def find_members(self, name: str) -> frozenset[MemberKind]:
