@@ -1043,3 +1043,19 @@ def test_what_keeps_the_original_adds_nothing_where_the_pin_lacks_it(tmp_path: P
     inventory = read_inventory(open_reading(tmp_path, {"own/boot.py": source}), "up", look_up)
     told = [line for group in build_listing(inventory, "own", "up").groups for line in group.items]
     assert [line.message.partition(" [")[0] for line in told] == ["wraps up.a.C.more (absent at the pin)"]
+
+
+def test_two_keys_of_a_table_that_lead_to_one_write_are_both_told(tmp_path: Path) -> None:
+    source = (
+        "import importlib\n\ndef rope(q):\n    return q\n\ndef put(kind):\n"
+        "    return ((f'up.{kind}', (('go', rope),)),)\n\n"
+        "TABLE = {'a': put('a'), 'b': put('b'), 'b_deep': put('b'), 'c': put('c')}\n\n"
+        "def apply(kind):\n    for name, pairs in TABLE.get(kind):\n        module = importlib.import_module(name)\n"
+        "        for word, ours in pairs:\n            setattr(module, word, ours)\n"
+    )
+    found = read_files(tmp_path, {"own/boot.py": source}).unregistered
+    assert {one.effect.target: show_condition(one.effect.when) for one in found} == {
+        "up.a.go": "kind == 'a'",
+        "up.b.go": "kind == 'b_deep' or kind == 'b'",
+        "up.c.go": "kind == 'c'",
+    }

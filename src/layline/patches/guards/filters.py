@@ -4,7 +4,7 @@ uncertain.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterable
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -81,18 +81,31 @@ def _doubt(effect: Effect, why: str) -> Effect:
     return replace(effect, certain=False, reason=f"{why}; {effect.reason}" if effect.reason else why)
 
 
-def find_filters(
-    event: Event, installer: Installer, is_told: Callable[[Value], bool] = lambda _: True
-) -> Iterator[Condition]:
-    """The filters an effect passed, in words; a class, or one of many objects, is asked for as it is written."""
-    reader = Reader(Roots())
-    for test in getattr(event, "when", ()):
-        if test in installer.machine.filters and is_told(test):
-            told = _tell(simplify(test), reader)
-            is_object = asks_class(test) or asks_each(test)
-            is_plain = not is_object and len(show_condition(told)) <= _SHORT
-            found = told if is_plain else installer.machine.read_written(test) or told
-            yield found if len(show_condition(found)) <= _LONGEST else say("the loop that writes it does not skip it")
+def find_filters(when: Iterable[Value], installer: Installer) -> tuple[Value, ...]:
+    """The filters among the tests before a write; that a name is not this or that goes without saying where it is told
+    what it is.
+    """
+    tests = [test for test in when if test in installer.machine.filters]
+    known = [told for test in tests if (told := _find_subject(test)) is not None]
+    denied = {test: _find_subject(negate_test(test)) for test in tests}
+    return tuple(test for test in tests if denied[test] is None or denied[test] not in known)
+
+
+def _find_subject(test: Value) -> Value | None:
+    """The `x` of `x == "a"`."""
+    match test:
+        case Test(operator="==", operands=(subject, Literal())):
+            return subject
+    return None
+
+
+def tell_filter(test: Value, installer: Installer) -> Condition:
+    """A filter that an effect passed, in words; a class, or one of many objects, is asked for as it is written."""
+    told = _tell(simplify(test), Reader(Roots()))
+    is_object = asks_class(test) or asks_each(test)
+    is_plain = not is_object and len(show_condition(told)) <= _SHORT
+    found = told if is_plain else installer.machine.read_written(test) or told
+    return found if len(show_condition(found)) <= _LONGEST else say("the loop that writes it does not skip it")
 
 
 def _tell(test: Value, reader: Reader) -> Condition:

@@ -35,7 +35,7 @@ from layline.interpreter.values import (
     find_alternatives,
 )
 from layline.interpreter.values import negate as deny
-from layline.patches.guards.filters import find_filters
+from layline.patches.guards.filters import find_filters, tell_filter
 from layline.patches.guards.show import show_condition
 from layline.patches.guards.tabled import narrow
 from layline.source.walking import remember
@@ -106,10 +106,13 @@ class Ways:
         """What is written where, and to which class → the tests of each way there."""
         self._tested: dict[Location, list[tuple[Value, ...]]] = {}
         """Line → the tests before each write there: an object may come into a list in several ways."""
+        self._passed: dict[tuple[object, ...], list[Write]] = {}
+        """What is written where → the writes of each way there: two rounds of a loop may write the same."""
         for event in events:
             if isinstance(event, Write):
                 self._chosen.setdefault(_key(event), {})[event.chosen] = None
                 self._tested.setdefault(event.at, []).append(event.when)
+                self._passed.setdefault(_key(event), []).append(event)
 
     def describe(self, event: Event, effect: Effect) -> Condition:
         """Everything between the function an effect is listed under and the write; what a caller decides is said so."""
@@ -181,9 +184,26 @@ class Ways:
         return (*shared, *either)
 
     def _find_passed(self, event: Event, effect: Effect) -> Iterator[Condition]:
-        """The filters of its list; of an object that may come there in several ways, those of all of them."""
-        others = self._tested.get(event.at, []) if isinstance(event, Write) and effect.holder is Holder.OBJECT else []
-        yield from find_filters(event, self._installer, lambda test: all(test in one for one in others))
+        """The filters of its list; of an object that may come there in several ways, those of all of them, of a name
+        that rounds of a loop write again those of one round or another.
+        """
+        tests = find_filters(getattr(event, "when", ()), self._installer)
+        if isinstance(event, Write) and effect.holder is Holder.OBJECT:
+            others = self._tested.get(event.at, [])
+            tests = tuple(test for test in tests if all(test in one for one in others))
+        elif isinstance(event, Write):
+            same = (one for one in self._passed.get(_key(event), ()) if one.value == event.value)
+            ways = [*dict.fromkeys(find_filters(one.when, self._installer) for one in same)]
+            yield from self._tell_rounds(ways if 1 < len(ways) <= _MOST_WAYS else [tests])
+            return
+        yield from (tell_filter(test, self._installer) for test in tests)
+
+    def _tell_rounds(self, ways: list[tuple[Value, ...]]) -> Iterator[Condition]:
+        shared = [test for test in ways[0] if all(test in way for way in ways)]
+        left = [[tell_filter(test, self._installer) for test in way if test not in shared] for way in ways]
+        yield from (tell_filter(test, self._installer) for test in shared)
+        if all(left):
+            yield combine(ConditionKind.ANY, (combine(ConditionKind.ALL, way) for way in left))
 
     def _say_given(self, test: Value) -> Condition:
         """What chose the value: in full where that is short, else as it is written, else that something did."""
