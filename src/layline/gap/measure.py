@@ -39,6 +39,7 @@ from layline.gap.overview import (
 from layline.gap.own_files import find_mentions, find_outside, list_yaml
 from layline.gap.plan import build_plan
 from layline.gap.platform import compare_platforms
+from layline.gap.refused import Refused, find_holding, find_refused
 from layline.gap.switched_off import name_switches, open_reader
 from layline.history.changes import read_diff
 from layline.history.commits import compare_commits, find_copied, read_commit, read_log
@@ -120,6 +121,7 @@ def measure_between(
     needs = (dependencies, _read_own_needs(workspace, pair.settings))
     causes = tuple(_find_causes(workspace, history, (patches or (), impact), needs, (packages, mentions)))
     plan = build_plan(history.sides[0].commit, history.log, history.releases, causes)
+    refused = _find_refused(workspace, pair.settings, sides, history)
     done = tuple(find_done(workspace.tree, *sides, patches or (), pair.answers))
     pair.answers.save()
     return Gap(
@@ -156,6 +158,8 @@ def measure_between(
         recommendation=_recommend(workspace, history, (patches or (), impact), needs),
         plan=plan,
         around=_find_around(upstream, ends, plan),
+        refused=refused,
+        holding=_find_holding(upstream, pair.settings, refused, plan),
         causes=tuple(cause for cause in causes if cause.places),
         effort=measure_effort(workspace.tree.read_text, fixes, find_lost(impact.couplings)) if impact.surface else None,
         outside=find_outside(workspace.tree.entries, sorted(find_broken_places(impact.couplings, patches or ()))),
@@ -330,6 +334,21 @@ def _find_causes(
 def _read_own_needs(workspace: Workspace, backend: Backend) -> OwnNeeds:
     """Of a submodule nothing is installed but what ours ask for."""
     return OwnNeeds(read_declarations(workspace.tree, last=Rank.METADATA).items, installed=backend.path is None)
+
+
+def _find_refused(
+    workspace: Workspace, backend: Backend, sides: tuple[Tree, Tree], history: History
+) -> tuple[Refused, ...]:
+    before, after = (side.version.text if side.version is not None else None for side in history.sides)
+    return find_refused(workspace.tree, backend, sides, (before, after))
+
+
+def _find_holding(
+    upstream: Repository, backend: Backend, refused: tuple[Refused, ...], plan: tuple[PlanStep, ...]
+) -> tuple[Refused, ...]:
+    step = next((one for one in plan if one.places), None)
+    version = find_version(upstream, step.commit, backend.packages) if refused and step is not None else None
+    return find_holding(refused, version)
 
 
 def _find_around(upstream: Repository, ends: Endpoints, plan: tuple[PlanStep, ...]) -> tuple[str | None, str | None]:

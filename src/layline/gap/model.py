@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from layline.gap.effort import Effort
     from layline.gap.follow import Follow
     from layline.gap.platform import PlatformChange
+    from layline.gap.refused import Refused
     from layline.gap.successors import Successor
     from layline.history.changes import Diff
     from layline.history.commits import Distance
@@ -194,6 +195,10 @@ class Gap:
     plan: tuple[PlanStep, ...]
     around: tuple[str | None, str | None] = (None, None)
     """Around the first change that breaks us: the newest release after the pin without it, the first one with it."""
+    refused: tuple[Refused, ...] = ()
+    """Bounds of ours that fit the pin and not the tip."""
+    holding: tuple[Refused, ...] = ()
+    """Those on upstream itself that do not allow the last commit before something of ours breaks either."""
     causes: tuple[Cause, ...] = ()
     """Upstream changes that break places of ours, the weightiest first; each place has one."""
     effort: Effort | None = None

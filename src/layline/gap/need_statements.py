@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from layline.core.report import Cell, Inline
     from layline.gap.dependencies import Difference
     from layline.gap.model import Gap
+    from layline.gap.refused import Refused
 
 MOST_NEEDS = 6
 MOST_BOUNDS = 3
@@ -147,7 +148,8 @@ def dependency_items(
     needs = [row for row in gap.dependencies.differences if row.rank is Rank.METADATA and row.is_runtime]
     unread = tell_unread(gap, whole=False)
     platforms = _find_platforms(gap)[: max(2, most // 2)]
-    told = [_platform_item(gap, change) for change in platforms if _is_gone(change)]
+    told = [_tell_refused(gap)] if gap.refused else []
+    told += [_platform_item(gap, change) for change in platforms if _is_gone(change)]
     for inner in sorted({row.inner for row in needs}):
         whose = f"Needed at run time by {inner}, a package of its own. " if inner else "Needed at run time. "
         told.append(join_text(whose, _tell_needs(gap, [row for row in needs if row.inner == inner])))
@@ -162,6 +164,24 @@ def dependency_items(
         return (*told, *(difference_item(gap, row) for row in ordered)) or _NO_NEEDS
     shown = ordered[: max(0, most - 1 - len(told))]
     return (*told[: most - 1], *(difference_item(gap, row) for row in shown), more)
+
+
+def _tell_refused(gap: Gap) -> Inline:
+    """`Our own bounds do not fit the tip: transformers<=5.8.0 (pyproject.toml:43; the tip is 5.16.0.dev0)`."""
+    groups: dict[tuple[str, str], list[Refused]] = {}
+    for one in gap.refused:
+        groups.setdefault((one.bound, one.asked), []).append(one)
+    told: list[Inline] = []
+    for (bound, asked), found in list(groups.items())[:MOST_NEEDS]:
+        ours = [place_cell(gap.downstream, gap.downstream_commit.hash, one.ours.place) for one in found]
+        theirs = found[0].theirs
+        place = place_cell(gap.upstream, gap.tip.commit.hash, theirs) if theirs is not None else ""
+        said = (f"; upstream asks for {asked} at ", place) if theirs is not None else (f"; the tip is {asked}",)
+        told.append(join_text(f"{bound} (", listed_text(list(ours)), *said, ")"))
+    more = len(groups) - MOST_NEEDS
+    some: list[Inline] = [f"{more} more"] if more > 0 else []
+    does = "bound does" if len(gap.refused) == 1 else "bounds do"
+    return join_text(f"Our own {does} not fit the tip: ", listed_text([*told, *some]), ".")
 
 
 def _tell_partly(rows: list[Difference]) -> str:

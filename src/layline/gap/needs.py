@@ -127,12 +127,13 @@ def mark_imported(rows: Iterable[Difference], tip: Tree) -> Iterator[Difference]
     """The same rows; of needs that are no longer declared, a file of the same package that still imports them."""
     for row in rows:
         if row.now is None and row.rank is Rank.METADATA and row.is_runtime:
-            yield replace(row, imported_at=_find_import(tip, row.name.replace("-", "_"), row.inner))
+            yield replace(row, imported_at=find_import(tip, row.name.replace("-", "_"), row.inner))
         else:
             yield row
 
 
-def _find_import(tip: Tree, module: str, folder: str) -> str | None:
+def find_import(tip: Tree, module: str, folder: str = "") -> str | None:
+    """The first file of a package that imports a module."""
     asked = re.compile(rf"^\s*(?:import|from)\s+{re.escape(module)}\b", re.MULTILINE)
     for path in find_files_with(tip, module):
         is_asked = path.endswith(".py") and is_packaged(path) and not is_test(path)

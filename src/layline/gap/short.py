@@ -227,8 +227,17 @@ def way_sentence(gap: Gap) -> Inline:
         )
     here = f"{step.commit[:12]} ({step.date}, {say_after(gap, step.behind)})"
     what = f"#{step.number}" if step.number else "that change"
-    told = f") breaks {places}.{_say_around(gap, what)}"
+    told = f") breaks {places}.{_say_around(gap, what)}{_say_holding(gap)}"
     return f"The pin can move to {here} before anything{more} of ours breaks; the next commit (", cell, told
+
+
+def _say_holding(gap: Gap) -> str:
+    """Bounds of ours that must be raised for that; empty where none must."""
+    if not gap.holding:
+        return ""
+    one, number = gap.holding[0], len(gap.holding)
+    places = listed([str(held.ours.place) for held in gap.holding], most=4)
+    return f" Raise our own bound {one.bound} first: {places} {'does' if number == 1 else 'do'} not allow {one.asked}."
 
 
 def say_after(gap: Gap, commits: int) -> str:

@@ -12,9 +12,11 @@ from layline.change.options.read import read_options
 from layline.core.evidence import Evidence, Location, Skipped
 from layline.core.ours import is_own
 from layline.gap.dependencies import Rank, read_declarations
+from layline.gap.refused import find_refused
 from layline.gap.surface.known_keys import KnownKeys
 from layline.gap.surface.yaml_keys import find_stale_keys, read_yaml_keys
 from layline.source import Tree
+from layline.source.declared_version import read_version
 from layline.upgrade.edits import render_patch
 from layline.upgrade.floors import Floor, find_floors, is_raised, raise_floor
 from layline.upgrade.judging import edit_to
@@ -42,6 +44,7 @@ def find_settings(question: Question, workshop: Workshop) -> Settings:
     """All that can be proven by reading the edited files again; what cannot is told to a person."""
     found = Settings()
     _follow_floors(question, workshop, found)
+    _tell_refused(question, found)
     _follow_keys(question, workshop, found)
     return found
 
@@ -85,6 +88,31 @@ def _tell_floor(question: Question, floor: Floor, diff: str) -> Mend:
         target=floor.ours.name,
         evidence=_evidence(question, theirs),
     )
+
+
+def _tell_refused(question: Question, found: Settings) -> None:
+    """Bounds of ours that the new pin does not fit; the line of a floor is told once."""
+    backend = question.workspace.settings.backend(question.key)
+    commits = question.now.commit, question.to
+    found_versions = [read_version(question.upstream, commit, backend.packages) for commit in commits]
+    then, now = (one.text if one is not None else None for one in found_versions)
+    told = {(mend.file, mend.lines[0], mend.target) for mend in found.mends}
+    before, after = (Tree(question.upstream, commit) for commit in commits)
+    for one in find_refused(_open(question, found.texts), backend, (before, after), (then, now)):
+        path, line = one.ours.place.path, one.ours.place.line
+        if (path, line, one.ours.name) not in told:
+            found.mends.append(
+                Mend(
+                    file=path,
+                    lines=(line, line),
+                    kind=MendKind.BOUND_REFUSES,
+                    mechanical=False,
+                    diff="",
+                    why=one.tell(),
+                    target=one.ours.name,
+                    evidence=_evidence(question, one.theirs) if one.theirs is not None else None,
+                )
+            )
 
 
 def _evidence(question: Question, place: Location) -> Evidence:

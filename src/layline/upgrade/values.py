@@ -26,6 +26,8 @@ class MendKind(StrEnum):
     """The text that we search for, as upstream writes it now."""
     FLOOR_RAISED = "floor-raised"
     """A requirement of ours allows what upstream no longer does."""
+    BOUND_REFUSES = "bound-refuses"
+    """A requirement of ours refuses what upstream is there, or what it asks for."""
     KEY_RENAMED = "key-renamed"
     """A key of our configuration files has another name upstream."""
     GATE_RETIRED = "gate-retired"
@@ -43,7 +45,7 @@ class MendKind(StrEnum):
     REMOVED = "removed"
 
 
-SETTINGS = frozenset({MendKind.FLOOR_RAISED, MendKind.KEY_RENAMED})
+SETTINGS = frozenset({MendKind.FLOOR_RAISED, MendKind.BOUND_REFUSES, MendKind.KEY_RENAMED})
 """Mends of files that are no code."""
 BESIDE = SETTINGS | {MendKind.GATE_RETIRED}
 """Mends of what does not break; they are not counted as places."""

@@ -272,7 +272,9 @@ def test_needs_of_one_of_several_files_are_told(tmp_path: Path) -> None:
     rows = tuple(row for row in found if row.rank is Rank.METADATA)
     gap = cast(
         "Gap",
-        SimpleNamespace(upstream="up", dependencies=SimpleNamespace(unread=((), ()), differences=rows, platform=())),
+        SimpleNamespace(
+            upstream="up", refused=(), dependencies=SimpleNamespace(unread=((), ()), differences=rows, platform=())
+        ),
     )
     assert plain_text(dependency_sentence(gap)).startswith(
         "The package metadata differs in 4 requirements, 1 of them at run time and 3 at run time by one of several requirement files."
@@ -296,7 +298,9 @@ def test_what_a_package_inside_needs_is_told_as_its_own(tmp_path: Path) -> None:
     ]
     trees = [Tree(open_repository(history.path), one) for one in sides]
     rows = tuple(mark_imported(compare_declarations(*map(read_declarations, trees)), trees[1]))
-    gap = SimpleNamespace(upstream="up", dependencies=SimpleNamespace(unread=((), ()), differences=rows, platform=()))
+    gap = SimpleNamespace(
+        upstream="up", refused=(), dependencies=SimpleNamespace(unread=((), ()), differences=rows, platform=())
+    )
     assert [plain_text(item) for item in dependency_items(cast("Gap", gap))] == [
         "Needed at run time. Changed: fast>=2.",
         "Needed at run time by up/inner/src, a package of its own. New: slow. Dropped: fast.",
@@ -314,7 +318,9 @@ def test_of_many_packages_inside_no_more_is_told_than_a_page_shows(tmp_path: Pat
         sides.append(history.commit(needs[0], {"pyproject.toml": project.format([]), **inner, **other}))
     trees = [Tree(open_repository(history.path), one) for one in sides]
     rows = tuple(mark_imported(compare_declarations(*map(read_declarations, trees)), trees[1]))
-    gap = SimpleNamespace(upstream="up", dependencies=SimpleNamespace(unread=((), ()), differences=rows, platform=()))
+    gap = SimpleNamespace(
+        upstream="up", refused=(), dependencies=SimpleNamespace(unread=((), ()), differences=rows, platform=())
+    )
     found = [plain_text(item) for item in dependency_items(cast("Gap", gap))]
     assert len(rows) > 40
     assert (len(found), found[-1]) == (5, "More under Dependencies and in the appendix.")
@@ -340,7 +346,9 @@ def test_steps_of_a_bound_in_words(steps: tuple[str, ...], said: str) -> None:
     )
     gap = cast(
         "Gap",
-        SimpleNamespace(upstream="up", dependencies=SimpleNamespace(unread=((), ()), differences=(row,), platform=())),
+        SimpleNamespace(
+            upstream="up", refused=(), dependencies=SimpleNamespace(unread=((), ()), differences=(row,), platform=())
+        ),
     )
     assert [plain_text(item) for item in dependency_items(gap)] == [f"Needed at run time. New: {said}."]
 
@@ -466,7 +474,7 @@ def test_one_line_less_of_wheels_that_stay_is_no_key_difference() -> None:
     ]
     side = SimpleNamespace(commit=commit(1))
     dependencies = SimpleNamespace(unread=((), ()), differences=(), platform=platform)
-    gap = cast("Gap", SimpleNamespace(upstream="up", pin=side, tip=side, dependencies=dependencies))
+    gap = cast("Gap", SimpleNamespace(upstream="up", refused=(), pin=side, tip=side, dependencies=dependencies))
     assert [plain_text(item)[:11] for item in dependency_items(gap)] == ["ROCm wheels"]
 
 
@@ -566,7 +574,7 @@ jobs:
     side = SimpleNamespace(commit=commit(1))
     ground = SimpleNamespace(unread=((), ()), differences=(), platform=(replace(told[0], by=commit(7)),))
     item = dependency_items(
-        cast("Gap", SimpleNamespace(upstream="https://up", dependencies=ground, pin=side, tip=side))
+        cast("Gap", SimpleNamespace(upstream="https://up", refused=(), dependencies=ground, pin=side, tip=side))
     )[0]
     assert plain_text(item).startswith("ROCm wheels in CI: none since #7 (2026-01-07). The pin had")
     assert isinstance(item, tuple)

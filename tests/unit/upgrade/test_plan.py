@@ -504,6 +504,23 @@ def test_the_steps_add_up_to_the_places_of_the_first_line() -> None:
     assert "counts" not in dict(first.items[0].details)
 
 
+def test_a_bound_of_ours_that_refuses_the_end_is_a_setting_that_must_follow(tmp_path: Path) -> None:
+    """Also where nothing breaks: the pin cannot be installed before somebody raises it."""
+    named = '[project]\nname = "keel"\nversion = "{}"\n'
+    steps: list[tuple[str, Files]] = [(one, {"pyproject.toml": named.format(one)}) for one in ("1.0", "2.0")]
+    ours: Files = {
+        "pyproject.toml": '[project]\nname = "own"\ndependencies = ["keel<=1.5"]\n',
+        "own/a.py": "import keel\n",
+    }
+    project = make_project(tmp_path, steps, ours)
+    answer = upgrade_plan(project.open(), "keel", safe=True)
+    assert answer.listing is not None
+    assert "In addition, 1 setting of ours" in answer.listing.meta[1]
+    (row,) = answer.listing.groups[0].items
+    assert (str(row.location), row.code) == ("pyproject.toml:3", "bound-refuses")
+    assert row.details == (("why", "our bound keel<=1.5 does not allow 2.0"),)
+
+
 def test_a_step_counts_settings_apart_from_places() -> None:
     """The first line said that nothing is mechanical, the step that two are: the two were requirements."""
     kinds = ((1, MendKind.REMOVED, False), (2, MendKind.FLOOR_RAISED, True), (3, MendKind.GATE_RETIRED, True))

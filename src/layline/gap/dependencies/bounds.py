@@ -91,7 +91,9 @@ def are_apart(one: str, other: str) -> bool:
         if (exact := _exact(bounds)) is not None:
             return not more.contains(exact, prereleases=True)
         floor, cap = _floor(bounds), _cap(more)
-        if floor is not None and cap is not None and (floor > cap or not more.contains(floor, prereleases=True)):
+        if floor is None or cap is None:
+            continue
+        if floor > cap or (floor == cap and not more.contains(floor, prereleases=True)):
             return True
     return False
 
