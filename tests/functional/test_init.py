@@ -97,6 +97,27 @@ def test_a_named_clone_belongs_to_the_submodule_whose_pinned_commit_it_has(tmp_p
     assert layline("gap", "show", "keel", "--format", "json", cwd=layered.downstream.path).json["behind"] == 2
 
 
+def test_an_upstream_without_an_address_names_it_in_its_build_files(tmp_path: Path) -> None:
+    """A clone of a folder beside it, a bare mirror and a relative submodule have no address of their own."""
+    layered = make_layered(tmp_path)
+    place, modules = layered.downstream.path, layered.downstream.path / ".gitmodules"
+    asked = ("init", "--force", "--upstream", "../upstream")
+    setup = 'from setuptools import setup\n\nsetup(\n    name="keel", url="https://github.com/loft/keel")\n'
+    layered.upstream.commit("Name the address", {"setup.py": setup})
+    layered.downstream.gitlink("third_party/keel", layered.upstream.commits[-1])
+    layered.downstream.commit("Move", {".gitmodules": modules.read_text().replace("https://example.org", "..")})
+    named = 'upstream = "https://github.com/loft/keel"  # setup.py:4 of this upstream names it\n'
+    assert layline(*asked, cwd=place).code == 0
+    assert named in (place / "layline.toml").read_text(), "a submodule"
+    (place / "layline.toml").unlink()
+    layered.downstream.commit("Unpin", {**OURS, "README.md": "See https://github.com/loft/deck.\n"})
+    assert layline(*asked, cwd=place).code == 0
+    text = (place / "layline.toml").read_text()
+    assert named in text, "a clone"
+    told = "README.md:1 names it; for permalinks: uncomment if it is right"
+    assert f'# repository = "https://github.com/loft/deck"  # {told}\n' in text
+
+
 def test_a_named_clone_that_lacks_the_pinned_commit_is_told(tmp_path: Path) -> None:
     layered = make_layered(tmp_path)
     stale = History.start(tmp_path / "stale")

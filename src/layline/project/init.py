@@ -18,6 +18,7 @@ from layline.project.submodules import Survey, draft_submodules, find_package, f
 from layline.project.upstreams import Proposal, choose, propose_upstreams, read_origin
 from layline.source import survey
 from layline.source.checkouts import find_checkouts
+from layline.source.home_address import read_home_address
 from layline.source.setup_script import read_setup_name
 
 if TYPE_CHECKING:
@@ -67,8 +68,7 @@ def propose_settings(tree: Tree, folder: Path, place: Path, upstreams: tuple[Pat
     chosen = choose(proposals, upstreams, alone=not drafts)
     drafts += tuple(_draft_proposal(tree, one, folder) for one in chosen)
     others = tuple(one for one in proposals if one not in chosen)
-    named = survey.find_addresses(tree).get(survey.normalise(project["name"]))
-    text = render_settings(project, drafts, named)
+    text = render_settings(project, drafts, read_home_address(tree, project["name"]))
     shown = [(one, _choose_pin(one), _find_importing_folders(tree, one.package)) for one in others[:_BLOCKS]]
     text += "\n".join(render_others(shown, alone=not drafts))
     parse_settings(text, where=FILE_NAME)  # what we write must load
@@ -234,7 +234,14 @@ def _draft_proposal(tree: Tree, one: Proposal, folder: Path) -> Draft:
         patches=tuple(patch for name in folders for patch in survey.find_patch_folders(tree, name)),
     )
     choices = tuple(f"pin = {{ revision = {toml(tag)} }}  # {why}" for tag, why in one.others)
-    return Draft(key=one.package, backend=backend, choices=choices, remarks=tuple(remarks), asides=tuple(asides))
+    return Draft(
+        key=one.package,
+        backend=backend,
+        choices=choices,
+        remarks=tuple(remarks),
+        asides=tuple(asides),
+        named_in=one.named_in,
+    )
 
 
 def _use_clone(tree: Tree, draft: Draft, proposed: list[Proposal], folder: Path) -> Draft:

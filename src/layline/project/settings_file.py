@@ -13,7 +13,9 @@ from layline.config import Backend, Pin
 from layline.core.prose import count, verb
 
 if TYPE_CHECKING:
+    from layline.core.evidence import Location
     from layline.project.upstreams import Proposal
+    from layline.source.home_address import HomeAddress
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,13 +29,18 @@ class Draft:
     remarks: tuple[str, ...] = field(default=())
     asides: tuple[str, ...] = ()
     """What else the project says of it: told in the file alone."""
+    named_in: Location | None = None
+    """The line of the upstream that names its address, where the project names none."""
 
 
-def render_settings(project: dict[str, str], drafts: tuple[Draft, ...], named: str | None) -> str:
+def render_settings(project: dict[str, str], drafts: tuple[Draft, ...], home: HomeAddress | None) -> str:
+    """`home` is the address that the project's own files give it; a fork may not have changed them."""
     lines = ["# Written by `layline init`; `layline schema config --format text` explains every key.", "", "[project]"]
     lines += [f"{key} = {toml(value)}" for key, value in project.items()]
     if "repository" not in project:
-        lines.append(f"# repository = {toml(named or 'https://…')}  # for permalinks: uncomment if it is right")
+        told = f"{home.location} names it; " if home is not None else ""
+        address = home.url if home is not None else "https://…"
+        lines.append(f"# repository = {toml(address)}  # {told}for permalinks: uncomment if it is right")
     for draft in drafts:
         lines += ["", f"[backends.{draft.key}]", *_render_backend(draft)]
     return "\n".join(lines) + "\n"
@@ -49,9 +56,10 @@ def _render_backend(draft: Draft) -> Iterator[str]:
         yield f"pin = {_render_pin(backend.pin)}"
     yield from (f"# {choice}" for choice in draft.choices)
     if backend.upstream is not None:
-        yield f"upstream = {toml(backend.upstream)}"
+        told = f"  # {draft.named_in} of this upstream names it" if draft.named_in is not None else ""
+        yield f"upstream = {toml(backend.upstream)}{told}"
     else:
-        yield '# upstream = "https://…"  # its address is local or relative'
+        yield '# upstream = "https://…"  # no file names it; `gap report` and links to commits need it'
     yield f"ref = {toml(backend.ref)}"
     if backend.objects is not None:
         yield f"objects = {toml(backend.objects)}"

@@ -13,6 +13,7 @@ from layline.git import open_repository
 from layline.git.repository import find_git_dir
 from layline.project.settings_file import Draft, relative
 from layline.source import survey
+from layline.source.home_address import read_home_address
 from layline.source.tree import Tree
 
 if TYPE_CHECKING:
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
+    from layline.core.evidence import Location
     from layline.source.survey import Submodule
 
 
@@ -40,8 +42,8 @@ class Survey:
         pin = self.tree.entries[submodule.path].oid
         return next((clone for clone in self.clones if open_repository(clone).has(f"{pin}^{{commit}}")), None)
 
-    def find_packages(self, submodule: Submodule) -> tuple[str, ...]:
-        """What its tree at the pin offers and the downstream imports; empty without its objects."""
+    def read_pinned(self, submodule: Submodule) -> Tree | None:
+        """Its tree at the pin; None without its objects."""
         named = self.find_clone(submodule)
         inner = (self.place / submodule.path, self.tree.repository.common_dir / "modules" / submodule.path)
         for candidate in inner if named is None else (named,):
@@ -49,11 +51,26 @@ class Survey:
                 continue
             try:
                 upstream = open_repository(candidate)
-                names = survey.find_packages(Tree(upstream, upstream.resolve(self.tree.entries[submodule.path].oid)))
+                return Tree(upstream, upstream.resolve(self.tree.entries[submodule.path].oid))
             except Error:
-                return ()
-            return tuple(name for name in names if name.split(".")[0] in self.imported) or tuple(names)
-        return ()
+                return None
+        return None
+
+    def find_packages(self, submodule: Submodule) -> tuple[str, ...]:
+        """What its tree at the pin offers and the downstream imports; empty without its objects."""
+        pinned = self.read_pinned(submodule)
+        try:
+            names = survey.find_packages(pinned) if pinned is not None else []
+        except Error:
+            return ()
+        return tuple(name for name in names if name.split(".")[0] in self.imported) or tuple(names)
+
+    def find_address(self, submodule: Submodule) -> tuple[str | None, Location | None]:
+        """The address in .gitmodules; where that is local or relative, the one that its tree at the pin names."""
+        address = survey.to_https(submodule.url)
+        pinned = self.read_pinned(submodule) if address is None else None
+        home = read_home_address(pinned, posixpath.basename(submodule.path)) if pinned is not None else None
+        return (home.url, home.location) if home is not None else (address, None)
 
 
 def find_submodules(tree: Tree) -> tuple[Submodule, ...]:
@@ -90,10 +107,11 @@ def _draft_submodule(on: Survey, submodule: Submodule, folders: dict[str, str]) 
     if submodule.branch is None:
         said = "is assumed" if clone is None else "is the branch of the clone"
         remarks.append(f".gitmodules names no branch: `ref` {said}")
+    address, named_in = on.find_address(submodule)
     backend = Backend(
         label=name,
         path=submodule.path,
-        upstream=survey.to_https(submodule.url),
+        upstream=address,
         ref=branch,
         objects=relative(clone, on.folder) if clone is not None else None,
         packages=on.find_packages(submodule),
@@ -101,7 +119,7 @@ def _draft_submodule(on: Survey, submodule: Submodule, folders: dict[str, str]) 
         patches=tuple(survey.find_patch_folders(on.tree, folder)) if folder else (),
         configs=tuple(survey.find_config_folders(on.tree, key)),
     )
-    return Draft(key=key, backend=backend, remarks=tuple(remarks))
+    return Draft(key=key, backend=backend, remarks=tuple(remarks), named_in=named_in)
 
 
 def find_package(repository: str, imported: Counter[str]) -> str | None:

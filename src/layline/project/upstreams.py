@@ -31,9 +31,11 @@ from layline.project.versions import NEWEST_ALLOWED, Version, find_version, keep
 from layline.project.writes import count_writes, walk
 from layline.source import survey
 from layline.source.checkouts import find_mentions, find_shown
+from layline.source.home_address import read_home_address
 from layline.source.tree import Tree
 
 if TYPE_CHECKING:
+    from layline.core.evidence import Location
     from layline.git import Repository
 
 _MOST = 3
@@ -54,6 +56,8 @@ class Proposal:
     """
     version: Version | None = None
     address: str | None = None
+    named_in: Location | None = None
+    """The line of the clone that names the address, where it was read from there."""
     clone: Path | None = None
     tag: str | None = None
     """The tag of the version, where the clone is here and has one."""
@@ -128,13 +132,16 @@ def _propose(
     version = None if bounded else version
     if repository is None:
         return Proposal(package=name, files=files, writes=writes, version=version, address=address, bounded=bounded)
+    address = address or read_origin(repository)
+    home = read_home_address(Tree(repository, repository.resolve("HEAD")), name) if address is None else None
     return Proposal(
         bounded=bounded,
         package=name,
         files=files,
         writes=writes,
         version=version,
-        address=address or read_origin(repository),
+        address=home.url if home is not None else address,
+        named_in=home.location if home is not None else None,
         clone=clone,
         tag=_find_tag(repository, version.text if version is not None else None),
         ref=repository.branch or "main",

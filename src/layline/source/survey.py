@@ -149,6 +149,12 @@ def find_addresses(tree: Tree) -> dict[str, str]:
     return {name: addresses.most_common(1)[0][0] for name, addresses in found.items()}
 
 
+def find_address(text: str) -> str | None:
+    """The https address of the first repository that a text names, on a host that holds repositories only."""
+    found = _ADDRESS.search(text)
+    return f"https://{found[1] or found[2]}/{found[3]}/{found[4]}" if found is not None else None
+
+
 def find_imported_packages(tree: Tree, under: str = "") -> Counter[str]:
     """Top-level package → how many files below `under` import it (textually; for choosing, not for facts)."""
     oids: dict[str, None] = {}
