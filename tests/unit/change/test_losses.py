@@ -76,6 +76,8 @@ def test_who_took_away_a_name_is_who_cut_its_last_road(
     first = history.commit("pin", dict(pin))
     hashes = {history.commit(subject, dict(files)): subject for subject, files in commits}
     repository, tip = open_repository(history.path), history.commits[-1]
-    sides = [Resolver(build_index([Part(tree=Tree(repository, commit), packages=("pkg",))])) for commit in (first, tip)]
-    comparer = Comparer(*sides, [Tracer(repository, first, tip)])
+    pinned, newest = (
+        Resolver(build_index([Part(tree=Tree(repository, commit), packages=("pkg",))])) for commit in (first, tip)
+    )
+    comparer = Comparer(pinned, newest, [Tracer(repository, first, tip)])
     assert hashes.get(comparer.find_loss(comparer.compare(name)) or "") == blamed
