@@ -110,7 +110,7 @@ def _refuse_turns(on: Trial) -> None:
     if second is first or claimed < VALUE_GAIN:
         return
     for _series in range(SERIES):
-        found = _compare(on, (first, second), kind=None, requests=VALUE_REQUESTS)
+        found = compare_values(on, (first, second), kind=None, requests=VALUE_REQUESTS)
         if found > 1 / VALUE_LOSS:
             return
     raise Fault(
@@ -134,9 +134,9 @@ def _refuse_values(on: Trial, shape: Shape, until: float) -> None:
         if time.monotonic() > until:
             return
         least = claimed**CARRY_SHARE if kind in ORDINARY else 1 / find_allowed_loss(claimed)
-        found = _compare(on, (shape,), str(kind), VALUE_REQUESTS, together)
+        found = compare_values(on, (shape,), str(kind), VALUE_REQUESTS, together)
         if found <= min(CLEARLY * least, math.sqrt(least * claimed)):
-            found = _compare(on, (shape,), str(kind), SERIES * VALUE_REQUESTS, together)
+            found = compare_values(on, (shape,), str(kind), SERIES * VALUE_REQUESTS, together)
         if found <= least:
             raise Fault(
                 "gain-carries-over",
@@ -153,14 +153,15 @@ def find_allowed_loss(claimed: float) -> float:
     return SMALL_LOSS if claimed >= LARGE_GAIN else VALUE_LOSS
 
 
-def _compare(on: Trial, shapes: tuple[Shape, ...], kind: str | None, requests: int, together: int = 1) -> float:
+def compare_values(on: Trial, shapes: tuple[Shape, ...], kind: str | None, requests: int, together: int = 1) -> float:
     """Time of the best over the candidate's, all passes together, on the same inputs in turns; each request one call of each
-    shape, or several of one, as in the process pairs, because what comes before a single call hides what it costs.
+    shape, or several of one, as in the process pairs, because what comes before a single call hides what it costs. As
+    there, launching is not in it: a short kernel's gain would be lost in what every call costs.
     """
     assert on.best is not None  # noqa: S101  the probe needs a candidate
     costs: dict[bool, list[float]] = {True: [], False: []}
     for _request in range(requests):
         given = [draw_by_chance(on.stage, shape, kind, count=together) for shape in shapes]
         for one in (on.trial, on.best):
-            costs[one is on.trial].append(sum(time_calls(on.stage, one, each) for each in given))
+            costs[one is on.trial].append(sum(time_calls(on.stage, one, each, queues=True) for each in given))
     return quantile(costs[False], 0.25) / quantile(costs[True], 0.25)
