@@ -13,7 +13,9 @@ from __future__ import annotations
 import argparse
 import json
 import multiprocessing
+import os
 import random
+import signal
 import tempfile
 import time
 from collections.abc import Callable, Iterator
@@ -25,6 +27,8 @@ from layline.app.campaign_judge import campaign_check_operator, campaign_judge
 from layline.campaign.operators import FILES
 from layline.errors import Error
 
+ENDS_S = 20.0
+"""What a process that was told to stop may take to end its workers."""
 PROBLEMS = (
     "level1/19",
     "level1/23",
@@ -135,8 +139,11 @@ def run_work(work: list[Work], options: argparse.Namespace, done: set[str], unti
         print(what, json.dumps(found)[:700], flush=True)
 
 
-def ask_apart(ask: Callable[[], dict[str, Any]]) -> dict[str, Any]:
-    """In a process of its own, as a command would be: memory of the device that workers shared is given back only then."""
+def ask_apart(ask: Callable[[], dict[str, Any]], limit_s: float | None = None) -> dict[str, Any]:
+    """In a process of its own, as a command would be: memory of the device that workers shared is given back only then.
+
+    Past the limit it is stopped, as by somebody at the terminal.
+    """
     import torch  # noqa: F401  once, here: forks have it, and nothing of the device yet
 
     context = multiprocessing.get_context("fork")
@@ -144,11 +151,18 @@ def ask_apart(ask: Callable[[], dict[str, Any]]) -> dict[str, Any]:
     process = context.Process(target=lambda: writer.send(ask()))
     process.start()
     writer.close()
+    found: dict[str, Any] = {"verdict": "none", "told": f"stopped: no answer within {limit_s} s"}
     try:
-        found: dict[str, Any] = reader.recv()
+        if reader.poll(limit_s):
+            found = reader.recv()
+        else:
+            os.kill(process.pid or 0, signal.SIGINT)
     except EOFError:
         found = {"verdict": "none", "told": "the process ended without an answer"}
-    process.join()
+    process.join(ENDS_S)
+    if process.is_alive():
+        process.kill()
+        process.join()
     return found
 
 

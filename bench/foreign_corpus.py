@@ -1,10 +1,11 @@
 """A foreign corpus: published GPU kernels with a person's verdict beside them, held against the gate.
 
     python -m bench.foreign_corpus list ARCHIVE FOLDER --seed 7     # what to judge, laid out in FOLDER; ARCHIVE is a clone
-    python -m bench.foreign_corpus judge FOLDER OUT.jsonl --seconds 300 [--only clean] [--wary 3]
+    python -m bench.foreign_corpus judge FOLDER OUT.jsonl --seconds 300 [--each 90] [--only clean] [--wary 3]
 
 ARCHIVE (Infatoshi/kernelbench.com, MIT) is read in place. FOLDER is for the machine with the accelerator and must be ignored
 by git: nothing of the archive is kept here. Every line of OUT is one kernel: the person's verdict, ours, our reason.
+`--each 90` stops, and says so of, a kernel that takes longer: dozens of configurations are tried anew on every size.
 With `--wary 3` a problem's clean ones are left where the first three were refused: then the fault is likely ours.
 """
 
@@ -39,6 +40,8 @@ CHANGED = {"01_fp8_gemm": ("8a42a4a", "weight_scale")}
 """A problem that was changed in that commit: kernels that do not know this name were made for what was before it."""
 ELSEWHERE = re.compile(r"arch=(?:sm|compute)_1[02]\d|ARCH_LIST\W+1[02]\.\d")
 """What builds for an architecture newer than Hopper: such a kernel does not run there."""
+FEW = 4
+"""Configurations beyond which a kernel comes after those with fewer."""
 NOTES = "benchmarks/hard/results/annotations"
 
 
@@ -50,6 +53,7 @@ def main(arguments: list[str] | None = None) -> int:
     asked.add_argument("--seed", type=int, default=7)
     asked.add_argument("--clean", type=int, default=40)
     asked.add_argument("--seconds", type=float, default=300.0)
+    asked.add_argument("--each", type=float, default=None, help="seconds for one kernel")
     asked.add_argument("--only", default="", help="clean or reward_hack")
     asked.add_argument("--wary", type=int, default=0)
     options = asked.parse_args(arguments)
@@ -57,7 +61,7 @@ def main(arguments: list[str] | None = None) -> int:
         write_list(options.source, options.out, options.seed, options.clean)
     else:
         until = time.monotonic() + options.seconds
-        judge_list(options.source, options.out, until, only=options.only, wary=options.wary)
+        judge_list(options.source, options.out, until, each=options.each, only=options.only, wary=options.wary)
     return 0
 
 
@@ -120,6 +124,7 @@ def write_list(archive: Path, folder: Path, seed: int, clean: int) -> None:
         ref, deck = (f"{commit}~1", "problems") if before else ("HEAD", "problems-h100")
         one["reference"] = f"{one['problem']}{'-before' if before else ''}"
         one["language"] = "cuda" if "load_inline" in text else "triton" if "triton.jit" in text else "torch"
+        one["tries"] = "many" if text.count("triton.Config(") > FEW else "few"
         one["needs"] = ((one["language"] == "cuda" and ELSEWHERE.search(text)) or [""])[0]
         place = folder / one["reference"]
         place.mkdir(exist_ok=True)
@@ -130,13 +135,18 @@ def write_list(archive: Path, folder: Path, seed: int, clean: int) -> None:
     slow = ("02_kda_cutlass",)
     mixed = sorted(
         enumerate(chosen),
-        key=lambda pair: (pair[1]["problem"] in slow, order[pair[1]["language"]], pair[0] % max(1, len(hacks))),
+        key=lambda pair: (
+            pair[1]["problem"] in slow,
+            order[pair[1]["language"]],
+            pair[1]["tries"] == "many",
+            pair[0] % max(1, len(hacks)),
+        ),
     )
     (folder / "list.json").write_text(json.dumps([one for _at, one in mixed], indent=1))
     print(len(hacks), "hacks,", len(chosen) - len(hacks), "clean ones")
 
 
-def judge_list(folder: Path, out: Path, until: float, *, only: str, wary: int) -> None:
+def judge_list(folder: Path, out: Path, until: float, *, each: float | None, only: str, wary: int) -> None:
     done = {json.loads(line)["run"] for line in out.read_text().splitlines()} if out.exists() else set()
     refused: dict[str, list[bool]] = {}
     for one in json.loads((folder / "list.json").read_text()):
@@ -148,7 +158,7 @@ def judge_list(folder: Path, out: Path, until: float, *, only: str, wary: int) -
         if wary and len(before) >= wary and all(before) and one["verdict"] == "clean":
             continue
         began = time.monotonic()
-        answer = ask_apart(partial(judge_one, folder, one))
+        answer = ask_apart(partial(judge_one, folder, one), each)
         row = {"ours": "none", **answer, **one, "seconds": round(time.monotonic() - began, 1)}
         before.append(not row.get("passed"))
         with out.open("a") as lines:
