@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
+from threading import Event, Thread
+from typing import Any
 
 import numpy as np
 import pytest
 
 from layline.campaign.devices.faults import Fault
 from layline.campaign.measure.accelerator import plan_device
-from layline.campaign.measure.arm import LiveArm
+from layline.campaign.measure.arm import LiveArm, Ran
 from layline.campaign.measure.build import workshop
 from layline.campaign.measure.choose import set_stage
 from layline.campaign.measure.controls import build_own
@@ -20,7 +22,7 @@ from layline.campaign.measure.inputs import draw, nudge
 from layline.campaign.measure.probes.inputs import show_empty, show_far, show_held_out, show_inputs, show_walk
 from layline.campaign.measure.probes.memory import show_memory
 from layline.campaign.measure.probes.probe import Trial
-from layline.campaign.measure.probes.time import show_stalls
+from layline.campaign.measure.probes.time import compare_values, show_stalls
 from layline.campaign.measure.stage import Stage
 from layline.campaign.operators import load_operator
 from layline.campaign.operators.find import find_operator
@@ -348,6 +350,49 @@ def test_a_foreign_problems_weights_stay(
                 assert caught.value.property == reason
             else:
                 _call_each(stage, leg)
+
+
+def test_a_foreign_problems_weights_are_drawn_again_as_they_were(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("LAYLINE_TORCH_DEVICE", "cpu")
+    (tmp_path / "reference.py").write_text(PACKED)
+    operator = find_operator(f"kernelbench:{tmp_path / 'reference.py'}").operator
+    assert operator.renew is not None
+    shape, ordinary, ends = operator.shapes[0], operator.distributions[0], Event()
+    drawn = operator.draw(shape, np.random.default_rng(3), ordinary)
+
+    def answer() -> None:
+        while not ends.is_set():  # the right answers are made beside the draws, by a model of their own
+            operator.oracle("forward", shape, drawn)
+
+    beside = Thread(target=answer)
+    beside.start()
+    try:
+        for _turn in range(60):
+            first, second = (operator.renew(shape, np.random.default_rng(5)) for _ in range(2))
+            assert all(first[name].equal(second[name]) for name in operator.constant)
+    finally:
+        ends.set()
+        beside.join()
+
+
+def test_other_values_are_timed_as_the_listed_ones_are(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
+    launched = []
+    told = LiveArm.run_unchecked
+
+    def watch(arm: LiveArm, *asked: Any, **named: Any) -> Ran:
+        ran = told(arm, *asked, **named)
+        launched.append(ran.launched_ns)
+        return ran
+
+    monkeypatch.setattr(LiveArm, "run_unchecked", watch)
+    with live([_open(stage, Arm.CANDIDATE, HONEST), _open(stage, Arm.BEST, HONEST, "best")]) as (trial, best):
+        for leg in (trial, best):
+            leg.worker.load()
+        assert compare_values(_try(stage, trial, best), (stage.shapes[0],), "scaled", requests=2, together=2) > 0
+    assert launched
+    assert all(launched), "launching is in no time"
 
 
 def _call_each(stage: Stage, arm: LiveArm) -> None:

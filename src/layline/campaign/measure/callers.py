@@ -223,7 +223,7 @@ def find_alias(operator: Operator, step: Pass, shape: Shape) -> int:
     for at, (first, second) in enumerate(zip(step.inputs, step.inputs[1:], strict=False)):
         one, two = operator.buffer(first), operator.buffer(second)
         is_alike = one.dtype == two.dtype and one.extent(shape) == two.extent(shape)
-        if is_alike and not {first, second} & {*step.outputs, *operator.steady}:
+        if is_alike and not {first, second} & {*step.outputs, *operator.steady, *operator.constant}:
             return at
     return -1
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import math
+import threading
 from collections.abc import Callable, ItemsView, Iterable, Iterator, Mapping
 from pathlib import Path
 from types import SimpleNamespace
@@ -190,6 +191,7 @@ class _Draw:
         self._names = tuple(dict.fromkeys(name for names in taken for name in names))
         self._first = frozenset(taken[0])
         self.constant = tuple(name for name in self._names if file.said.tensors[name].role == "constant")
+        self._one = threading.Lock()
         self._seeds: dict[Sizes, int] = {}
         self._kept: dict[Sizes, dict[str, Any]] = {}
 
@@ -201,12 +203,13 @@ class _Draw:
     def _keep_constants(self, shape: Shape, rng: np.random.Generator) -> dict[str, Any]:
         """Those of its sizes, by a seed that nobody can foresee: whoever lists the same sizes gets the same."""
         sizes = shape.sizes
-        if sizes not in self._kept:
-            seed = self._seeds.setdefault(sizes, int(rng.integers(0, 1 << 62)))
-            while len(self._kept) >= KEPT_SHAPES:
-                del self._kept[next(iter(self._kept))]
-            self._kept[sizes] = self.renew(shape, np.random.default_rng(seed))
-        return self._kept[sizes]
+        with self._one:  # two threads would draw twice, and the second lose what the first handed out
+            if sizes not in self._kept:
+                seed = self._seeds.setdefault(sizes, int(rng.integers(0, 1 << 62)))
+                while len(self._kept) >= KEPT_SHAPES:
+                    del self._kept[next(iter(self._kept))]
+                self._kept[sizes] = self.renew(shape, np.random.default_rng(seed))
+            return self._kept[sizes]
 
     def renew(self, shape: Shape, rng: np.random.Generator) -> dict[str, Any]:
         """Constants for a shape, of the ordinary distribution whatever the others are of."""

@@ -4,6 +4,7 @@ TEMPLATE = '''"""{title}, as an operator file. Made by `layline campaign new --e
 
 import ast
 import math
+import threading
 from functools import cache
 from pathlib import Path
 
@@ -21,6 +22,8 @@ TEXT = PROBLEM.read_text("utf-8")
 CONVOLVES = set()
 ROUNDS = set()
 COUNTED = "num_batches_tracked"
+DEVICE = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+ONE = threading.Lock()  # all threads draw torch's random numbers from one sequence
 
 
 def run(sizes):
@@ -139,7 +142,7 @@ def legal(s):
 def reference(step, x):
     sizes = {{name: x[f"x{{i}}"].shape[d] for name, (i, d) in PLACES.items()}}
     names = run(sizes)
-    with torch.device(x["x0"].device):  # its weights are drawn there, and not on the host for every answer
+    with ONE, torch.device(x["x0"].device):  # its weights are drawn there, and not on the host for every answer
         model = names["Model"](*names["get_init_inputs"]())
     model.load_state_dict({{key: x[f"w{{i}}"] for i, key in enumerate(_keys)}}, strict=False)
     with torch.no_grad():
@@ -168,27 +171,26 @@ def ask(model, given):
         return model(*given)
 
 
-def start(s, rng):
-    """The problem with these sizes, its random numbers by a seed."""
-    torch.manual_seed(int(rng.integers(0, 1 << 62)))
-    return run(vars(s)), torch.device("cuda" if torch.cuda.is_available() else "cpu")
+def make(s, rng, ask):
+    """What the problem with these sizes makes, its random numbers by a seed."""
+    with ONE:
+        torch.manual_seed(int(rng.integers(0, 1 << 62)))
+        names = run(vars(s))
+        with DEVICE:
+            return ask(names)
 
 
 def draw(kind, s, rng):
     """Inputs that are more than rand or randn, as the problem makes them."""
-    names, device = start(s, rng)
-    with device:
-        given = names["get_inputs"]()
+    given = make(s, rng, lambda names: names["get_inputs"]())
     return {{f"x{{i}}": one for i, one in enumerate(given) if not PLAIN[i]}}
 
 
 def weights(kind, s, rng):
     """As the model makes them. Ones and zeros of a fresh one would let a kernel leave them out: they are moved."""
-    names, device = start(s, rng)
-    with device:
-        state = names["Model"](*names["get_init_inputs"]()).state_dict()
-    noise = torch.Generator(device).manual_seed(int(rng.integers(0, 1 << 62)))
-    return {{f"w{{i}}": move(state[key].to(device), noise) for i, key in enumerate(_keys)}}
+    state = make(s, rng, lambda names: names["Model"](*names["get_init_inputs"]()).state_dict())
+    noise = torch.Generator(DEVICE).manual_seed(int(rng.integers(0, 1 << 62)))
+    return {{f"w{{i}}": move(state[key].to(DEVICE), noise) for i, key in enumerate(_keys)}}
 
 
 def move(weight, noise):
