@@ -48,7 +48,7 @@ class CallSites:
     def _owners(self) -> Counter[str]:
         """Last name → how many classes of the index have a method of that name."""
         index, found = self._resolver.index, Counter[str]()
-        for module in filter(None, map(index.peek, index.every)):
+        for _, module in index.modules():
             found.update(name.rpartition(".")[2] for name in module.names() if "." in name)
         return found
 

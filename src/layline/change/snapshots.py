@@ -62,7 +62,7 @@ class _IndexAtStep(Index):
         super().__init__(tip.parts, entries, texts, decoded)
         self._tracer = tracer
 
-    def _decode(self, blob: str) -> Module | str:
+    def _decode(self, blob: str, *, hold: bool = True) -> Module | str:
         if blob in self._texts:
-            return super()._decode(blob)
+            return super()._decode(blob, hold=hold)
         return self._tracer.read_module(blob) or "it cannot be parsed"

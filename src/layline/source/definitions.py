@@ -7,6 +7,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import cached_property
+from sys import intern
 from typing import Any
 
 
@@ -207,6 +208,11 @@ class Module:
                 key = item.alias or "*"
                 found[key] = (*found.get(key, ()), item)
         return found
+
+    def bound_names(self) -> frozenset[str]:
+        """Every name of the module's own scope; `*` where it has a star. Costs no values."""
+        defined = (row[0] for row in self._raw["d"] if "." not in row[0])
+        return frozenset(map(intern, (*defined, *(row[3] or "*" for row in self._raw["i"] if not row[8]))))
 
 
 ROW_QUALNAME, ROW_KIND, ROW_FIRST, ROW_LINE, ROW_LAST, ROW_FINGERPRINT = range(6)

@@ -16,10 +16,11 @@ from layline.core.weak import weakly
 from layline.errors import MissingObject
 from layline.git import Blob
 from layline.source.cache import Cache, cache_directory
+from layline.source.decoded import Decoded
 from layline.source.definitions import Definition, Module
 from layline.source.memos import Answers
 from layline.source.names import is_package, is_within, longest_root, module_name, parents, script_name
-from layline.source.parsing import ANALYSER, decode_module, parse_tree
+from layline.source.parsing import ANALYSER, parse_tree
 from layline.source.seen import Asked, Noting, Seen, SeenEntries, SeenNames, say_name
 from layline.source.tree import Tree
 from layline.source.workers import encode_blobs
@@ -27,6 +28,8 @@ from layline.source.workers import encode_blobs
 T = TypeVar("T")
 USES = "uses"
 """Asked of a blob: all that its code names."""
+_WATCHED = 256
+"""Modules whose reads are noted, held with what was noted of them last."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,7 +64,7 @@ class Index:
         parts: Sequence[Part],
         entries: Iterable[ModuleEntry],
         texts: dict[str, str],
-        decoded: dict[str, Module | str] | None = None,
+        decoded: Decoded | None = None,
     ) -> None:
         """`texts` are encoded modules by blob; indexes that share them may share what was `decoded` of them, too."""
         self.parts = tuple(parts)
@@ -71,13 +74,13 @@ class Index:
             if held is None or self._rank(entry) > self._rank(held):
                 self.entries[entry.name] = entry
         self._texts = texts
-        self._modules: dict[str, Module | str] = {} if decoded is None else decoded
+        self._decoded = decoded or Decoded()
         self.namespaces = frozenset(above for name in self.entries for above in parents(name))
         """Dotted names that something stands below: packages, with or without `__init__.py`."""
         self.every: Mapping[str, ModuleEntry] = self.entries
         """The same entries, for searches that note themselves what they look for."""
         self.seen = Seen()
-        self._watched: dict[str, Module] | None = None
+        self._watch: Callable[[str, Module], Module] | None = None
         from layline.source.packed import PackedTexts  # a kept answer does not pay for it
 
         self.packed = PackedTexts()
@@ -89,14 +92,16 @@ class Index:
         self._nodes = lru_cache(maxsize=32)(weakly(self._parse_lines))
         """One row asks again and again for the same few definitions."""
 
-    def share(self, blobs: Iterable[str]) -> tuple[dict[str, str], dict[str, Module | str]]:
+    def share(self, blobs: Iterable[str]) -> tuple[dict[str, str], Decoded]:
         """What is known of blobs, and what of it was decoded, for another index of the same files."""
-        return {blob: self._texts[blob] for blob in blobs if blob in self._texts}, self._modules
+        return {blob: self._texts[blob] for blob in blobs if blob in self._texts}, self._decoded
 
     def watch(self) -> None:
         """From here on note what is read (`seen`)."""
         seen = self.seen = Noting()
-        self._watched = {}
+        from layline.source.named import SeenModule  # as above
+
+        self._watch = lru_cache(maxsize=_WATCHED)(lambda name, found: SeenModule(name, found, seen))
         self.entries = SeenEntries(self.entries, seen)
         names = SeenNames(self.namespaces)
         names.seen = seen
@@ -151,20 +156,21 @@ class Index:
         if found is None:
             self.seen.add(Asked.MODULE, name)
             return None
-        if self._watched is None:
+        if self._watch is None:
             return found
         self.seen.add(Asked.READABLE, name)
-        if name not in self._watched:
-            from layline.source.named import SeenModule  # as above
-
-            self._watched[name] = SeenModule(name, found, self.seen)
-        return self._watched[name]
+        return self._watch(name, found)
 
     def peek(self, name: str) -> Module | None:
         """The same for who notes himself what he looks for."""
         entry = self.every.get(name)
         found = self._decode(entry.blob) if entry is not None else None
         return found if isinstance(found, Module) else None
+
+    def peek_known(self, name: str) -> Module | None:
+        """The same, and None where nobody has parsed the module yet."""
+        entry = self.every.get(name)
+        return self.peek(name) if entry is not None and entry.blob in self._texts else None
 
     def differs(self, module: str, definition: Definition, fingerprint: str, *, implicit: bool = False) -> bool:
         """Whether a definition of a module has another body; an `implicit` one has that of its class."""
@@ -204,11 +210,12 @@ class Index:
         return told
 
     def modules(self) -> Iterator[tuple[ModuleEntry, Module]]:
-        """Every readable module, in order of name."""
-        for name in sorted(self.entries):
-            module = self.module(name)
-            if module is not None:
-                yield self.entries[name], module
+        """Every readable module, in order of name; all that they say counts as read."""
+        self.seen.add(Asked.ALL, "")
+        for name in sorted(self.every):
+            found = self._decode(self.every[name].blob, hold=False)
+            if isinstance(found, Module):
+                yield self.every[name], found
 
     def read_encoded(self) -> Iterator[tuple[str, str]]:
         """Every module with its rows as text, in order of name; who looks for something in them notes it himself."""
@@ -270,7 +277,7 @@ class Index:
 
     def _note_text(self, module: str, definition: Definition) -> None:
         """The lines of a definition are noted by its name, where it stands in the module under it."""
-        if self._watched is not None:
+        if self._watch is not None:
             holder = self.peek(module)
             known = holder.find(definition.qualname) if holder is not None else ()
             named = any(one.lines == definition.lines for one in known)
@@ -304,10 +311,8 @@ class Index:
         found = self._decode(blob) if blob in self._texts else None
         return found if isinstance(found, Module) else None
 
-    def _decode(self, blob: str) -> Module | str:
-        if blob not in self._modules:
-            self._modules[blob] = decode_module(self._texts[blob])
-        return self._modules[blob]
+    def _decode(self, blob: str, *, hold: bool = True) -> Module | str:
+        return self._decoded.find(blob, self._texts, hold=hold)
 
 
 def build_index(parts: Sequence[Part], cache: Cache | None = None, *, workers: int | None = None) -> Index:
@@ -331,7 +336,7 @@ def build_indexes(
     for parts, listed in zip(wanted, entries, strict=True):
         for entry in listed:
             trees.setdefault(entry.blob, parts[entry.part].tree)
-    texts, decoded = beside.share(trees) if beside is not None else ({}, {})
+    texts, decoded = beside.share(trees) if beside is not None else ({}, Decoded())
     texts |= cache.load(trees.keys() - texts.keys()) if cache is not None else {}
     coming = encode_blobs(_read_missing(trees, texts), workers=workers)
     made = dict(count(coming, "reading files", len(trees.keys() - texts.keys()), progress))

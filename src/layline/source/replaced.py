@@ -16,6 +16,7 @@ from layline.errors import MissingObject
 from layline.source.definitions import DefinitionKind, Import, Module
 from layline.source.index import Index
 from layline.source.seen import Asked
+from layline.source.walking import walk
 
 REPLACING = "modules[__name__]"
 """Stands in every module that replaces itself."""
@@ -27,8 +28,8 @@ class Replaced:
 
     def __init__(self, index: Index) -> None:
         self._index = index
-        self._trees: dict[str, ast.Module | None] = {}
-        self._texts: dict[str, frozenset[str]] = {}
+        self._texts: dict[str, frozenset[str] | None] = {}
+        """What each says in texts; None: it stays what it is."""
 
     def is_replaced(self, module: str) -> bool:
         return self._read(module) is not None
@@ -43,8 +44,7 @@ class Replaced:
         """Modules below a replaced one whose name it may hand on: they list it in `__all__`, or they define it and the
         replaced module says its name in a text.
         """
-        tree = self._read(module)
-        if tree is None or name.startswith("_"):
+        if self._read(module) is None or name.startswith("_"):
             return []
         told = self.tells(module, name)
         found = [below for below, holder in self._find_below(module, name) if _offers(holder, name, told=told)]
@@ -58,11 +58,7 @@ class Replaced:
 
     def tells(self, module: str, name: str) -> bool:
         """True if a replaced module has the name as a text, in a table of what it hands on."""
-        tree = self._read(module)
-        if module not in self._texts:
-            held = [node.value for node in ast.walk(tree) if isinstance(node, ast.Constant)] if tree is not None else []
-            self._texts[module] = frozenset(text for text in held if isinstance(text, str))
-        return name in self._texts[module]
+        return name in (self._read(module) or ())
 
     def _find_below(self, module: str, name: str) -> Iterator[tuple[str, Module]]:
         self._index.seen.add(Asked.WORD, name)
@@ -77,17 +73,17 @@ class Replaced:
     def _names(self) -> list[str]:
         return sorted(self._index.every)
 
-    def _read(self, module: str) -> ast.Module | None:
-        """The source of a module that replaces itself; None of any other."""
+    def _read(self, module: str) -> frozenset[str] | None:
+        """What a module that replaces itself says in texts; None of any other."""
         self._index.seen.add(Asked.REPLACED, module)
-        if module not in self._trees:
+        if module not in self._texts:
             with self._index.seen.within(set()):
-                self._trees[module] = self._find_replacing(module)
-        if self._trees[module] is not None:
+                self._texts[module] = self._find_texts(module)
+        if self._texts[module] is not None:
             self._index.seen.add(Asked.MODULE, module)
-        return self._trees[module]
+        return self._texts[module]
 
-    def _find_replacing(self, module: str) -> ast.Module | None:
+    def _find_texts(self, module: str) -> frozenset[str] | None:
         try:
             text = self._index.read_text(module) if module in self._index.entries else ""
         except MissingObject:
@@ -98,7 +94,10 @@ class Replaced:
             tree = ast.parse(text)
         except (SyntaxError, ValueError, RecursionError):
             return None
-        return tree if any(map(_replaces, ast.walk(tree))) else None
+        if not any(map(_replaces, walk(tree))):
+            return None
+        held = (node.value for node in walk(tree) if isinstance(node, ast.Constant))
+        return frozenset(text for text in held if isinstance(text, str))
 
 
 def _replaces(node: ast.AST) -> bool:

@@ -1,4 +1,6 @@
-"""Star imports by their words: what no file behind them names, none of them can hand on."""
+"""Star imports by what the files behind them bind, or, where nobody has parsed them, by their words: what none of
+them has, none of them can hand on.
+"""
 
 from __future__ import annotations
 
@@ -16,6 +18,7 @@ from layline.source.seen import Asked, Read
 _STAR = re.compile(rb"\bimport[\s\\(]*\*")
 _SPACED = bytes(code if code >= 128 or chr(code).isalnum() or chr(code) == "_" else 32 for code in range(256))
 """Everything that parts words becomes a space: five times as quick as a pattern for words."""
+_STARRED = "*"
 _MOST = 20_000
 """Files whose words are remembered."""
 
@@ -27,6 +30,19 @@ class _Text:
     has_star: bool
     is_ascii: bool
     """False: letters of it are read as others."""
+
+    def split(self) -> list[str]:
+        return self.words.decode("utf-8", "replace").split(" ")
+
+
+@dataclass(frozen=True, slots=True)
+class _Bound:
+    """What one file may bind."""
+
+    words: Iterable[str]
+    has_star: bool
+    is_sure: bool = True
+    """False: it may bind others, too."""
 
 
 class _Texts:
@@ -50,10 +66,10 @@ class _Texts:
 
 
 class StarWords:
-    """The words of all files that the star imports of a module lead to, read once for each module asked about.
+    """The names of all files that the star imports of a module lead to, read once for each module asked about.
 
-    Large packages have hundreds of stars, and a name they do not have is asked for as often as one they have:
-    searching texts costs a hundredth of reading what each of them binds.
+    Large packages have hundreds of stars, and a name they do not have is asked for as often as one they have. Of files
+    that are parsed anyway the names are known; of others the words: searching texts costs a hundredth of parsing.
     """
 
     _texts = _Texts()
@@ -61,11 +77,9 @@ class StarWords:
     def __init__(self, index: Index, find_sources: Callable[[str], Iterable[str]]) -> None:
         self._index = index
         self._find_sources = find_sources
-        self._words: dict[str, tuple[frozenset[bytes] | None, tuple[Read, ...]]] = {}
-        self._said: dict[str, frozenset[bytes] | None] = {}
-        """Of one source: its own words and those that its stars lead to; None where it may bind any name."""
-        self._spelled: dict[bytes, bytes] = {}
-        """Every word once: many sources say the same ones."""
+        self._words: dict[str, tuple[frozenset[str] | None, tuple[Read, ...]]] = {}
+        self._said: dict[str, frozenset[str] | None] = {}
+        """Of one source: its own names and those that its stars lead to; None where it may bind any name."""
 
     def may_bind(self, module: str, name: str) -> bool:
         """False if no star import of the module can bind the name; True where a text is missing."""
@@ -77,7 +91,7 @@ class StarWords:
         self._index.seen.extend(reads)
         if len(reads) > 1:  # where there is no star, no name comes by one
             self._index.seen.add(Asked.WORD, name)
-        return words is None or name.encode() in words
+        return words is None or name in words
 
     def may_mention(self, source: str, name: str) -> bool:
         """False if one file behind a star, and what its own stars lead to, plainly cannot bind the name: `may_bind` of
@@ -87,21 +101,20 @@ class StarWords:
             with self._index.seen.within(set()):
                 self._said[source] = self._say(source)
         words = self._said[source]
-        return words is None or name.encode() in words
+        return words is None or name in words
 
-    def _say(self, source: str) -> frozenset[bytes] | None:
-        read = self._texts.read(self._index, [source]) if source in self._index.every else None
-        if read is None or not read[0].is_ascii:
+    def _say(self, source: str) -> frozenset[str] | None:
+        read = self._read([source]) if source in self._index.every else None
+        if read is None or not read[0].is_sure:
             return None
-        behind, _ = self._collect(source) if read[0].has_star else (frozenset[bytes](), None)
+        behind, _ = self._collect(source) if read[0].has_star else (frozenset[str](), None)
         if behind is None:
             return None
-        words = {*read[0].words.split(), *behind, *self._children.get(source, ())}
-        return frozenset(self._spelled.setdefault(word, word) for word in words)
+        return frozenset({*read[0].words, *behind, *self._children.get(source, ())})
 
-    def _collect(self, module: str) -> tuple[frozenset[bytes] | None, frozenset[str]]:
-        """The words, and whose star imports led to them."""
-        words: set[bytes] = set()
+    def _collect(self, module: str) -> tuple[frozenset[str] | None, frozenset[str]]:
+        """The names, and whose star imports led to them."""
+        words: set[str] = set()
         todo = set(self._find_sources(module))
         seen = {module}
         while todo := todo - seen:
@@ -109,22 +122,35 @@ class StarWords:
             for source in todo:
                 words |= self._children.get(source, set())
             held = [source for source in todo if source in self._index.every]
-            read = self._texts.read(self._index, held)
+            read = self._read(held)
             if read is None:
                 return None, frozenset(seen)
             for text in read:
-                words.update(text.words.split())
+                words.update(text.words)
             starred = [source for source, text in zip(held, read, strict=True) if text.has_star]
             todo = {behind for source in starred for behind in self._find_sources(source)}
         return frozenset(words), frozenset(seen)
 
+    def _read(self, modules: list[str]) -> list[_Bound] | None:
+        """What each module may bind; None where a text is missing."""
+        known = {module: one for module in modules if (one := self._index.peek_known(module)) is not None}
+        rest = [module for module in modules if module not in known]
+        texts = self._texts.read(self._index, rest)
+        if texts is None:
+            return None
+        said = {
+            module: _Bound(text.split(), text.has_star, text.is_ascii) for module, text in zip(rest, texts, strict=True)
+        }
+        said |= {module: _Bound(names := one.bound_names(), _STARRED in names) for module, one in known.items()}
+        return [said[module] for module in modules]
+
     @cached_property
-    def _children(self) -> dict[str, set[bytes]]:
+    def _children(self) -> dict[str, set[str]]:
         """The submodules of every package."""
-        found: dict[str, set[bytes]] = {}
+        found: dict[str, set[str]] = {}
         for name in (*self._index.every, *self._find_packages()):
             package, _, child = name.rpartition(".")
-            found.setdefault(package, set()).add(child.encode())
+            found.setdefault(package, set()).add(child)
         return found
 
     def _find_packages(self) -> frozenset[str]:

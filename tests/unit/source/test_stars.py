@@ -8,7 +8,7 @@ import pytest
 
 from histories import History
 from layline.git import open_repository
-from layline.source import Part, Tree
+from layline.source import Part, Tree, build_index
 from layline.source.lazy import open_index
 from layline.source.resolve import Resolver
 from layline.source.seen import Asked, Read
@@ -65,3 +65,20 @@ def test_what_the_words_rule_out_is_not_asked(part: Part) -> None:
     asked = {what.partition(" ")[0] for kind, what in reads if kind in {Asked.NAME, Asked.MODULE, Asked.READABLE}}
     assert {one for one in asked if one.startswith("pkg.part")} == {"pkg.part6", "pkg.part6.body"}
     assert {(Asked.WORD, "run_part6"), (Asked.STARS, "pkg.part5"), (Asked.STARS, "pkg.part5.body")} <= reads
+
+
+def test_a_name_that_is_only_mentioned_behind_a_star_is_not_asked_there(tmp_path: Path) -> None:
+    """Of parsed files it is known what they bind: texts of hundreds of files were read and their words held."""
+    history = History.start(tmp_path / "upstream")
+    files: dict[str, str | bytes | None] = {
+        **FILES,
+        "pkg/part4/body.py": "# like run_part6\ndef run_part4(run_part6=1): ...\n",
+    }
+    index = build_index(
+        [Part(tree=Tree(open_repository(history.path), history.commit("all", files)), packages=("pkg",))]
+    )
+    index.watch()
+    reads: set[Read] = set()
+    with index.seen.within(reads):
+        assert Resolver(index).resolve("pkg.run_part6").home == "pkg.part6.body.run_part6"
+    assert "pkg.part4.body" not in {what.partition(" ")[0] for kind, what in reads if kind is Asked.NAME}
