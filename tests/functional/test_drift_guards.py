@@ -100,6 +100,51 @@ def test_a_test_that_raises_is_no_silent_skip(tmp_path: Path, guard: str, severi
         assert row["retire"] is None
 
 
+GATHER = "class Mixer:\n    def gather(self, x, *, scale):\n        return x\n\n    def run(self, x):\n        return self.gather(x, scale=1)\n"
+REFUSING = """\
+import keel
+from keel.experts import Mixer
+from keel.needs import require
+from packaging.version import Version
+
+
+def check_version(requirement, mandatory=False):
+    require(requirement, "install it")
+
+
+def gather(self, x):
+    return x
+
+
+def prepare():
+{guard}
+    Mixer.gather = gather
+"""
+TOO_NEW = "    if Version(keel.__version__) > Version('1.0'):\n        {}"
+REFUSALS = [
+    # (what it shows, what stands before the write, severity, today, a part of the detail)
+    ("nothing", "    pass", "breaks", "fits", "scale"),
+    ("a test that raises", TOO_NEW.format("raise RuntimeError('keel 1.0')"), "look", "fits", "refuses the tip's"),
+    ("a test that returns", TOO_NEW.format("return"), "look", "fits", "can be deleted"),
+    ("a call that asks for it", "    check_version('keel<=1.0', mandatory=True)", "look", "fits", "refuses the tip's"),
+    ("a call that asks for it and is met", "    check_version('keel<=1.4')", "breaks", "fits", "scale"),
+    ("one that refuses the pin, too", "    check_version('keel<1.0')", "ok", "not-run", "neither"),
+]
+
+
+@pytest.mark.parametrize(
+    ("guard", "severity", "today", "part"), [row[1:] for row in REFUSALS], ids=[row[0] for row in REFUSALS]
+)
+def test_a_version_that_our_code_refuses_is_a_warning(
+    tmp_path: Path, guard: str, severity: str, today: str, part: str
+) -> None:
+    after = GATHER.replace("scale=1", "scale=1, more=2").replace("*, scale", "*, scale, more")
+    before = {"keel/experts.py": GATHER.replace("scale=1", "").replace(", *, scale", "")}
+    (row,) = find_rows(make_project(tmp_path, before, {"keel/experts.py": after}, REFUSING.format(guard=guard)))
+    assert (row["severity"], row["today"]) == (severity, today), row["detail"]
+    assert part in f"{row['detail']} {row['retire']}", row["detail"]
+
+
 ABSENT = """\
 try:
     from keel.experts import {}, Mixer as Other
@@ -175,7 +220,6 @@ class Fast(Base):
         if old:
             self.put_old()
 """
-GATHER = "class Mixer:\n    def gather(self, x, *, scale):\n        return x\n\n    def run(self, x):\n        return self.gather(x, scale=1)\n"
 
 
 @pytest.mark.parametrize(("operator", "severity", "today"), [("<", "ok", "not-run"), (">=", "look", "does-not-fit")])

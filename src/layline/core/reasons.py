@@ -288,6 +288,7 @@ class Reason(Enum):
     VERSION_IS = "{text} is {names} at the {other} ({name})"
     STOPS_APPLYING = "so our code skips the write: the patch stops applying, and no error is raised"
     RAISES_INSTEAD = "our code raises at {places} before the write: {parts:;}"
+    REFUSES_VERSION = "our code refuses the tip's version at {places}, so the patch is not applied there: {parts:;}"
     NOT_RUN_YET = "our code does not run it at the pin: {parts:;}"
     NOT_RUN_NOW = "our code does not run it at the tip: {parts:;}"
     NOT_RUN_ANY_MORE = (

@@ -22,6 +22,7 @@ _NOT_RUN = (
     Reason.NOT_RUN_AT_ALL,
     Reason.NOT_RUN_NOW,
     Reason.NOT_RUN_ANY_MORE,
+    Reason.REFUSES_VERSION,
     Reason.NOT_RUN_YET,
     Reason.GUARD_NOT_YET,
 )
@@ -40,7 +41,8 @@ def limit_by_guard(question: Question, severity: Severity) -> Iterator[Finding]:
         return
     raised = _find_raised(question, found)
     if raised is not None:
-        yield Finding(severity=Severity.BREAKS, why=raised)
+        refuses = raised.reason is Reason.REFUSES_VERSION
+        yield Finding(severity=Severity.LOOK if refuses else Severity.BREAKS, why=raised, is_limit=refuses)
         return
     before = {Reason.NOT_REACHED, Reason.LINE_FAILS}
     failing = any(item.certain and item.why.reason in before for item in question.lost)
@@ -64,7 +66,9 @@ def _find_raised(question: Question, found: Outlook) -> Why | None:
         then, now = decide(check.when, ground, 0), decide(check.when, ground, 1)
         asked = check.before is None or decide(check.before, ground, 1).holds is not False
         if asked and now.holds is False and then.holds is not False:
-            return Why(Reason.RAISES_INSTEAD, places=(check.raised_at,), parts=tuple(dict.fromkeys(now.why)))
+            of_version = bool(now.why) and all(one.reason is Reason.VERSION_IS for one in now.why)
+            reason = Reason.REFUSES_VERSION if of_version else Reason.RAISES_INSTEAD
+            return Why(reason, places=(check.raised_at,), parts=tuple(dict.fromkeys(now.why)))
     return None
 
 
@@ -75,7 +79,13 @@ def limit_by_version(question: Question, severity: Severity) -> Iterator[Finding
     running, own = question.sides.running, question.effect.when
     if running is None or asks_about(own, ConditionKind.VERSION):
         return
-    yield from _tell_not_run(running.decide(question.effect.location), severity, is_lost=question.kind in LOST)
+    decided = running.decide(question.effect.location)
+    refused = running.find_refusal(question.effect.location) if decided[1].holds is False else None
+    if refused is not None:
+        why = Why(Reason.REFUSES_VERSION, places=(refused,), parts=decided[1].why)
+        yield Finding(severity=Severity.LOOK, why=why, is_limit=True)
+        return
+    yield from _tell_not_run(decided, severity, is_lost=question.kind in LOST)
 
 
 def limit_by_callers(

@@ -216,6 +216,20 @@ class ReleaseReader:
 
     def _run(self, code: Code, arguments: list[Value], keywords: dict[str, Value], depth: int) -> Value:
         """What a function of ours returns; a `try` is taken to go well."""
+        found = self._run_block(code.node.body, self._bind(code, arguments, keywords, depth))
+        return None if found is RAISED else found
+
+    def enter(self, code: Code, call: ast.Call, scope: Scope) -> Scope:
+        """What is known inside a function of ours when it is called."""
+        arguments = [self._evaluate(item, scope) for item in call.args]
+        keywords = {item.arg: self._evaluate(item.value, scope) for item in call.keywords if item.arg}
+        return self._bind(code, arguments, keywords, scope.depth + 1)
+
+    def pass_by(self, statement: ast.stmt, scope: Scope) -> None:
+        """Remember what a statement assigns or imports."""
+        self._remember([statement], scope, statement.lineno + 1)
+
+    def _bind(self, code: Code, arguments: list[Value], keywords: dict[str, Value], depth: int) -> Scope:
         given, names = code.node.args, _find_parameters(code.node)
         scope = Scope(code.module, {}, depth)
         defaults = dict(zip(reversed(names), reversed(given.defaults), strict=False))
@@ -223,8 +237,7 @@ class ReleaseReader:
         scope.names.update({name: self._evaluate(value, scope) for name, value in defaults.items()})
         scope.names.update(zip(names, arguments, strict=False))
         scope.names.update(keywords)
-        found = self._run_block(code.node.body, scope)
-        return None if found is RAISED else found
+        return scope
 
     def _run_block(self, body: list[ast.stmt], scope: Scope) -> Value:
         for number, statement in enumerate(body):

@@ -8,7 +8,10 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from layline.core.condition import OPAQUE, Condition, ConditionKind, asks_about, negate
+from layline.core.evidence import Location
+from layline.core.patch import Check
 from layline.coupling.decide import Decision, RefKnowledge, decide
+from layline.coupling.demands import find_demands, read_demand
 from layline.coupling.fallbacks import Fallback, find_fallback
 from layline.coupling.releases import ReleaseReader, Scope
 from layline.coupling.script_needs import find_script_needs
@@ -17,7 +20,6 @@ from layline.source.handlers import find_catching
 from layline.source.walking import walk
 
 if TYPE_CHECKING:
-    from layline.core.evidence import Location
     from layline.interpreter.modules import Module, Modules
 
 
@@ -28,6 +30,7 @@ class VersionGuards:
     modules: Modules
     _reader: ReleaseReader = field(init=False)
     _known: dict[tuple[str, int, str], Condition | None] = field(default_factory=dict)
+    _checks: dict[Location, tuple[Check, ...]] = field(default_factory=dict)
     _needs: dict[str, frozenset[str]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -43,6 +46,13 @@ class VersionGuards:
             found = self._read(module, location.line, name) if module is not None else OPAQUE
             self._known[key] = found if _asks_version(found) else None
         return self._known[key]
+
+    def find_checks(self, location: Location) -> tuple[Check, ...]:
+        """What is asked of versions before the line, and raises where it does not hold."""
+        if location not in self._checks:
+            module = self.modules.find(self.modules.names_by_path.get(location.path, ""))
+            self._checks[location] = tuple(self._find_checks(module, location)) if module is not None else ()
+        return self._checks[location]
 
     def know(self, found: Mapping[Location, Condition | None]) -> None:
         """Take what was found of lines before."""
@@ -82,12 +92,25 @@ class VersionGuards:
         chain = find_chain(module.body, line)
         parts: list[Condition] = []
         for depth, body in enumerate([module.body, *map(find_body, chain)]):
-            tests = list(find_line_tests(body, line))
-            if tests or depth == len(chain):
+            tests, calls = list(find_line_tests(body, line)), list(find_demands(body, line))
+            if tests or calls or depth == len(chain):
                 scope = self._reader.open_scope(module, list(chain[:depth]), line)
                 parts += [self._read_line_test(test, scope) for test in tests]
+                parts += [read_demand(call, self._reader, scope) for call in calls]
                 parts += self._find_chosen(body, line, name, scope) if depth == len(chain) else ()
         return Condition(kind=ConditionKind.ALL, parts=tuple(part for part in parts if _asks_version(part)))
+
+    def _find_checks(self, module: Module, location: Location) -> Iterator[Check]:
+        line = location.line
+        chain = find_chain(module.body, line)
+        for depth, body in enumerate([module.body, *map(find_body, chain)]):
+            scope = self._reader.open_scope(module, list(chain[:depth]), line)
+            tests = (one for one in find_line_tests(body, line) if one.is_check)
+            found = [(_find_line(test), self._read_line_test(test, scope)) for test in tests]
+            found += [(call.lineno, read_demand(call, self._reader, scope)) for call in find_demands(body, line)]
+            for number, when in found:
+                if _asks_version(when):
+                    yield Check(when=when, before=None, raised_at=Location(location.path, number or line))
 
     def _read_line_test(self, test: LineTest, scope: Scope) -> Condition:
         if test.operator:
@@ -122,6 +145,19 @@ class Running:
         if condition is None:
             return Decision(None), Decision(None)
         return decide(condition, self.ground, 0), decide(condition, self.ground, 1)
+
+    def find_refusal(self, location: Location) -> Location | None:
+        """Which check of ours raises at the tip's version, and lets the pin's pass."""
+        for one in self.guards.find_checks(location):
+            if decide(one.when, self.ground, 1).holds is False and decide(one.when, self.ground, 0).holds is not False:
+                return one.raised_at
+        return None
+
+
+def _find_line(test: LineTest) -> int:
+    """The first line on which a part of a test stands."""
+    own = test.node.lineno if test.node is not None else 0
+    return own or next((line for part in test.parts if (line := _find_line(part))), 0)
 
 
 def _asks_version(condition: Condition) -> bool:

@@ -25,6 +25,7 @@ from sail import settings
 from packaging import version
 from packaging.version import Version, parse
 import keel
+from keel.needs import require
 from keel import __version__ as KEEL
 NEW = Version(keel.__version__) >= Version("5.2")
 INSTALLED = version.parse(importlib.metadata.version("keel"))
@@ -95,6 +96,25 @@ def is_new():
     if not available("keel"):
         return False
     return parse(keel.__version__) >= parse("5.0")
+def demand(requirement, mandatory=False):
+    if os.environ.get("SKIP") and not mandatory:
+        print("keel<1")
+        return
+    if "sail" in requirement:
+        hint = "with wind"
+    else:
+        hint = "alone"
+    require(requirement, hint)
+def refuse_old():
+    if parse(keel.__version__) < parse("5.0"):
+        raise ImportError("keel 5 is needed")
+def refuse_new():
+    limit = "6.0"
+    assert parse(keel.__version__) < parse(limit), "keel 6 is too new"
+    refuse_old()
+def warn_of(wanted):
+    if parse(keel.__version__) < parse(wanted):
+        print("too old")
 KEEL_THERE = importlib.util.find_spec("keel") is not None
 KEEL_NUMBER = "N/A"
 if KEEL_THERE:
@@ -130,6 +150,7 @@ def is_hull(operation, wanted):
 OURS = """
 import keel
 from packaging.version import Version
+from .helpers import demand, refuse_new, refuse_old, require, warn_of
 from .helpers import INSTALLED, NEW, available, is_after, is_at, is_below, is_cuda, is_either, is_forced, is_hull, is_keel, is_keel_version, is_new, is_of, is_within
 def plain(x):
     keel.use()  # plain
@@ -190,6 +211,37 @@ def plain(x):
     if is_below("keel", "5.0"):
         return
     keel.use()  # left
+def refused(x):
+    if Version(keel.__version__) > Version("5.8"):
+        raise RuntimeError("keel is too new")
+    keel.use()  # raised before
+def demanded(x):
+    demand("keel>=5.1,<5.4", mandatory=True)
+    keel.use()  # demanded
+def asked(x):
+    demand("keel>=5.1,<5.4")
+    keel.use()  # demanded, unless
+def required(x):
+    with x:
+        require("keel<5.4")
+    keel.use()  # in a block that is over
+    require("keel<5.4")
+    keel.use()  # required
+def helped(x):
+    refuse_new()
+    for one in x:
+        refuse_old()
+        keel.use()  # by a helper of a helper
+def warned(x):
+    warn_of("5.0")
+    print("keel<5")
+    keel.use()  # only told
+def caught(x):
+    try:
+        require("keel<5.4")
+    except ImportError:
+        pass
+    keel.use()  # caught
 if NEW:
     class Mine(keel.Base):
         def step(self): ...  # class
@@ -224,6 +276,23 @@ CASES = [
     ("name and operator as text", "keel < 5"),
     ("parsed later", "hull.__version__ < 5"),
     ("class", "keel.__version__ >= 5.2"),
+    ("raised before", "not keel.__version__ > 5.8"),
+    ("demanded", "(keel < 5.4 and keel >= 5.1)"),
+    ("demanded, unless", "(? or (not ? and (keel < 5.4 and keel >= 5.1)))"),
+    ("in a block that is over", None),
+    ("required", "keel < 5.4"),
+    (
+        "by a helper of a helper",
+        "((keel.__version__ < 6.0 and not keel.__version__ < 5.0) and not keel.__version__ < 5.0)",
+    ),
+    ("only told", None),
+    ("caught", None),
+]
+CHECKED = [
+    ("raised before", ["not keel.__version__ > 5.8"]),
+    ("demanded", ["(keel < 5.4 and keel >= 5.1)"]),
+    ("left", []),
+    ("only told", []),
 ]
 
 
@@ -255,6 +324,14 @@ def line_of(mark: str) -> int:
 def test_what_a_line_asks_of_versions(guards: VersionGuards, mark: str, expected: str | None) -> None:
     found = guards.find(Location("sail/use.py", line_of(mark)))
     assert (say(found) if found is not None else None) == expected
+
+
+@pytest.mark.parametrize(("mark", "expected"), CHECKED)
+def test_which_of_it_raises(guards: VersionGuards, mark: str, expected: list[str]) -> None:
+    line = line_of(mark)
+    found = guards.find_checks(Location("sail/use.py", line))
+    assert [say(one.when) for one in found] == expected
+    assert all(line - 3 < one.raised_at.line < line for one in found)
 
 
 @pytest.mark.parametrize(

@@ -65,6 +65,8 @@ def say_row(row: Drift) -> str:
         said += f". Did you mean {meant}?"
     if any(one.why.reason is Reason.STOPS_APPLYING for one in row.findings):
         said += "; the patch stops applying"
+    if row.has(Reason.REFUSES_VERSION):
+        said += "; our code refuses the tip's version"
     if row.fails_by_itself or (row.severity is Severity.BREAKS and row.kind is DriftKind.UNCHANGED):
         ours = "what we register" if _is_registered(row) else "our replacement"
         said += f", but {ours} fits neither pin nor tip" if row.fails_already else f", but {ours} no longer fits"
