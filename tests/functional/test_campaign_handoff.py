@@ -375,7 +375,7 @@ def test_changes_and_notes_of_earlier_work_are_told(tmp_path: Path) -> None:
     assert data["environment"][-1] == {
         "name": "Work tree",
         "value": None,
-        "found": "missing: new.py not committed; `campaign new` wants a clean tree",
+        "found": "missing: not committed: new.py; `campaign new` needs a clean work tree",
     }
 
 

@@ -489,7 +489,7 @@ def test_a_clone_that_the_project_does_not_import_is_refused(tmp_path: Path) -> 
     layered.downstream.commit("Unpin", {**OURS, "deck/__init__.py": "", "harbour/backends/keel/__init__.py": None})
     told = layline("init", "--upstream", "../upstream", cwd=layered.downstream.path)
     assert told.code == 2
-    assert "../upstream offers keel; the project imports none of that." in told.err
+    assert "../upstream offers keel; the project imports none of these." in told.err
 
 
 def test_of_two_packages_of_a_clone_the_one_that_is_imported_most_is_meant(tmp_path: Path) -> None:

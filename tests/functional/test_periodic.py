@@ -211,7 +211,7 @@ def test_without_a_period_the_newest_commit_decides(project: Project, capsys: py
     assert project.run("weekly") == 0
     assert project.record()["generated_at"] == "2026-05-08T09:02:00+08:00"
     said = " ".join(capsys.readouterr().out.split())
-    assert "that of the newest commit at hand (Harbor Kit, 2026-05-08); --week names another" in said
+    assert "that of the newest commit in the clones (Harbor Kit, 2026-05-08); --week names another" in said
 
 
 def test_a_clone_that_ends_before_the_period_is_told(project: Project, capsys: pytest.CaptureFixture[str]) -> None:
@@ -253,7 +253,7 @@ def test_places_that_break_enter_the_recommendation(project: Project, capsys: py
     assert project.run("weekly", "--week", "2026-W19", "--couplings") == 0
     status = project.record()["engine_status"]
     assert status["places_that_break"] == 1
-    assert status["recommendation_rule"] == "1 place breaks; from 1 on a sync is planned (plan_breaks in layline.toml)"
+    assert status["recommendation_rule"] == "1 place breaks; a sync is planned from 1 on (plan_breaks in layline.toml)"
     assert "1 file we use" in " ".join(capsys.readouterr().out.split())
 
 

@@ -90,8 +90,8 @@ def campaign_baseline(
         state = campaign.state
         if state.baseline is not None:
             raise ConfigError(
-                "The baseline is measured already.",
-                hint="Rounds come next; for another baseline begin another campaign.",
+                "The baseline has already been measured.",
+                hint="Continue with `layline campaign round`; for another baseline, begin a new campaign.",
             )
         item = state.open_round
         if item is not None and item.kernel != campaign.read_kernel().id:
@@ -202,7 +202,7 @@ def campaign_stop(reason: str | None, chosen: str | None = None, *, now: Callabl
             said = "; ".join(f"{name}: {why}" for name, _, why in checks)
             raise ConfigError(
                 f"None of the rules for stopping applies. {said}.",
-                hint='Go on, or stop by request: `layline campaign stop --reason "…"`.',
+                hint='Continue, or stop by your own decision: `layline campaign stop --reason "…"`.',
             )
         campaign.record(
             "stopped", checks=[{"condition": name, "holds": holds, "why": why} for name, holds, why in checks]

@@ -92,7 +92,7 @@ def _tell_changes(changes: list[Change]) -> Prerequisite:
     name, listed = "Work tree", list_some([change.path for change in changes])
     if not changes:
         return Prerequisite(name=name, value="clean", found="as the last commit has it")
-    told = f"missing: {listed} not committed; `campaign new` wants a clean tree"
+    told = f"missing: not committed: {listed}; `campaign new` needs a clean work tree"
     return Prerequisite(name=name, value=None, found=told)
 
 

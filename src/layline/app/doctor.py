@@ -42,7 +42,7 @@ def doctor_machine() -> Answer:
     summary = (
         f"{len(missing)} of {len(findings)} prerequisites {verb(len(missing), 'is')} missing."
         if missing
-        else "This machine has what is needed."
+        else "This machine has everything that Layline needs."
     )
     told = "There is no layline.toml here or above: `layline init` writes one. `layline campaign` works without one."
     answer = build_answer("layline doctor: this machine", (), f"{summary} {told}", findings)

@@ -68,20 +68,20 @@ def _find_notes(machines: Sequence[Machine], silent: Sequence[Silent], kinds: Se
         yield f"{one.host} cannot be used: {one.why}. {one.hint}"
     other = sorted({one.host for one in machines if one.code != digest_code()})
     if other:
-        yield f"Another version of Layline runs on {', '.join(other)}: install the same everywhere."
+        yield f"Another version of Layline runs on {', '.join(other)}: install the same version everywhere."
     if len(kinds) > 1:
-        yield f"Times of {' and '.join(kinds)} are never compared."
+        yield f"Times measured on {' and '.join(kinds)} are never compared."
     for kind in kinds:
         have = sorted({", ".join(one.libraries) or "none" for one in machines if one.kind == kind})
         if len(have) > 1:
-            yield f"Machines with {kind} have different libraries ({'; '.join(have)}): times may differ for that alone."
+            yield f"Machines with {kind} have different libraries ({'; '.join(have)}): this alone can make times differ."
     states: dict[str, set[str]] = {}
     for line in (line for one in machines for line in one.accelerators):
         states.setdefault(name_product(line), set()).add(line.partition(", ")[2].partition(", ")[2])
     for product, seen in sorted(states.items()):
         if len(seen) > 1:
             listed = "; ".join(sorted(seen))
-            yield f"{product} runs with different drivers or power limits ({listed}): a kernel may be fast on one only."
+            yield f"{product} runs with different drivers or power limits ({listed}): a kernel may be fast on only one of them."
 
 
 def _show(one: Machine) -> tuple[str, ...]:

@@ -55,7 +55,7 @@ def find_problems(places: Places) -> Iterator[tuple[Path, str]]:
             (path, f"as a page: {reason}")
             for reason in read_page(f"<!DOCTYPE html><main>{article.html}</main>").problems
         )
-        yield from ((path, f"as a page: a link to {link} leads nowhere") for link in article.dead_links)
+        yield from ((path, f"as a page: the link to {link} has no target") for link in article.dead_links)
     for path in (places.record, places.evidence):
         try:
             plain = parse_json(path.read_bytes(), where=path.name)

@@ -203,7 +203,7 @@ class Comparer:
         alike = min(hop.similarity for hop in trail.hops)
         steps = ", ".join(hop.commit[:9] for hop in trail.hops)
         if any(hop.is_merger for hop in trail.hops):
-            reason = f"history: {steps} merged it with its near copies, {alike:.0%} of it is found there"
+            reason = f"history: {steps} merged it with near copies of it, {alike:.0%} of its body is there"
             return [Suggestion(target, round(0.55 + 0.3 * alike, 2), reason)]
         reason = f"history: {steps} moved it, bodies {alike:.0%} alike in that commit"
         return [Suggestion(target, round(0.7 + 0.3 * alike, 2), reason)]
@@ -346,7 +346,7 @@ class Comparer:
                 )
         gone = () if holder in self.tip.index.entries else (Why(Reason.MODULE_GONE, str(holder)),)
         if before.inside is not None and before.inside != start.name and self._still_means(before.inside, before.home):
-            lives = Suggestion(before.inside, 1.0, "it still stands for it there")
+            lives = Suggestion(before.inside, 1.0, "that name still means the same object")
             still = (Why(Reason.UNBOUND, str(holder), last), Why(Reason.STILL_THERE, before.inside))
             return replace(start, kind=DriftKind.BINDING_LOST, suggestions=(lives,), why=(*gone, *still))
         if before.module is None:

@@ -23,7 +23,7 @@ def bench() -> None:
     "snr_db",
     type=float,
     default=None,
-    help="Least signal-to-noise ratio in dB (25 for E4M3, 20 for E5M2, 10 for FP4): shapes below it are named.",
+    help="Minimum signal-to-noise ratio in dB (25 for E4M3, 20 for E5M2, 10 for FP4); shapes below it are listed.",
 )
 @format_option("text", "json", "md")
 def csv(file: Path, other: Path | None, snr_db: float | None, format_: str, output: Path | None) -> int:

@@ -41,7 +41,7 @@ def tell_progress(said: str) -> None:
     "draft",
     type=click.Path(dir_okay=False, path_type=Path),
     default=None,
-    help="A manifest (a draft of `campaign handoff`).",
+    help="A manifest, such as a draft that `campaign handoff` wrote.",
 )
 @click.option(
     "--operator",
@@ -152,7 +152,7 @@ def _list_buckets() -> str:
 )
 @click.option("--expect", default=None, help="Expected effect, e.g. `+4 %`.")
 @click.option("--full", is_flag=True, help="Validate on all target shapes right away.")
-@click.option("--again", is_flag=True, help="Measure a kernel again that an earlier round measured.")
+@click.option("--again", is_flag=True, help="Measure this kernel even if an earlier round measured it.")
 @recording
 @format_option("text", "json", "md")
 def round_(
@@ -174,10 +174,10 @@ def round_(
 @click.option("--attribution", multiple=True, help="Why this change helped or not.")
 @click.option("--next", "next", multiple=True, help="What to try next.")
 @click.option("--lesson", multiple=True, help="What other campaigns can reuse.")
-@click.option("--profile", multiple=True, help="The bottleneck, classified anew.")
+@click.option("--profile", multiple=True, help="The bottleneck, classified again.")
 @click.option("--inspection", multiple=True, help="What the machine code shows.")
 @click.option("--comparison", multiple=True, help="How it compares with the best known kernel.")
-@click.option("--direction", multiple=True, help="A new direction (a stagnation review brings three).")
+@click.option("--direction", multiple=True, help="A new direction to try (a stagnation review needs three).")
 @recording
 @format_option("text", "json", "md")
 def note(number: int, chosen: str | None, format_: str, output: Path | None, **texts: tuple[str, ...]) -> int:
@@ -309,7 +309,7 @@ def report(executor: str | None, chosen: str | None, format_: str, output: Path 
     if format_ not in ("html", "pdf"):
         return show(answer, format_, output)
     if output is None:
-        raise Error(f"A report as {format_} goes into a file.", hint="Name one with -o.")
+        raise Error(f"A report as {format_} can only be saved to a file.", hint="Name the file with -o.")
     write_named(output, render_report(answer, chosen, format_))
     return 0
 

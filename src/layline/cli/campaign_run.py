@@ -52,7 +52,7 @@ def parse_duration(_context: click.Context, _option: click.Parameter, text: str 
     "passed",
     multiple=True,
     metavar="NAME",
-    help="Environment variable to pass to the program; no other one is passed.",
+    help="Environment variable to pass to the program; it gets no others.",
 )
 @executor_option
 @click.option("--parallel", type=click.IntRange(2), default=None, metavar="N", help="The same as --executor local:N.")

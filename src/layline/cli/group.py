@@ -33,7 +33,7 @@ VERBOSE = click.Option(
     is_flag=True,
     expose_value=False,
     callback=_remember("verbose"),
-    help="Show what is being read, also in pipes.",
+    help="Show what is being read, even in pipes.",
 )
 
 

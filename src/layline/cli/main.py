@@ -23,7 +23,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "gap": ("layline.cli.gap:gap", "How far is each pinned backend behind its upstream?"),
     "patches": ("layline.cli.patches:patches", "What does each monkey patch replace, and when is it on?"),
     "upgrade": ("layline.cli.upgrade:upgrade", "What does moving a pin take, and does everything fit afterwards?"),
-    "watch": ("layline.cli.upgrade_watch:watch", "Tell only what is new since the last answer."),
+    "watch": ("layline.cli.upgrade_watch:watch", "Show only what is new since the last answer."),
     "impact": ("layline.cli.upgrade_watch:impact", "Say which downstreams an upstream commit breaks, and where."),
     "fleet": ("layline.cli.upgrade_watch:fleet", "Show every project of FILE and what breaks in it: one page."),
     "campaign": ("layline.cli.campaign_run:campaign", "Is this kernel change really an improvement?"),
@@ -124,7 +124,7 @@ def _say_usage(error: click.ClickException) -> None:
 def _hint_usage(error: click.ClickException, context: click.Context) -> str:
     """An option that stands before its command is the usual mistake of those who know git."""
     if isinstance(error, click.NoSuchOption) and context.parent is None:
-        return f"Options stand behind the command, as in `layline gap show {error.option_name} …`; `layline --help` lists the commands."
+        return f"Options come after the command, as in `layline gap show {error.option_name} …`; `layline --help` lists the commands."
     return f"`{context.command_path} --help` explains it."
 
 

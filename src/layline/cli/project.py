@@ -26,7 +26,7 @@ from layline.cli.show import at_option, config_option, format_option, show
     multiple=True,
     help="A clone or bare mirror of an upstream that you have. Can be repeated.",
 )
-@click.option("--force", is_flag=True, help="Write an existing layline.toml anew; your edits are lost.")
+@click.option("--force", is_flag=True, help="Replace an existing layline.toml; your edits are lost.")
 @format_option("text", "json", "md")
 def init(
     folder: Path,
@@ -58,7 +58,7 @@ def init(
 def doctor(at: str, pins: bool, executor: str | None, format_: str, output: Path | None, config: Path | None) -> int:
     """Say what is configured, found and missing.
 
-    Exit 1 if something is missing; each line says how to get it. Without a layline.toml only the machine is looked at.
+    Exit 1 if something is missing; each line says how to get it. Without a layline.toml, only the machine is checked.
     """
     from layline.app import doctor as app_doctor
     from layline.app.doctor_executor import doctor_executor

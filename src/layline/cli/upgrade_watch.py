@@ -31,7 +31,7 @@ from layline.cli.show import (
     help="tags (since the pin), all-tags (since our first commit), weekly, A..B, refs by name (A,B) or a file; default: tags.",
 )
 @click.option(
-    "--every", type=click.IntRange(min=1), default=None, metavar="N", help="Take only every N-th of them; 1: all."
+    "--every", type=click.IntRange(min=1), default=None, metavar="N", help="Judge only every Nth of them; 1 judges all."
 )
 @executor_option
 @click.option("--limit", type=click.IntRange(min=1), default=None, help="Show at most this many effects.")
@@ -69,7 +69,7 @@ def patches_matrix(
 
 @command("trend")
 @backend_argument
-@click.option("--since", default=None, metavar="YYYY-MM[-DD]", help="First day; default: a year back.")
+@click.option("--since", default=None, metavar="YYYY-MM[-DD]", help="First day; default: one year ago.")
 @executor_option
 @format_option("text", "json", "md", "html")
 @config_option
@@ -123,7 +123,7 @@ def watch(
     output: Path | None,
     config: Path | None,
 ) -> int:
-    """Tell only what is new since the last answer.
+    """Show only what is new since the last answer.
 
     Places that broke or were mended, tips that became safe, patches that can be deleted. Exit 1 if something is new.
     """

@@ -102,7 +102,7 @@ def find_unsafe_values(plain: Any, place: str = "", depth: int = 0) -> Iterator[
 def _find_unsafe_keys(plain: Mapping[str, Any], place: str) -> Iterator[Problem]:
     for key in plain:
         if check_characters(key) is not None or len(key) > 200 or not key.strip():
-            yield Problem(_join(place, key), "is not a key: it is blank, over-long or holds control characters")
+            yield Problem(_join(place, key), "is not a key: it is blank, too long or holds control characters")
 
 
 def check_characters(text: str) -> str | None:

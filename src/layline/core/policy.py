@@ -100,7 +100,7 @@ def _fire(inputs: Inputs, policy: Policy) -> Iterator[tuple[Label, str]]:
             one, many = what.split("|")
             done = "is urgent" if label is Label.URGENT else "is planned"
             told = one if value == 1 else many
-            yield label, f"{value} {told}; from {limit} on a sync {done} ({setting} in layline.toml)"
+            yield label, f"{value} {told}; a sync {done} from {limit} on ({setting} in layline.toml)"
     if inputs.dependency_floor is not None:
         yield Label.PLAN, f"the tip needs {inputs.dependency_floor}"
     yield Label.MONITOR, _say_calm(inputs, policy)

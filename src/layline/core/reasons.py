@@ -38,7 +38,9 @@ class Reason(Enum):
     MEMBER_GONE = "{name} no longer has {other}"
     NO_LONGER_INHERITS = "{name} no longer inherits it from {other}"
     CLASS_GONE = "its class {name} is gone"
-    CLASS_IS_NOW = "its class is {name} now, and our code writes to an object, whatever its class is called"
+    CLASS_IS_NOW = (
+        "its class is {name} now; our code sets the name on an object, so the name of the class does not matter"
+    )
     CLASS_LACKS_IT = "its class is {name} now and has no {other}"
     MODULE_MOVED = "the module {name} is now {other}"
     MODULE_GONE = "the module {name} is gone"
@@ -111,7 +113,7 @@ class Reason(Enum):
     LINE_FAILS = "is not reached: line {counts[0]} fails because {name} is gone{other:? (% now)}"
     RESULT_LACKS = "reads {name} from the result of {other} at {places}, which is a {text} and has no such name"
     RESULT_LACKS_STILL = (
-        "reads {name} from the result of {other} at {places}, which is a {text} and has no such name, also at the tip"
+        "reads {name} from the result of {other} at {places}, which is a {text} and has no such name at pin and tip"
     )
     TAKEN_APART = "takes {counts[0]:#value} from {name} at {places}, which at the tip returns one {text}"
     TAKES_OTHER = "expects {counts[0]:#value} from {name} at {places}, which returns {counts[1]} at the tip"
@@ -129,8 +131,8 @@ class Reason(Enum):
     MISFITS_UNSHOWN = "our replacement {parts:20}, but no upstream call runs into that"
     MISFITS_UNPASSED = "our replacement {parts:20}, but no upstream call passes such arguments, so no call fails"
     MISFITS_HANDED = (
-        "our replacement {parts:20}; no upstream call by its name passes that, but upstream takes it as a value at "
-        "{places:3}: what is passed behind that was not followed"
+        "our replacement {parts:20}; no upstream call by its name passes that, but upstream stores it or passes it on at "
+        "{places:3}, and calls made through that were not followed"
     )
     MISFITS_PASSED = "our replacement {parts:20}; upstream passes it at {places:4}"
     MISFITS_LEFT_OUT = "our replacement {parts:20}; upstream omits it at {places:4}"
@@ -212,7 +214,7 @@ class Reason(Enum):
     ARE_NONE = "sets {names:6&} to None"
     STANDS_IN = "uses {other} instead of {name}"
     NOT_BOUND = "leaves {name} undefined"
-    NOT_BOUND_USED = "leaves {name} undefined, used without a test in {text} {names:4&} (NameError)"
+    NOT_BOUND_USED = "leaves {name} undefined, which raises NameError in {text} {names:4&}"
     TRY_ENDS = "skips lines {counts[0]} to {counts[1]}"
     HANDLER_LEAVES = "ends the function in the handler at line {counts[0]}"
     FAILS_ALREADY = (

@@ -190,7 +190,7 @@ def _find_window_problems(plain: Mapping[str, Any], cadence: Cadence) -> Iterato
     except (TypeError, KeyError, ValueError):
         return
     if end.date() < period.first or start.date() >= period.after:
-        yield Problem("time_window", f"has no day of {period.id} ({period.first} up to {period.after})")
+        yield Problem("time_window", f"covers no day of {period.id} (from {period.first}, before {period.after})")
 
 
 def _find_status_problems(plain: Mapping[str, Any], required: Collection[str]) -> Iterator[Problem]:

@@ -221,7 +221,7 @@ def _home(plan: Plan, pages: Pages) -> bytes:
         archive_count=count_words(total, "report"),
         filters=view_filters(archive),
         description=f"{plan.content.project}: latest report, distance of every backend from upstream, and what an "
-        "upgrade asks.",
+        "upgrade requires.",
     )
 
 

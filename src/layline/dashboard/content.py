@@ -101,7 +101,7 @@ def find_heavy_evidence(root: Path, docs: str, records: Records) -> Iterator[Ski
     """Evidence files that a site cannot take; the reports that they prove are shown without them."""
     for _, file in _find_evidence_files(root, docs, records):
         if _is_heavy(root / file):
-            yield Skipped(file, f"it weighs more than {LARGEST_DATA:,} bytes, so the site has no copy of it")
+            yield Skipped(file, f"it has more than {LARGEST_DATA:,} bytes, so the site has no copy of it")
 
 
 def _find_evidence_files(root: Path, docs: str, records: Records) -> Iterator[tuple[str, str]]:

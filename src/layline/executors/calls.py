@@ -36,7 +36,7 @@ def call_same(name: str, job: Plain, code: str, tell: Tell = ignore) -> Plain:
     """As `call`, if the code here is the code of whoever asks: machines join a cluster at any time."""
     if digest_code() != code:
         host = platform.node()
-        return {MESSAGE: f"Another version of Layline runs on {host}.", HINT: "Install the same on every node."}
+        return {MESSAGE: f"Another version of Layline runs on {host}.", HINT: "Install the same version on every node."}
     return call(name, job, tell)
 
 

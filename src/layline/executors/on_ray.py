@@ -117,7 +117,8 @@ class RayExecutor:
         other = sorted({one.host for one in machines if one.code != digest_code()})
         if other:
             raise ConfigError(
-                f"Another version of Layline runs on {', '.join(other)}.", hint="Install the same on every node."
+                f"Another version of Layline runs on {', '.join(other)}.",
+                hint="Install the same version on every node.",
             )
         if not self._count("CPU"):
             raise ConfigError("No node of the cluster has a core for Layline.", hint="Start one with --num-cpus.")

@@ -98,9 +98,7 @@ def tell_follows(gap: Gap, most: int = 3, *, whole: bool = True) -> Inline:
         named.append(count(len(ranked) - most, "other change"))
     total = count(len(gap.follows), "method")
     if not whole:
-        rest = "must be rewritten, not only imported from the new address, because of "
+        rest = "must be rewritten, not only imported by the new name, because of "
         return join_text(f"{total} of ours {rest}", listed_text(named), ".")
-    told = (
-        f"{total} of ours need more than the new address of a class: what they override takes other arguments or sets "
-    )
+    told = f"{total} of ours need more than the new name of a class: what they override takes other arguments or sets "
     return join_text(told[:1].upper() + told[1:], "other attributes, by ", listed_text(named), ".")

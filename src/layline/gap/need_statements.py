@@ -81,8 +81,12 @@ def _tell_python(gap: Gap, rows: list[Difference]) -> Inline:
     if was is not None and now is not None:
         return join_text(f"Python went from {was.spec} to {now.spec}", _since(gap, rows[0], " (", ")"), ".")
     if len(rows) > 1:
-        return f"The range of Python differs in {len(rows)} files."
-    return f"Python {now.spec} is declared, by the tip only." if now else "The range of Python is declared no more."
+        return f"The required Python version differs in {len(rows)} files."
+    return (
+        f"Only the tip requires a Python version: {now.spec}."
+        if now
+        else "The tip no longer requires a Python version."
+    )
 
 
 def _tell_needs(gap: Gap, rows: list[Difference]) -> Inline:
@@ -200,7 +204,7 @@ def _tell_partly(rows: list[Difference]) -> str:
         told.append(f"{name}{spec} ({listed(sorted(files[name]))})")
     more = [f"{len(widest) - MOST_NEEDS} more"] if len(widest) > MOST_NEEDS else []
     shown = listed([*told, *more], most=MOST_NEEDS + 1)
-    return f"Needed at run time by one of several requirement files, changed: {shown}."
+    return f"Run-time requirements that changed in some requirement files: {shown}."
 
 
 def _is_gone(change: PlatformChange) -> bool:

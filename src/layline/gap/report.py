@@ -153,7 +153,7 @@ def _recommendation(gap: Gap) -> Section:
     total = len(find_stops(gap.plan))
     stops = _list_stops(gap) if total and not _is_one_step(gap) else []
     way = [way_sentence(gap), *([_say_way(gap, total)] if total else [])]
-    shown = f"The {MOST_STOPS} stops with most work:" if stops and total > MOST_STOPS + 1 else ""
+    shown = f"The {MOST_STOPS} stops with the most work:" if stops and total > MOST_STOPS + 1 else ""
     told = [f"{advice[:1].upper()}{advice[1:]}.", *way, rule_sentence(gap), shown]
     text = join_text(*[piece for part in told if part for piece in (" ", part)][1:])
     blocks = (Paragraph(text), Bullets(tuple(stops))) if stops else (Paragraph(text),)
@@ -163,7 +163,7 @@ def _recommendation(gap: Gap) -> Section:
 def _say_way(gap: Gap, total: int) -> str:
     if _is_one_step(gap):
         asks = "asks" if total == 1 else "ask"
-        return f"The pin can move in one step; {count(total, 'commit')} on the way {asks} for what stands below."
+        return f"The pin can move in one step; {count(total, 'commit')} on the way {asks} for the edits below."
     return f"Move the pin with {count(total, 'stop')} on the way and run the tests at each."
 
 

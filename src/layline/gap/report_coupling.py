@@ -155,12 +155,12 @@ def _follows(gap: Gap) -> list[Section]:
     table = Table(
         columns=("our method", "upstream's at the tip", "what it does there", "changed by"),
         rows=tuple(rows),
-        caption=f"{_tell_base(base)} The classes have new addresses (above); these methods of ours override theirs.",
+        caption=f"{_tell_base(base)} The classes have new names (above); these methods of ours override theirs.",
         more=max(0, len(gap.follows) - MOST_FOLDED),
         more_where="the evidence file",
     )
     number = len(gap.follows)
-    title = f"After the move: {count(number, 'override')} of ours {verb(number, 'needs')} more than the new address"
+    title = f"After the move: {count(number, 'override')} of ours {verb(number, 'needs')} more than the new name"
     return [Section(title=title, blocks=(table,))]
 
 

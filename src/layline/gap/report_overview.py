@@ -122,7 +122,7 @@ def _plan(gap: Gap) -> Section:
     stops = len(find_stops(gap.plan))
     here = len(find_stops([gap.plan[index] for index in shown]))
     text = statements.plan_sentence(
-        gap, f"the {here} with most work are here, all in the appendix" if here < stops else ""
+        gap, f"the {here} with the most work are here, all in the appendix" if here < stops else ""
     )
     return Section(title="Upgrade plan", blocks=(Paragraph(text), Bullets(_steps(gap, shown))))
 

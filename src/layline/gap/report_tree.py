@@ -232,13 +232,15 @@ def _packages(gap: Gap) -> Section:
 
 def _shims(gap: Gap) -> Section:
     if not gap.shims:
-        return Section(title="Deprecation shims", blocks=(Paragraph("No module of the tip only warns and forwards."),))
+        return Section(
+            title="Deprecation shims", blocks=(Paragraph("The tip has no module that only warns and re-exports."),)
+        )
     items: tuple[Inline, ...] = tuple(
         (place_cell(gap.upstream, gap.tip.commit.hash, Location(path, line)),) for path, line in gap.shims[:MOST_ROWS]
     )
     one = len(gap.shims) == 1
     gone = [path for path, _ in gap.shims if statements.breaks_in(gap, path)]
-    text = f"{count(len(gap.shims), 'module')} of the tip {'warns' if one else 'warn'} of deprecation when imported."
+    text = f"{count(len(gap.shims), 'module')} of the tip {'warns' if one else 'warn'} that they are deprecated when imported."
     if gone:
         text += f" What we use of {listed(gone, most=6)} is gone nevertheless: see the errors."
     return Section(title="Deprecation shims", blocks=(Paragraph(text[:1].upper() + text[1:]), Bullets(items)))

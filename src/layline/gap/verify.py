@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from layline import codec
 from layline.core.progress import Progress
+from layline.core.prose import count, verb
 from layline.core.remarks import without_remarks
 from layline.core.report import Answer, Cell, Paragraph, Report, Section, Table
 from layline.errors import Error, GitError, RecordError, say_error
@@ -173,8 +174,8 @@ def _say_maker(one: Verified) -> str:
     if one.made_by == name_program():
         return ""
     return (
-        f" The record was made by another version of Layline ({one.made_by or 'not named'}; this is {name_program()}), which "
-        "may be all that differs: write the report again to know."
+        f" The record was made by another version of Layline ({one.made_by or 'not named'}; this is {name_program()}), and "
+        "that alone may explain the differences: write the report again to find out."
     )
 
 
@@ -192,14 +193,17 @@ def build_answer(verified: list[Verified]) -> Answer:
                 more_where="--format json",
             )
             text = (
-                f"{one.facts} facts computed again from the same commits: {len(one.findings)} differ.{_say_maker(one)}"
+                f"{count(one.facts, 'fact')} computed again from the same commits: {len(one.findings)} "
+                f"{verb(len(one.findings), 'differs')}.{_say_maker(one)}"
             )
             sections.append(Section(title=one.path, blocks=(Paragraph(text), table)))
         else:
             sections.append(
                 Section(
                     title=one.path,
-                    blocks=(Paragraph(f"{one.facts} facts computed again from the same commits: all are as written."),),
+                    blocks=(
+                        Paragraph(f"{count(one.facts, 'fact')} computed again from the same commits: nothing differs."),
+                    ),
                 )
             )
     data: answers.Verified = {

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from layline.core.evidence import Alert, Severity
 from layline.core.progress import Progress, silent
+from layline.core.prose import count
 from layline.core.records import encode_record
 from layline.core.report import Answer, Bullets, Cell, Paragraph, Report, Section
 from layline.core.revision import Relation
@@ -168,7 +169,9 @@ def build_answer(
             )
         )
         found = [f"{_relative(workspace, path)}: {reason}" for path, reason in problems[one.places.id]]
-        told = f"Checked after writing: {len(found)} problems." if found else "Checked after writing: no problem."
+        told = (
+            f"Checked after writing: {count(len(found), 'problem')}." if found else "Checked after writing: no problem."
+        )
         sections[-1] = replace(
             sections[-1], blocks=(*sections[-1].blocks, Paragraph(told), *([Bullets(tuple(found))] if found else []))
         )

@@ -174,7 +174,7 @@ class _Teller:
         while True:
             await anyio.sleep(HEARTBEAT_S)
             if anyio.current_time() - self._silent_since >= HEARTBEAT_S:
-                await self.tell(f"{self._name} is at work, {anyio.current_time() - begun:.0f} s")
+                await self.tell(f"{self._name} is still running, {anyio.current_time() - begun:.0f} s")
 
 
 async def _end(process: anyio.abc.Process, *, grace_s: float) -> None:

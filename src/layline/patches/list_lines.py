@@ -231,7 +231,7 @@ def _say_overlaps(effects: list[Effect], roots: _Roots) -> Iterator[str]:
         )
         yield f"{which}."
     elif unsure:
-        yield f"{unsure} of the {len(effects)} {verb(unsure, 'is')} uncertain: reading the code cannot tell all about {'it' if unsure == 1 else 'them'}."
+        yield f"{unsure} of the {len(effects)} {verb(unsure, 'is')} uncertain: reading the code cannot tell everything about {'it' if unsure == 1 else 'them'}."
 
 
 def _are_same(effects: list[Effect], roots: _Roots) -> bool:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from layline.core.evidence import Alert, Evidence, Severity
 from layline.core.patch import Holder, Moment, Style, TargetKind
+from layline.core.prose import count
 from layline.core.report import Bullets, Cell, Paragraph, Report, Section, Table
 from layline.patches.guards.show import say_callers, show_condition, show_guard
 from layline.patches.wanted import DELETED, asks_first, is_addition, is_state
@@ -59,9 +60,9 @@ def _count(inventory: Inventory, of: int) -> str:
     """The first line: registered patches, and what is done outside any registration."""
     shown, stray = len(inventory.patches), len(inventory.unregistered)
     if not of and stray:
-        return f"no registry; {stray} effects of plain assignments, wrappers and helpers"
-    counted = f"{shown} patches" if shown == of else f"{shown} of {of} patches"
-    return counted + (f", and {stray} effects outside any registration" if stray else "")
+        return f"no registry; {count(stray, 'effect')} of plain assignments, wrappers and helpers"
+    counted = count(shown, "patch") if shown == of else f"{shown} of {count(of, 'patch')}"
+    return counted + (f", and {count(stray, 'effect')} outside any registration" if stray else "")
 
 
 def _describe(inventory: Inventory, repository: str) -> Iterator[tuple[str, str]]:
@@ -71,12 +72,18 @@ def _describe(inventory: Inventory, repository: str) -> Iterator[tuple[str, str]
     off = sum(not patch.active for patch in inventory.patches)
     effects = [effect for patch in inventory.patches for effect in patch.effects]
     unsure = sum(not effect.certain for effect in effects)
-    yield "patches", f"{len(inventory.patches)} ({off} never active), {len(effects)} effects, {unsure} uncertain"
+    yield (
+        "patches",
+        f"{len(inventory.patches)} ({off} never active), {count(len(effects), 'effect')}, {unsure} uncertain",
+    )
     if inventory.unregistered:
         doubtful = sum(not item.effect.certain for item in inventory.unregistered)
         single = sum(is_on_object(item.effect) for item in inventory.unregistered)
         more = f", {single} on single objects" if single else ""
-        yield "outside", f"{len(inventory.unregistered)} effects outside any registration, {doubtful} uncertain{more}"
+        yield (
+            "outside",
+            f"{count(len(inventory.unregistered), 'effect')} outside any registration, {doubtful} uncertain{more}",
+        )
 
 
 def group_patches(patches: Iterable[Patch]) -> dict[str, list[Patch]]:
@@ -144,7 +151,7 @@ def describe_enabling(patch: Patch) -> str:
     if patch.version_patterns:
         words.append(f"versions {', '.join(map(str, patch.version_patterns))}")
     if patch.body_keys:
-        words.append(f"the handler returns early by {', '.join(patch.body_keys)}")
+        words.append(f"the handler returns early depending on {', '.join(patch.body_keys)}")
     if patch.phase is not None or patch.priority is not None:
         words.append(
             f"phase {patch.phase or 'any'}, priority {patch.priority if patch.priority is not None else 'default'}"

@@ -111,7 +111,7 @@ def _fit_moves(groups: tuple[tuple[CountedMove, ...], ...], most: int) -> str:
     names = list(dict.fromkeys(group[0].move.name for group in groups))
     rest = [f"and {len(groups) - most} more"] if len(groups) > most else []
     shown = "; ".join([*(_tell_step(group) for group in groups[:most]), *rest])
-    told = f"Pin changes: {len(groups)} moves of {show_count(len(names), 'pin')}: {shown}."
+    told = f"Pin changes: {show_count(len(groups), 'move')} of {show_count(len(names), 'pin')}: {shown}."
     return told if len(told) <= LONGEST or most == 1 else _fit_moves(groups, most - 1)
 
 

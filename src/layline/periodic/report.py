@@ -102,9 +102,7 @@ def _pull_row(activity: Activity, pull: PullRequest) -> tuple[Inline, ...]:
 
 def _tell_moves(activity: Activity) -> Section:
     if not activity.moves:
-        said = (
-            f"No submodule and no commit variable of a workflow or Dockerfile moved ({activity.submodules} submodules)."
-        )
+        said = f"No submodule and no commit variable of a workflow or Dockerfile moved ({show_count(activity.submodules, 'submodule')})."
         return Section(title="Pins", blocks=(Paragraph(said),))
     rows = tuple(_move_row(activity, item) for item in activity.moves)
     return Section(title="Pins", blocks=(Table(columns=("pin", "where", "old → new", "moved by"), rows=rows),))

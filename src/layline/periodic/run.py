@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Span:
-    """What the user says about the window; where nothing is said, the period of the newest commit at hand."""
+    """What the user says about the window; where nothing is said, the period of the newest commit in the clones."""
 
     period: str | None = None
     since: str | None = None
@@ -106,7 +106,7 @@ def _find_stale(name: str, newest: Commit, window: Window) -> Iterator[Skipped]:
 def _say_chosen(newest: list[tuple[str, Commit]], cadence: Cadence) -> str:
     name, commit = max(newest, key=lambda one: datetime.fromisoformat(one[1].committed))
     option = "--week" if cadence is Cadence.WEEKLY else "--month"
-    return f"that of the newest commit at hand ({name}, {commit.date}); {option} names another"
+    return f"that of the newest commit in the clones ({name}, {commit.date}); {option} names another"
 
 
 def _open_targets(workspace: Workspace) -> tuple[dict[str, Target], dict[str, Skipped]]:

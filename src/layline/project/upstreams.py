@@ -223,7 +223,9 @@ def _match_clones(
         fitting = [name for name in foreign if name in offered]
         if not fitting:
             listed = ", ".join(sorted(offered)[:5]) or "no Python package"
-            raise ConfigError(f"{place} offers {listed}; the project imports none of that.", hint="Name another clone.")
+            raise ConfigError(
+                f"{place} offers {listed}; the project imports none of these.", hint="Name another clone."
+            )
         named = survey.normalise(place.resolve().name)
         yield max(fitting, key=lambda name: (survey.normalise(name) == named, rank(name))), place
 

@@ -96,7 +96,7 @@ class Printed:
             shown = " ".join(self.replaced[:8]) + (" …" if len(self.replaced) > 8 else "")
             one = len(self.replaced) == 1
             number = "1 character has" if one else f"{len(self.replaced)} characters have"
-            notes.append(f"{number} no glyph in the fonts at hand and {'is' if one else 'are'} replaced: {shown}")
+            notes.append(f"{number} no glyph in the available fonts and {'is' if one else 'are'} replaced: {shown}")
         return "; ".join(notes) or None
 
 
@@ -146,7 +146,7 @@ def _typst(document: Document, sheet: Sheet, fonts: Path | None) -> Printed:
     again = _compile(source.translate({ord(letter): _stand_in(letter) for letter in made}), sheet.title, fonts)
     if isinstance(again, bytes):
         return Printed(again, tuple(letter for letter in made if letter.isprintable()))
-    raise Error(f"{document.title or sheet.title!r} cannot be set: no font at hand has the character {again[0]}.")
+    raise Error(f"{document.title or sheet.title!r} cannot be set: no available font has the character {again[0]}.")
 
 
 def _compile(source: str, title: str, fonts: Path | None) -> bytes | tuple[str, ...]:

@@ -211,7 +211,7 @@ def _judge_use(place: Place, there: Resolver) -> Judged | None:
     if not sure:
         return _row(place, there, fits=True)
     if not place.certain:
-        return _row(place, there, fits=True, why="the call does not fit, but the object may be of a class below")
+        return _row(place, there, fits=True, why="the call does not fit, but the object may be of a subclass")
     if place.guarded:
         return _row(
             place,

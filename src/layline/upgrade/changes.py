@@ -44,7 +44,7 @@ def say_change(change: Change) -> str:
             told = ", ".join(f"{old} → {new}" for old, new in names)
             return f"upstream renamed the parameter: {told}"
         case NewText():
-            return "upstream changed the text in one place only, and there is one such place"
+            return "upstream changed this text in one place, and our text has that place only once"
 
 
 def carry_out(change: Change, original: str, text: str) -> str:

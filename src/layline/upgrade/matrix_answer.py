@@ -175,7 +175,7 @@ def _say_safe(safe: answers.SafeRef | None, after: str | None) -> str:
     """In the word of `upgrade plan`, which looks at more commits."""
     if safe is None:
         return (
-            "No safe pin is among them: none that comes after the pin breaks nothing of ours. "
+            "None of them is a safe pin: each one after the pin breaks something of ours. "
             "`upgrade plan --safe` looks at every commit between pin and tip."
         )
     lacks = safe["commits_lacking"]

@@ -294,7 +294,7 @@ class _Rewriter:
         move = self._move
         old, new = move.old_rest.split("."), move.new_rest.split(".")
         if len(old) != len(new):
-            yield f"{move.old_rest} became {move.new_rest}: another kind of thing"
+            yield f"{move.old_rest} became {move.new_rest}, which an edit of the name alone cannot express"
             return
         yield from self._find_table_edits(old[-1], new[-1])
         aliases = set(self._find_aliases())
@@ -362,7 +362,7 @@ def _innermost(tree: ast.Module, line: int) -> ast.AST:
 
 def _edit(node: ast.expr | ast.stmt | ast.alias, text: str) -> Edit | str:
     if node.end_lineno != node.lineno or node.end_col_offset is None:
-        return f"line {node.lineno} is written over several lines"
+        return f"the code at line {node.lineno} spans several lines"
     return Edit(node.lineno, node.col_offset, node.end_col_offset, text)
 
 

@@ -122,7 +122,7 @@ def _load(place: Path) -> State | None:
     except FileNotFoundError:
         return None
     except (OSError, ValueError, RecordError) as error:
-        raise ConfigError(f"{place} cannot be read: {say_error(error)}.", hint="Delete it to begin anew.") from None
+        raise ConfigError(f"{place} cannot be read: {say_error(error)}.", hint="Delete it to start again.") from None
 
 
 def count_broken(now: dict[str, Remembered]) -> int:

@@ -214,7 +214,7 @@ def test_a_long_list_on_a_terminal_offers_a_file(told: int, offered: str | None)
 def test_an_option_before_its_command_is_told_where_it_stands(tmp_path: Path) -> None:
     told = layline("-c", "layline.toml", "gap", "show", cwd=tmp_path)
     assert told.code == 2
-    assert "hint: Options stand behind the command, as in `layline gap show -c …`" in told.err
+    assert "hint: Options come after the command, as in `layline gap show -c …`" in told.err
 
 
 @pytest.mark.parametrize(("text", "day"), [("2026-05", date(2026, 5, 1)), ("2026-05-07", date(2026, 5, 7))])

@@ -37,24 +37,24 @@ def test_the_rule_names_value_and_threshold() -> None:
     inputs = Inputs(behind=610, age_days=204)
     assert (
         recommend(inputs).rule
-        == "204 days lie between pin and tip; from 180 on a sync is urgent (urgent_age_days in layline.toml)"
+        == "204 days lie between pin and tip; a sync is urgent from 180 on (urgent_age_days in layline.toml)"
     )
 
 
 FIXES = [
-    (123, None, "urgent sync", "123 places break; from 50 on a sync is urgent (urgent_breaks in layline.toml)"),
-    (123, 123, "urgent sync", "123 places break; from 50 on a sync is urgent (urgent_breaks in layline.toml)"),
+    (123, None, "urgent sync", "123 places break; a sync is urgent from 50 on (urgent_breaks in layline.toml)"),
+    (123, 123, "urgent sync", "123 places break; a sync is urgent from 50 on (urgent_breaks in layline.toml)"),
     (
         123,
         20,
         "plan sync",
-        ("20 of the 123 places that break need an edit; from 1 on a sync is planned (plan_breaks in layline.toml)"),
+        ("20 of the 123 places that break need an edit; a sync is planned from 1 on (plan_breaks in layline.toml)"),
     ),
     (
         60,
         1,
         "plan sync",
-        ("1 of the 60 places that break needs an edit; from 1 on a sync is planned (plan_breaks in layline.toml)"),
+        ("1 of the 60 places that break needs an edit; a sync is planned from 1 on (plan_breaks in layline.toml)"),
     ),
 ]
 

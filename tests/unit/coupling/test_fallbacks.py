@@ -28,14 +28,14 @@ TOLD = [
     (
         "the same without a test",
         f"{FLAGGED}def go():\n    return run(1)\n",
-        "sets HAVE to False; leaves run undefined, used without a test in line 7 (NameError)",
+        "sets HAVE to False; leaves run undefined, which raises NameError in line 7",
     ),
     ("a flag that __init__ asks for", (f"{FLAGGED}class A:\n    def __init__(self):\n        if not HAVE:\n"
      "            raise ImportError\n    def go(self):\n        return run(1)\n"), "sets HAVE to False"),
     ("two lines", f"{BARE}def go():\n    run(1)\n    return run\n",
-     "leaves run undefined, used without a test in lines 6 and 7 (NameError)"),
+     "leaves run undefined, which raises NameError in lines 6 and 7"),
     ("a test of a name that nothing binds", f"{BARE}def go():\n    assert run is not None\n    return run(1)\n",
-     "leaves run undefined, used without a test in lines 6 and 7 (NameError)"),
+     "leaves run undefined, which raises NameError in lines 6 and 7"),
     ("none", f"{NONE}def go():\n    return run(1)\n", "sets run to None"),
     ("none, and only other files use it", NONE, "sets run to None"),
     ("none, and nothing where it is", f"{NONE}if run is not None:\n    run(1)\n", "sets run to None"),

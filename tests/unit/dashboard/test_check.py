@@ -55,7 +55,7 @@ BROKEN: list[tuple[Callable[[Path], object], str]] = [
     (put("data/standings.json", b'{"a": 1, "a": 2}'), "appears twice"),
     (put("data/standings.json", b"{NaN}"), "is not JSON"),
     (put("reports/engine/upstream-main/report.pdf", b"<html>"), "is not a PDF"),
-    (put("assets/layline.js", b"x" * 40_000), "its budget is 30,000"),
+    (put("assets/layline.js", b"x" * 40_000), "the limit is 30,000"),
     (put("data/standings.csv", b""), "is empty"),
     (put("badges/engine.svg", b"<svg xmlns='http://www.w3.org/2000/svg'><script/></svg>"), "could run or fetch"),
     (put("badges/engine.svg", b"<!DOCTYPE svg [<!ENTITY a 'b'>]><svg/>"), "declares a document type"),

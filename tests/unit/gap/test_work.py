@@ -109,7 +109,7 @@ def test_stops_are_releases_after_the_pin() -> None:
     [
         (
             [{"next": "b", "asks": Demand(needs=("fast>=2",))}],
-            "The pin can move in one step; 1 commit on the way asks for what stands below",
+            "The pin can move in one step; 1 commit on the way asks for the edits below",
         ),
         (
             [{"next": "b", "places": 2}, {"next": "c", "asks": Demand(needs=("x",))}],
@@ -280,7 +280,7 @@ def test_needs_of_one_of_several_files_are_told(tmp_path: Path) -> None:
         "The package metadata differs in 4 requirements, 1 of them at run time and 3 at run time by one of several requirement files."
     )
     assert plain_text(dependency_items(gap)[1]) == (
-        "Needed at run time by one of several requirement files, changed: most==2+a (a.txt and b.txt) and lone==2 (b.txt)."
+        "Run-time requirements that changed in some requirement files: most==2+a (a.txt and b.txt) and lone==2 (b.txt)."
     )
 
 

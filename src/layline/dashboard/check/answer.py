@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from layline.core.evidence import encode_skipped
+from layline.core.prose import count
 from layline.core.report import Answer, Bullets, Paragraph, Report, Section
 from layline.dashboard.check.site import Checked
 
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
 
 def build_check_answer(folder: Path, checked: Checked) -> Answer:
     read = f"{checked.files:,} files, {checked.pages:,} pages, {checked.links:,} links, {checked.bytes:,} bytes."
-    verdict = f"{len(checked.problems)} problems." if checked.problems else "Nothing is wrong."
+    verdict = f"{count(len(checked.problems), 'problem')}." if checked.problems else "Nothing is wrong."
     blocks = (
         Paragraph(f"{read} {verdict}"),
         *((Bullets(tuple(map(str, checked.problems))),) if checked.problems else ()),

@@ -113,7 +113,7 @@ def _check_sizes(files: dict[str, int]) -> Iterator[Problem]:
     for path, size in files.items():
         limit = _find_budget(path)
         if limit is not None and size > limit:
-            yield Problem("", f"weighs {size:,} bytes; its budget is {limit:,}", file=path)
+            yield Problem("", f"has {size:,} bytes; the limit is {limit:,}", file=path)
         if size == 0 and path != ".nojekyll":
             yield Problem("", "is empty", file=path)
 

@@ -53,7 +53,7 @@ def _find_problems(table: Any) -> Iterator[str]:
         return
     for key in ("id", "reason"):
         if not isinstance(table.get(key), str) or not table[key].strip():
-            yield f"{key} must be a text"
+            yield f"{key} must be a string"
     if type(table.get("until")) is not date:
         yield "until must be a date (YYYY-MM-DD, without quotes)"
     yield from (f"unknown key {key!r}" for key in table if key not in {"id", "reason", "until", "target"})

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Literal, TypeVar
 
 from layline.core.drift import UNCOMPARED, DriftKind, Uncompared
 from layline.core.evidence import Alert, Evidence, Severity, Skipped, encode_skipped
-from layline.core.prose import count
+from layline.core.prose import count, verb
 from layline.core.report import Annotation, Bullets, Cell, Inline, Paragraph, Report, Section, Table
 from layline.core.revision import Commit
 from layline.core.why import Reason, say
@@ -246,8 +246,9 @@ def _risk(row: Drift) -> str:
 def _alerts(drift: DriftReport) -> Iterator[Alert]:
     broken = [row for row in drift.rows if row.severity is Severity.BREAKS]
     if broken:
-        patches = len({row.patch for row in broken})
-        yield Alert(severity=Severity.BREAKS, message=f"{len(broken)} effects of {patches} patches break at the tip.")
+        patches = count(len({row.patch for row in broken}), "patch")
+        said = f"{count(len(broken), 'effect')} of {patches} {verb(len(broken), 'breaks')}"
+        yield Alert(severity=Severity.BREAKS, message=f"{said} at the tip.")
 
 
 def build_findings(drift: DriftReport) -> tuple[Annotation, ...]:

@@ -182,5 +182,5 @@ def say_callers(places: Iterable[str], *, unknown: bool) -> Iterator[str]:
     if len(exported) < len(told):
         yield f"called from {', '.join(told)}"
     elif exported:
-        none = "no call of it was found in our code" if unknown else "our code does not call it"
+        none = "no call to it was found in our code" if unknown else "our code does not call it"
         yield f"{none}; it is exported at {', '.join(exported)}, for users to call"
