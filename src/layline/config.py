@@ -25,7 +25,7 @@ class Project:
 
     __pydantic_config__: ClassVar[dict[str, Any]] = _STRICT
     name: str
-    """How reports call it."""
+    """Its name in reports."""
     repository: str | None = None
     """Its https address, for permalinks."""
     docs: str = "docs"
@@ -33,7 +33,7 @@ class Project:
     git: str = "."
     """Where the downstream's git directory is, relative to this file."""
     source_roots: tuple[str, ...] = (".", "src")
-    """Folders of the downstream from which its own module names count."""
+    """Folders of the downstream in which its modules lie."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,7 +64,7 @@ class Backend:
 
     __pydantic_config__: ClassVar[dict[str, Any]] = _STRICT
     label: str = ""
-    """How reports call it; default: its key."""
+    """Its name in reports; default: its key."""
     path: str | None = None
     """The submodule; the pin is the gitlink there at the downstream commit looked at."""
     pin: Pin | None = None
@@ -72,14 +72,14 @@ class Backend:
     upstream: str | None = None
     """https address of the upstream repository."""
     ref: str = "main"
-    """The upstream ref compared with."""
+    """The upstream ref to compare with."""
     objects: str | None = None
     """A local clone or bare mirror that holds the upstream objects; default: Layline's own mirror (made by --fetch),
     then the submodule."""
     packages: tuple[str, ...] = ()
     """Upstream packages, dotted (`megatron.core`); the longest root wins when backends share a namespace."""
     source_roots: tuple[str, ...] = (".", "src")
-    """Folders of the upstream tree from which module names count."""
+    """Folders of the upstream tree in which modules lie."""
     integration: tuple[str, ...] = ()
     """Folders of the downstream that are written for this backend."""
     patches: tuple[str, ...] = ()
@@ -93,12 +93,12 @@ class Backend:
     """Classes of changed files, by path patterns; what none matches is code. Default: lock files, generated and golden,
     tests, docs, workflows and builds."""
     dependencies: tuple[str, ...] = ()
-    """Files of the upstream tree that tell what it needs; default: the well-known ones."""
+    """Files of the upstream tree that declare its dependencies; default: the well-known ones."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Registry:
-    """How the downstream registers patches, beside the well-known names; functions are given by their last name."""
+    """How the downstream registers patches, besides the well-known names; functions are given by their last name."""
 
     __pydantic_config__: ClassVar[dict[str, Any]] = _STRICT
     handlers: tuple[str, ...] = ()
@@ -108,7 +108,7 @@ class Registry:
     wrappers: tuple[str, ...] = ()
     """Functions that wrap `(module, "Class.method", wrapper)`."""
     ignored: tuple[str, ...] = ()
-    """Functions that register nothing although they carry a well-known name, such as `wrap` or `register`."""
+    """Functions that register nothing although they have a well-known name, such as `wrap` or `register`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -129,7 +129,7 @@ class Category:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TrackedPin:
-    """A commit variable of the downstream whose moves a status tells."""
+    """A commit variable of the downstream whose moves a status reports."""
 
     __pydantic_config__: ClassVar[dict[str, Any]] = _STRICT
     file: str
@@ -156,11 +156,11 @@ class Periodic:
     preset: str | None = None
     """`primus`: its categories, status objects and required keys, unless said otherwise here."""
     timezone: str = ""
-    """In which weeks and months begin; UTC unless the preset knows better."""
+    """Time zone of weeks and months; default: that of the preset, else UTC."""
     ref: str = "HEAD"
-    """The downstream ref whose merged pull requests are told."""
+    """The downstream ref whose merged pull requests are reported."""
     branch: str = ""
-    """The branch that published reports are linked at; default: the one that `ref` means."""
+    """The branch in links to published reports; default: the one that `ref` means."""
     required: tuple[str, ...] = ()
     """Status keys every periodic record must have."""
     categories: tuple[Category, ...] = ()

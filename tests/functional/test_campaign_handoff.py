@@ -354,7 +354,7 @@ def test_a_backend_that_the_project_never_names_contradicts_it(tmp_path: Path) -
     history.commit("Start", FILES)
     with inside(history.path):
         data = dict(campaign_handoff(Request(operator="gemm_fp8", backend="TRITONN", gpu="gfx950"), now=now).data)
-    assert data["contradictions"] == ["nothing in the project says TRITONN: no document, benchmark or file name has it"]
+    assert data["contradictions"] == ["nothing in the project mentions TRITONN: no document, benchmark or file name"]
 
 
 def test_a_kernel_that_is_not_there_is_asked_for(tmp_path: Path) -> None:

@@ -96,7 +96,7 @@ def reference(step, x):
         ("x.x * x.w}", "x.x * x.z}", "own.py:10: reference raises AttributeError: z"),
         ("return {", "x.x *= 2; return {", "changes its inputs (x)"),
         ("atol=1e-6", "atol=10.0", "zeros pass for y"),
-        ("Axis(low=1)", "Axis(multiple=2)", "The listed shape odd (R=5, C=33) is not legal"),
+        ("Axis(low=1)", "Axis(multiple=2)", "do not allow the listed shape odd (R=5, C=33)"),
     ],
 )
 def test_nothing_is_begun_or_judged_by_a_file_that_its_check_refuses(

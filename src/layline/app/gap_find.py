@@ -76,7 +76,7 @@ def _tell(matches: list[Match], searched: int, word: str, label: str) -> str:
     filed = sum(bool(match.paths) and not match.in_title for match in matches)
     coded = len(matches) - named - filed
     rest = f", {filed} only in the path of a file" if filed else ""
-    rest += f", {coded} only in code that gains or loses it" if coded else ""
+    rest += f", {coded} only in code that adds or removes it" if coded else ""
     lost = sum(match.change.is_lost for match in matches)
     rest += f"; the tip no longer has the files that {lost} of them added" if lost else ""
     return f"{len(matches)} of {count(searched, 'change')} of {label} since the pin {verb(len(matches), 'matches')} {word!r}: {titles}{rest}"

@@ -85,7 +85,7 @@ def _find_hint(operator: Operator, what: str) -> str:
     """What to change where a check fails."""
     if what == "start":
         calls = " and ".join(f"`{describe_call(operator, step)}`" for step in operator.passes)
-        return f"Correct the start, which is called as {calls}, or the reference, if the start is right."
+        return f"Correct the starting kernel, which is called as {calls}; if it is right, correct the reference."
     return HINTS[what]
 
 
@@ -136,7 +136,7 @@ def _check_shapes(operator: Operator) -> Iterator[Finding]:
         fitted = operator.fit(shape) if operator.fit else shape
         if fitted is None or fitted.sizes != shape.sizes:
             other = f"; {describe_shape(fitted)} would be" if fitted else ""
-            told = f"The listed shape {describe_shape(shape)} is not legal by the axes' domains and `legal`{other}."
+            told = f"The domains in `axes` and `legal` do not allow the listed shape {describe_shape(shape)}{other}."
             yield Finding(what="shapes", passed=False, told=told)
             return
         _count_work(operator, shape)
@@ -164,7 +164,7 @@ def _check_reference(stage: Stage) -> Iterator[Finding]:
         first, second = (operator.oracle(step.name, shape, inputs) for _ in range(2))
         endless = [name for name, array in first.items() if _is_endless(array)]
         if endless:
-            yield _refuse("reference", f"{step.name}: {endless[0]} is infinite or no number everywhere.")
+            yield _refuse("reference", f"{step.name}: every element of {endless[0]} is NaN or infinite.")
             return
         if not _are_alike(stage, first, second):
             yield _refuse("reference", f"{step.name} gives two answers for the same inputs: it is random.")
@@ -177,7 +177,9 @@ def _check_reference(stage: Stage) -> Iterator[Finding]:
         yield from problems[:1]
         if problems:
             return
-    yield Finding(what="reference", passed=True, told="deterministic, leaves its inputs alone, follows every input")
+    yield Finding(
+        what="reference", passed=True, told="deterministic, does not change its inputs, depends on every input"
+    )
 
 
 def _find_telling(stage: Stage) -> Shape:
@@ -252,8 +254,8 @@ def _check_sizes(stage: Stage) -> Iterator[Finding]:
                     operator.oracle(step.name, shape, inputs)
                 except Exception as error:
                     error.add_note(
-                        f"on {describe_shape(shape)}, inputs {describe_inputs(kind)}. If that size makes no sense, say "
-                        "so by Axis(low=…) or `legal`"
+                        f"on {describe_shape(shape)}, inputs {describe_inputs(kind)}. If that size makes no sense, "
+                        "exclude it with Axis(low=…) or `legal`"
                     )
                     raise
                 tried += 1
@@ -271,7 +273,7 @@ def _check_tolerance(stage: Stage) -> Iterator[Finding]:
             for what, fake in _make_fakes(stage, name, want, {one: inputs[one] for one in step.inputs}):
                 verdict = _hold(stage, name, fake, want)
                 if isinstance(verdict, Close):
-                    told = f"{step.name}: {what} pass for {name}: the tolerance is too wide, or the values too small for it."
+                    told = f"{step.name}: {what} are accepted as {name}: the tolerance is too wide, or the values are too small for it."
                     yield _refuse("tolerance", told)
                     return
             rounded = _hold(stage, name, _to_buffer(stage, name, want), want)
@@ -282,7 +284,7 @@ def _check_tolerance(stage: Stage) -> Iterator[Finding]:
                 return
             worst = max(worst, rounded.weigh().worst)
     atol = stage.operator.tolerance.atol
-    told = f"rounding the right answer alone costs {worst:.1e} of a row's size"
+    told = f"rounding alone moves the right answer by {worst:.1e} of a row's size"
     told += f"; atol = {atol:.0e} is {atol / worst:.0f} times that" if worst else ""
     few = f", and a kernel that adds in another order may need {FEW} times" if atol < FEW * worst else ""
     yield Finding(what="tolerance", passed=True, told=f"zeros, the inputs and the mean are refused; {told}{few}")

@@ -16,6 +16,7 @@ from layline.campaign.measure.inputs import draw, nudge
 from layline.campaign.measure.probes.inputs import show_far, show_held_out, show_inputs, show_walk
 from layline.campaign.measure.probes.probe import Trial
 from layline.campaign.values.measurement import Arm, Plan
+from layline.core.prose import verb
 
 if TYPE_CHECKING:
     from layline.campaign.measure.arm import LiveArm
@@ -41,23 +42,21 @@ def check_start(stage: Stage) -> Iterator[Finding]:
         yield Finding(
             what="start",
             passed=True,
-            told="no start is given, so no kernel was tried: put your naive one into `starts`",
+            told="there is no starting kernel, so no kernel was tried: put a naive one into `starts`",
         )
         return
     _try_everywhere(stage, operator.starts[0][1])
     refused = [_find_refusal(stage, text) for text in operator.mutants]
     passed = sum(one is None for one in refused)
     if passed:
-        told = (
-            f"{passed} of {len(refused)} kernels made wrong from the start are not refused: the tolerance is too wide."
-        )
+        told = f"{passed} of {len(refused)} broken copies of the starting kernel {verb(passed, 'is')} not refused: the tolerance is too wide."
         yield Finding(what="start", passed=False, told=told)
         return
     listed = ", ".join(str(one) for one in refused)
     yield Finding(
         what="start",
         passed=True,
-        told=f"{operator.starts[0][0]} passes; {len(refused)} kernels made wrong from it are refused ({listed})",
+        told=f"{operator.starts[0][0]} passes; {len(refused)} broken copies of it are refused ({listed})",
     )
 
 
@@ -81,7 +80,7 @@ def _try_everywhere(stage: Stage, text: str) -> None:
 def _open(stage: Stage, text: str, arm: Arm) -> Any:
     built = build_kernel(wrap(stage.operator, text), stage.operator, stage.shop)
     if isinstance(built, NotBuilt):
-        raise Fault("builds", f"The start does not compile: {built.reason}")
+        raise Fault("builds", f"The starting kernel does not compile: {built.reason}")
     return open_arm(stage, arm, built, cache=secrets.token_hex(4)).loaded()
 
 

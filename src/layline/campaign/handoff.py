@@ -116,7 +116,7 @@ def _find_quick(request: Request, project: Project) -> Prerequisite:
         return choose(request, "quick", [], name)
     if project.benchmark is not None:
         told = (
-            f"written with --draft, unless it is there: it starts {project.benchmark.path}, measures each shape of LAYLINE_SHAPES by "
+            f"written with --draft, unless it exists: it starts {project.benchmark.path}, measures each shape of LAYLINE_SHAPES by "
             f"{project.benchmark.function} and sets {', '.join(read_environment(project, request)) or 'no environment variable'}"
         )
         return Prerequisite(name=name, value=f"python {request.option('harness') or name_harness(request)}", found=told)
@@ -143,10 +143,10 @@ def _find_shapes(request: Request, project: Project, row: Row | None) -> Prerequ
                 else ""
             )
         if made.undecided:
-            told += f"; a run may measure others: the machine decides {' and '.join(made.undecided)}, taken as false here; compare with its output"
+            told += f"; a run may measure others, because {' and '.join(made.undecided)}, which the machine decides, is taken as false here; compare with its output"
         told += "; delete from target_shapes those that do not count"
         if made.evenness is not None:
-            told += f"; {len(list_shapes(made)) - len(made.shapes)} of them are of ours, with uneven groups: the benchmark draws even ones"
+            told += f"; {len(list_shapes(made)) - len(made.shapes)} of them were added by Layline, with uneven groups: the benchmark draws only even ones"
             told += f" ({made.evenness.keyword}={made.evenness.value}, {made.path}:{made.evenness.line})"
         return Prerequisite(name=name, value=f"{len(list_shapes(made))} shapes", found=told)
     bench = find_benches(project.files, [*find_stems(request.operator), family(request.operator)])
@@ -159,7 +159,7 @@ def _find_shapes(request: Request, project: Project, row: Row | None) -> Prerequ
         names_operator(project.sources[file], family(request.operator)) for file in bench if file in project.sources
     )
     where = (
-        f"{tables[0]} has the benchmark's own"
+        f"{tables[0]} has the benchmark's own shapes"
         if tables and is_measured
         else "no benchmark of it was found to read them from"
     )
@@ -203,7 +203,7 @@ def find_disagreements(request: Request, machine: Mapping[str, str], project: Pr
     if expected and language and language.upper() != expected:
         yield f"backend {request.backend} is written in {expected}, --lang says {language}"
     if project is not None and expected is None and not _is_said(request.backend, project):
-        yield f"nothing in the project says {request.backend}: no document, benchmark or file name has it"
+        yield f"nothing in the project mentions {request.backend}: no document, benchmark or file name"
     seen = machine.get("gpu")
     if seen and request.gpu not in ("cpu", seen):
         yield f"the target is {request.gpu}, this machine has {seen}"

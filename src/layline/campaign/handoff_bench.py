@@ -126,7 +126,7 @@ def _choose_bench(request: Request, project: Project, row: Row | None) -> Prereq
         return _with_backend(mapped, request, lines)
     if own and all(word in chosen for word in precise):
         return _with_backend(form_command(request, "bench", own, name, "python {}"), request, lines)
-    told = f"missing: which options of {chosen} measure {request.operator} is said nowhere; pass --bench with them"
+    told = f"missing: no document says which options of {chosen} measure {request.operator}; pass --bench with them"
     return Prerequisite(name=name, value=None, found=told)
 
 

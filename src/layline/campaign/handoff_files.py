@@ -24,7 +24,7 @@ def find_kernel(request: Request, project: Project, row: Row | None) -> Prerequi
     name, named = "Kernel source file path", find_kernels(request, project.files)
     given = request.option("kernel")
     if given and not request.new_kernel and given not in project.files:
-        told = f"missing: {given} is no file that git knows here; pass --kernel with one that is, or --new-kernel"
+        told = f"missing: {given} is not a file that git tracks here; pass --kernel with one that is, or --new-kernel"
         return Prerequisite(name=name, value=None, found=told)
     if request.option("kernel") or len(named) == 1 or row is None:
         return choose(request, "kernel", named, name)
@@ -82,7 +82,7 @@ def find_test(request: Request, project: Project, row: Row | None) -> Prerequisi
             if _is_test_of(file, family(request.operator)) and _names(project, file, lost)
         ]
         if len(others) != 1:
-            told = f"missing: no test of {family(request.operator)} is known to be that of {lost}; pass --test"
+            told = f"missing: no test of {family(request.operator)} is known to test {lost}; pass --test"
             return Prerequisite(name=name, value=None, found=told)
         told = f"{others[0]} is the only test of {family(request.operator)} that names {lost}"
         return Prerequisite(name=name, value=f"pytest {others[0]} -v", found=told)

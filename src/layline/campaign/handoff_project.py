@@ -63,7 +63,7 @@ def choose(request: Request, option: str, candidates: list[str], name: str) -> P
     return Prerequisite(
         name=name,
         value=None,
-        found=f"missing: no file that it could be is called after {request.operator}; pass --{option}",
+        found=f"missing: no candidate file is named after {request.operator}; pass --{option}",
     )
 
 

@@ -51,7 +51,7 @@ def _find_changed_files(campaign: Campaign) -> Iterator[str]:
             yield f"{name}: missing; `layline campaign resume` writes it again"
         elif place.read_bytes() != content:
             grown = name in APPEND_ONLY and place.read_bytes().startswith(content)
-            yield f"{name}: {'has lines the ledger does not know' if grown else 'is not what the ledger derives'}"
+            yield f"{name}: {'has lines that the ledger does not have' if grown else 'differs from what the ledger says'}"
 
 
 def _find_changed_commits(campaign: Campaign) -> Iterator[str]:
@@ -110,5 +110,5 @@ def _find_changed_kernel(campaign: Campaign) -> Iterator[str]:
         return
     if campaign.read_kernel().id != state.best.kernel:
         yield (
-            f"the kernel in the work tree is not that of round {state.best.number} (an edit that waits for its round?)"
+            f"the kernel in the work tree is not that of round {state.best.number} (is it an edit for the next round?)"
         )

@@ -26,7 +26,7 @@ class Policy:
     plan_breaks: int = 1
     """Places of ours to fix for the tip from which a sync is planned."""
     urgent_behind: int = 2000
-    """Commits behind from which it is urgent: these and the days only where something breaks or nobody looked."""
+    """Commits behind from which it is urgent; like the days, only if something breaks or was not measured."""
     urgent_age_days: int = 180
     """Days between pin and tip from which it is urgent."""
     urgent_breaks: int = 50

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Protocol, TypeAlias
 
+from layline.core.prose import count
 from layline.errors import Error
 from layline.executors.values import Lost, Plain
 
@@ -111,7 +112,7 @@ def dispatch(
                 case Gone(why=why):
                     counted.lost += 1
                     if known.try_ >= tries:
-                        raise Lost(f"Job {known.job + 1} of {len(jobs)}", f"{why}; it was sent {tries} times")
+                        raise Lost(f"Job {known.job + 1} of {len(jobs)}", f"{why}; it was sent {count(tries, 'time')}")
                     waiting.append((known.job, known.try_ + 1))
                 case Raised(message=message, hint=hint):
                     raise Error(message, hint=hint)

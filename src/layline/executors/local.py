@@ -62,7 +62,7 @@ class LocalExecutor:
     ) -> Generator[tuple[int, Plain]]:
         here = read_machine()
         if not here.count(kind):
-            raise ConfigError(f"No machine here is a {kind}; this one is a {here.kind}.")
+            raise ConfigError(f"No machine here is of kind {kind}; this one is of kind {here.kind}.")
         try:
             yield from dispatch(jobs, _Processes(self, name), tally=self.tally, note=note)
         finally:
@@ -75,7 +75,7 @@ class LocalExecutor:
     def measure(self, name: str, job: Plain, on: Machine, limit_s: float, tell: Tell = ignore) -> Plain:
         """At most once, in a process of its own."""
         if not read_machine().count(on.kind):
-            raise ConfigError(f"This machine is not a {on.kind}.")
+            raise ConfigError(f"This machine is not of kind {on.kind}.")
         self.tally.attempts += 1
         worker = self._start()
         self._send(worker, 0, name, job, tells=tell is not ignore)

@@ -157,7 +157,7 @@ class RayExecutor:
         """Only on machines of one kind: times of two kinds are never compared."""
         fitting = [one for one in self.check() if one.count(kind)]
         if not fitting:
-            raise ConfigError(f"No machine of the cluster is a {kind}.")
+            raise ConfigError(f"No machine of the cluster is of kind {kind}.")
         pool = _OnKind(self, name, fitting, kind)
         try:
             yield from dispatch(jobs, pool, tally=self.tally, note=note)
@@ -369,7 +369,8 @@ class _OnKind(_Tasks):
         self._capacity = Capacity({node: number for node, number in most.items() if node in free} or most)
         if not self._capacity.has_room():
             raise ConfigError(
-                f"No node with a {kind} offers it to Ray.", hint="Start it with --num-gpus or --num-cpus."
+                f"No node offers a machine of kind {kind} to Ray.",
+                hint="Start Ray there with --num-gpus or --num-cpus.",
             )
 
     def has_room(self) -> bool:

@@ -21,5 +21,5 @@ class Lost(Error):
     """The machine went, or the time was up: nothing is said about what it was asked."""
 
     def __init__(self, what: str, why: str) -> None:
-        super().__init__(f"{what} was lost: {why}.", hint="Nothing is known about its answer.")
+        super().__init__(f"{what} was lost: {why}.", hint="Its answer is not known: run the command again.")
         self.why = why

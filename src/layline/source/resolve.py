@@ -304,7 +304,7 @@ class Resolver:
         if len({item.thing.home for item in homes}) == 1 and homes[0].thing.home is not None:
             return Binding(SymbolKind.IMPORTED_NAME, homes[0].thing, module)
         made = bool(homes) or self._replaced.tells(module, name)
-        return bind_unknown(f"{module} replaces itself by an object that makes its names") if made else None
+        return bind_unknown(f"{module} replaces itself with an object that makes its names") if made else None
 
     def _unreadable(self, module: str, name: str) -> Binding:
         if module in self.index.entries:

@@ -191,7 +191,7 @@ FOUND = [
     ),
     (
         "report_memory",
-        "1 of 17 changes of Keel since the pin matches 'report_memory': none in the title, 1 only in code that gains or loses it",
+        "1 of 17 changes of Keel since the pin matches 'report_memory': none in the title, 1 only in code that adds or removes it",
         [74],
     ),
     ("zzz", "None of 17 changes of Keel since the pin matches 'zzz'", []),

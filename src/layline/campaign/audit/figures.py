@@ -163,7 +163,7 @@ def find_contradicting_scores(folder: CampaignFolder) -> Iterator[Violation]:
                     path=line.path,
                     line=line.number,
                     message=f"quotes {quoted[2]} as the score of round {quoted[1]}, whose own summary says {value} "
-                    f"({path}:{number}): the gain was taken from another opponent",
+                    f"({path}:{number}): the gain was taken against another kernel",
                 )
 
 

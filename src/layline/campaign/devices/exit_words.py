@@ -5,13 +5,13 @@ from __future__ import annotations
 import signal
 
 _USUAL = {
-    signal.SIGSEGV: "memory was touched that is not there: an index outside a buffer, a null pointer, "
+    signal.SIGSEGV: "it accessed memory that does not exist: an index outside a buffer, a null pointer, "
     "or an array on the stack that is too large for it",
-    signal.SIGBUS: "memory was touched behind the end of a mapped file, or the private /tmp or /dev/shm is full",
+    signal.SIGBUS: "it accessed memory beyond the end of a mapped file, or the private /tmp or /dev/shm is full",
     signal.SIGILL: "an instruction this core does not have, or a trap the compiler put where behaviour is undefined",
     signal.SIGFPE: "an integer was divided by zero",
     signal.SIGABRT: "abort was called: a failed assertion, or the C library found the heap damaged or freed twice",
-    signal.SIGKILL: "the system ended it, most often for lack of memory",
+    signal.SIGKILL: "the system killed it, most often for lack of memory",
     signal.SIGXFSZ: "a file grew beyond the sandbox's limit",
 }
 

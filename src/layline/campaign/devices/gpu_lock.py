@@ -46,7 +46,7 @@ def find_fitting(lines: Sequence[str], visible: str | None, kind: str) -> tuple[
     fitting = tuple(one for one in usable if products[one] == kind)
     if usable and not fitting:
         raise BenchError(
-            f"No accelerator that may be used here is a {kind}.",
+            f"None of the accelerators that may be used here is of kind {kind}.",
             hint="Times of two kinds of machine cannot be compared.",
         )
     return fitting

@@ -65,7 +65,7 @@ class DeviceArena:
             try:
                 self.raw = torch.empty(size, dtype=torch.uint8, device=device)
             except torch.OutOfMemoryError:
-                told = f"The device has no {size / (1 << 30):.1f} GiB left for the buffers of one more process."
+                told = f"The device does not have {size / (1 << 30):.1f} GiB free for the buffers of one more process."
                 raise BenchError(told, hint="`nvidia-smi` or `rocm-smi` shows who else uses it.") from None
 
     def share(self) -> dict[str, Any]:

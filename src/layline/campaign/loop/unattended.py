@@ -23,6 +23,7 @@ from layline.campaign.session.live import tell_allowed
 from layline.campaign.session.open import read_campaign, write_campaign
 from layline.campaign.told.brief import brief_campaign
 from layline.campaign.trusted import TrustedBench, choose_shapes
+from layline.core.prose import count
 from layline.core.report import Answer, Paragraph, Report, Section, Table
 from layline.errors import BenchError, ConfigError
 from layline.executors import Executor, Lost, open_wanted
@@ -193,7 +194,7 @@ def _goes_on(loop: Loop, before: int) -> bool:
         loop.steps.stop(None, loop.chosen, now=loop.now)
         loop.why = "; ".join(why for _name, holds, why in check_termination(state, None) if holds)
     elif loop.limits.rounds is not None and len(state.rounds) - before >= loop.limits.rounds:
-        loop.why = f"{loop.limits.rounds} rounds were asked for"
+        loop.why = f"{count(loop.limits.rounds, 'round')} {'was' if loop.limits.rounds == 1 else 'were'} asked for"
     elif not loop.has_time():
         loop.why = f"the budget of {loop.limits.budget_s:.0f} s leaves no time for another round"
     elif loop.streak >= DECLINES:
@@ -319,7 +320,7 @@ def _build_answer(loop: Loop, before: int) -> Answer:
         for item in made
     )
     summary = (
-        f"{len(made)} rounds, {len(accepted)} accepted, {len(loop.declined)} answers without a usable proposal; "
+        f"{count(len(made), 'round')}, {len(accepted)} accepted, {count(len(loop.declined), 'answer')} without a usable proposal; "
         f"ended because {loop.why}."
     )
     declined = tuple((str(number), reason) for number, reason in loop.declined)

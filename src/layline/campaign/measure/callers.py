@@ -61,17 +61,17 @@ _TIMED_THERE = "processor time of single calls; the starting kernel's hardly dif
 FOUND = {
     Left.X87: (
         "floating-point-mode",
-        "comes back with registers of the x87 unit in use: whatever its caller does in long double is NaN.",
+        "returns with x87 registers in use: whatever its caller does in long double is NaN.",
         "after MMX instructions `emms` must follow",
     ),
     Left.MODE: (
         "floating-point-mode",
-        "comes back with another one: whatever its caller computes next is rounded differently.",
-        "it was put to the default, or to what it was at another time",
+        "returns with another one: whatever its caller computes next is rounded differently.",
+        "it was set to the default, or to an earlier value",
     ),
     Left.REGISTERS: (
         "keeps-contract",
-        "comes back with another value in {registers}: whatever its caller kept there is lost.",
+        "returns with another value in {registers}: whatever its caller kept there is lost.",
         "the processor's calling convention asks a called function to restore them",
     ),
     Left.EXCEPTIONS: (
@@ -93,12 +93,12 @@ FOUND = {
     Left.STACKS: ("global-state", "changes the stack of every thread that starts later.", "pthread_getattr_default_np"),
     Left.KEYS: (
         "bounded-memory",
-        f"takes {{count}} thread-specific keys in {OFTEN} calls and gives none back: a process has about a thousand of them.",
+        f"takes {{count}} thread-specific keys in {OFTEN} calls and frees none: a process has about a thousand of them.",
         f"counted after {OFTEN} calls that came before",
     ),
     Left.SURVEYED: (
         "global-state",
-        "comes back with something of its caller's changed: {surveyed}.",
+        "returns with something of its caller's changed: {surveyed}.",
         "looked at before and after the call",
     ),
     Left.ARRAYS: (

@@ -20,7 +20,7 @@ BEFORE = 3
 FRESH_PROCESSES = 4
 _DEPENDS = {
     "follows-inputs": "depends on what was in the same memory before: the answer for the same inputs changes with it.",
-    "stream-order": "is right where its inputs lie there before the call, and wrong where the stream brings them later.",
+    "stream-order": "is right where its inputs are in place before the call, and wrong where the stream writes them later.",
     "repeatable": "gives different answers for the same inputs, by more than rounding.",
 }
 

@@ -30,9 +30,9 @@ def check_launching(pairs: Sequence[PairRun]) -> GateResult | None:
     if not told:
         return None
     slow = [shape for shape, old, new in found if max(new) > (1 + PACE_SHARE) * max(old) + PACE_FREE_MS]
-    reason = "Launching a call takes no longer than it may."
+    reason = "Launching a call takes no longer than is allowed."
     if slow:
-        reason = f"The gain is paid with time of the host: calls of {', '.join(slow)} that follow one another take longer than before."
+        reason = f"The gain costs time of the host: back-to-back calls of {', '.join(slow)} take longer than before."
     return GateResult(property="keeps-pace", passed=not slow, reason=reason, evidence=tuple(told))
 
 

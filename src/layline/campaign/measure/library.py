@@ -23,7 +23,7 @@ def find_library_faults(library: Path) -> Iterator[Fault]:
     taken = sorted(read_functions(data) & read_system_names())
     if taken:
         names = ", ".join(taken[:4])
-        told = f"The library defines {names} for the whole program: other code that calls {taken[0]} gets the kernel's own."
+        told = f"The library defines {names} for the whole program: other code that calls {taken[0]} gets the kernel's version."
         yield Fault("global-state", told, "make functions of your own `static`")
     if wants_executable_stack(data):
         told = "Loading the library makes the stacks of the whole program executable."

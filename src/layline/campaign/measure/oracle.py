@@ -240,7 +240,7 @@ def _name_special(name: str, got: Array, want: Array, differing: Array, poison: 
     first = tuple(int(i) for i in (differing.nonzero()[at][0] for at in range(differing.ndim)))
     return Wrong(
         property="finite",
-        reason=f"{int(differing.sum())} of {got.size} elements of {name} are NaN or infinite where the reference is not so, or the "
+        reason=f"{int(differing.sum())} of {got.size} elements of {name} are NaN or infinite where the reference is not, or the "
         "other way round.",
         evidence=(f"{name}{list(first)} is {got[first]:g} where the reference has {want[first]:g}",),
     )

@@ -266,7 +266,7 @@ def refuse_late(late: tuple[Late, ...], on_trial: Arm) -> None:
     others = [one for one in late if one.arm not in same]
     if others:
         who = others[0].arm.value
-        raise Disturbed(f"The clocks of another arm ({who}) disagree, so the host was late. {others[0].told}")
+        raise Disturbed(f"The clocks also disagree for another kernel ({who}), so the host was late. {others[0].told}")
     raise Fault("clocks-agree", late[0].told, *late[0].evidence)
 
 

@@ -40,9 +40,9 @@ _KINDS = {
     "stack-buffer-overflow": "touches memory outside an array on its stack",
     "global-buffer-overflow": "touches memory outside a static array",
     "unknown-crash": "touches memory partly outside a buffer",
-    "SEGV": "touches memory that is not there",
+    "SEGV": "accesses memory that does not exist",
     "attempting double-free": "frees a block twice",
-    "attempting free": "destroys what the allocator notes beside a buffer (seen when the buffer is freed after the call)",
+    "attempting free": "overwrites the allocator's notes beside a buffer (seen when the buffer is freed after the call)",
 }
 _DRIVER = "layline_driver_.c"
 _FRAME = re.compile(r"#\d+ \S+ in (?P<function>\w+) (?P<folder>\S*?)(?P<place>[\w.-]+\.[ch]:\d+)")

@@ -93,9 +93,9 @@ def watch(stage: Stage, snapshot: Snapshot, asked: tuple[Asked, ...]) -> list[Si
                 other = _look(folder, stage, one)
                 sight = sight if other == sight else other and replace(other, seen=Seen.NOTHING)
         if sight is None:
-            return "Layline's test program did not come to its end"
+            return "Layline's test program did not finish"
         if sight.seen is Seen.UNWATCHED:
-            return "this system lets no program watch what it asks for"
+            return "this system does not let a program watch system calls"
         found += [sight] if sight.seen else []
     return found
 
@@ -142,7 +142,7 @@ def _tell_changed(sight: Sight) -> Fault:
 def _tell_thread(sight: Sight) -> Fault:
     return Fault(
         "global-state",
-        f"{sight.of.bare} comes back with something of the calling thread changed: {list_bits(OF_THREADS, sight.more)}.",
+        f"{sight.of.bare} returns with something of the calling thread changed: {list_bits(OF_THREADS, sight.more)}.",
         "compared before it was loaded and after some thousand calls",
     )
 

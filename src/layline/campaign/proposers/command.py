@@ -115,7 +115,7 @@ def _read_answer(folder: Path, brief: Brief) -> Proposed | Declined:
         return Declined(reason=f"the proposal cannot be read: {error}")
     files, dropped = _read_files(folder, brief)
     if not files:
-        extra = f" ({len(dropped)} files it may not bring were dropped: {', '.join(dropped[:3])})" if dropped else ""
+        extra = f" (dropped: {', '.join(dropped[:3])})" if dropped else ""
         return Declined(reason=f"the proposal changes nothing it may change{extra}")
     remarks = (f"dropped, not among the allowed files or not plain ones: {', '.join(dropped[:10])}",) if dropped else ()
     texts = {name: str(said[name]) for name in ("expect", "diagnosis") if said.get(name)}

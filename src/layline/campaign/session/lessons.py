@@ -34,7 +34,9 @@ _PART = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]*\Z")
 def find_file(root: Path, gpu: str, operator: str, language: str) -> Path:
     for part in (gpu, operator, language):
         if not _PART.match(part):
-            raise ConfigError(f"{part!r} is not a plain name.", hint="Letters, digits, dot, dash and underscore.")
+            raise ConfigError(
+                f"{part!r} is not a plain name.", hint="Use letters, digits, dots, dashes and underscores."
+            )
     return root / LESSONS / gpu / operator / language.lower() / "tips.md"
 
 

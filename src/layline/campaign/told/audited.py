@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from layline.campaign.audit import RULES, CampaignFolder, Violation
 from layline.core.evidence import Alert, Severity
+from layline.core.prose import count
 from layline.core.report import Bullets, Cell, Paragraph, Report, Section, Table
 from layline.errors import ConfigError
 
@@ -27,8 +28,8 @@ def build_report(folder: CampaignFolder, place: str, violations: tuple[Violation
     broken = [item for item in violations if item.severity is Severity.BREAKS]
     rows = tuple((item.severity.value, item.rule, item.message, Cell(item.place, code=True)) for item in violations)
     intro = (
-        f"{len(folder.files)} files, {len(folder.rounds)} round folders, {len(RULES)} groups of rules.",
-        f"{len(broken)} violations; {len(violations) - len(broken)} signs a person should look at.",
+        f"{count(len(folder.files), 'file')}, {count(len(folder.rounds), 'round folder')}, {len(RULES)} groups of rules.",
+        f"{count(len(broken), 'violation')}; {count(len(violations) - len(broken), 'sign')} that a person should look at.",
         "History was read too."
         if folder.history
         else "History was not read: give --repo and --at to check append-only logs and commits.",
@@ -42,7 +43,7 @@ def build_report(folder: CampaignFolder, place: str, violations: tuple[Violation
         (
             Alert(
                 severity=Severity.BREAKS,
-                message=f"{len(broken)} violations of {len({item.rule for item in broken})} rules of the "
+                message=f"{count(len(broken), 'violation')} of {count(len({item.rule for item in broken}), 'rule')} of the "
                 "specification.",
             ),
         )

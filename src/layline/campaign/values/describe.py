@@ -42,7 +42,7 @@ _INPUTS = {
     "scaled": "normal times another power of two in every call, 2^-12 to 2^12",
     "uneven": "each row at a magnitude of its own, 2^-16 to 2^16",
     "striped": "each column at a magnitude of its own, 2^-16 to 2^16",
-    "offset": "normal times 0.25 plus 3 or minus 3: far from zero; positions and other indices begin anew every few tokens",
+    "offset": "normal times 0.25 plus 3 or minus 3: far from zero; positions and other indices start again every few tokens",
     "sparse": "nine in ten are zero",
     "outliers": "two in a thousand are a thousand times as large",
     "clustered": "five distinct values, so many ties",

@@ -80,7 +80,7 @@ def _refuse(measurement: Measurement, bucket: Bucket | None) -> Verdict | None:
         why = measurement.state or "declared so"
         return Verdict(
             outcome=Outcome.ROLLBACK,
-            reason=f"{measured} is refused, real training never hits such a cache ({why}).",
+            reason=f"{measured} is refused: real training never hits such a cache ({why}).",
             bucket=measured,
         )
     return None

@@ -275,7 +275,7 @@ def _check_measuring(manifest: Manifest) -> list[tuple[str, bool]]:
         ),
         ("min_effect must be between 0 and 0.5", not 0 <= manifest.min_effect < 0.5),
         (
-            "repeats must be at least 5: fewer process pairs carry no interval",
+            "repeats must be at least 5: fewer process pairs give no interval",
             manifest.measuring is Measuring.COMMAND and manifest.repeats < 5,
         ),
     ]

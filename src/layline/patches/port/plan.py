@@ -123,7 +123,11 @@ def build_plan(
     shims = sorted({stub for stubs in found.stubs.values() for stub in stubs})
     steps: list[Inline] = [
         ("Copy what is needed from: ", name_all(files or [patch.file], whole=not told)),
-        *([] if is_effect_id(patch.id) else ["Leave behind: the rest of these files and the engine's registration."]),
+        *(
+            []
+            if is_effect_id(patch.id)
+            else ["Leave behind: the rest of these files and the code that registers the patch."]
+        ),
         *([f"Functions that only log become `print` in the copy: {', '.join(shims)}."] if shims else []),
         f"Needs at run time: {name_all(sorted(found.outside), whole=not told) or 'nothing but Python'}.",
         *_describe_targets(patch),
@@ -168,7 +172,7 @@ def describe_installing(patch: Patch, entered: str | None = None) -> Inline:
     return (
         "Either rebind directly (",
         Cell("apply()", code=True),
-        " of the bundle), or keep the engine: register the handler in phase ",
+        " of the bundle), or keep the patch registry: register the handler in phase ",
         f"{patch.phase}, priority {patch.priority}.",
     )
 

@@ -37,7 +37,7 @@ def test_only_accelerators_of_the_kind_are_taken(visible: str | None, kind: str,
 
 
 def test_where_there_are_only_others_none_is_taken() -> None:
-    with pytest.raises(BenchError, match="No accelerator that may be used here is a Abacus 10"):
+    with pytest.raises(BenchError, match="None of the accelerators that may be used here is of kind Abacus 10"):
         find_fitting(LINES, None, "Abacus 10")
 
 

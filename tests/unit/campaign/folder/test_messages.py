@@ -25,7 +25,7 @@ UNTOUCHED = 0x1F80 << 16 | 0x37F
 @pytest.mark.parametrize(
     ("code", "before", "after"),
     [
-        (139, "exit code 11", "SIGSEGV (memory was touched that is not there"),
+        (139, "exit code 11", "SIGSEGV (it accessed memory that does not exist"),
         (-signal.SIGFPE, "SIGFPE", "SIGFPE (an integer was divided by zero)"),
         (134, "SIGABRT", "the C library found the heap damaged or freed twice"),
         (11, "exit code 11", "it ended itself with exit code 11"),

@@ -62,5 +62,5 @@ def test_what_shows_only_when_a_buffer_is_freed_names_the_kernel_and_not_our_pro
     source = source.replace("int forward(", "__attribute__((no_sanitize_address)) int forward(")
     with pytest.raises(Fault) as refused:
         run(tmp_path, source)
-    assert "destroys what the allocator notes beside a buffer" in refused.value.reason
+    assert "overwrites the allocator's notes beside a buffer" in refused.value.reason
     assert "layline_driver" not in " ".join((refused.value.reason, *refused.value.evidence))

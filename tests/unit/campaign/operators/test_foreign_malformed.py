@@ -31,8 +31,8 @@ REFERENCE = b"def ref_kernel(d):\n    return d\n\n\ndef generate_input(size, see
         ({"outputs": {"y": {"dtype": "float16"}}}, "y has no `shape` that is a list of axes."),
         ({"outputs": {"y": {"shape": None, "dtype": "float16"}}}, "the output y is a single number"),
         ({"outputs": {"y": {"shape": ["M"]}}}, "y has no `dtype`."),
-        ({"reference": 5}, "`reference` is not a text."),
-        ({"constraints": ["M =="]}, "the constraint `M ==` is no expression."),
+        ({"reference": 5}, "`reference` is not a string."),
+        ({"constraints": ["M =="]}, "the constraint `M ==` is not an expression."),
     ],
 )
 def test_a_malformed_definition_is_told(tmp_path: Path, changed: dict[str, Any], said: str) -> None:
@@ -70,7 +70,7 @@ def test_a_malformed_workload_is_told_with_its_line(tmp_path: Path) -> None:
         ("tests: 5", REFERENCE, "`tests` is not a list of tables."),
         ("files: [a]\ntests: [{size: 8}]", REFERENCE, "`files` is not a list of tables."),
         ("tests: [{size: 8, seed: abc}]", REFERENCE, "the seed 'abc' is not a whole number."),
-        ("tests: [{size: 8}]", b"\xff\xfe", "reference.py is not text in UTF-8."),
+        ("tests: [{size: 8}]", b"\xff\xfe", "reference.py is not UTF-8 text."),
     ],
 )
 def test_a_malformed_task_is_told(tmp_path: Path, task: str, reference: bytes, said: str) -> None:
@@ -83,5 +83,5 @@ def test_a_malformed_task_is_told(tmp_path: Path, task: str, reference: bytes, s
 
 def test_a_problem_that_is_no_text_is_told(tmp_path: Path) -> None:
     (tmp_path / "9_a.py").write_bytes(b"\xff\xfe")
-    with pytest.raises(ConfigError, match=r"9_a.py is not text in UTF-8"):
+    with pytest.raises(ConfigError, match=r"9_a.py is not UTF-8 text"):
         write_operator_file("kernelbench", "9_a.py", tmp_path)

@@ -94,7 +94,7 @@ def build(text: str) -> Operator:
         ('language = "c"', 'language = "c"\nexact = "a"', "exact is not a whole number"),
         ('language = "c"', 'language = "c"\nwrong = 5', "wrong is not a dict such as"),
         ('"C": Axis(low=1)', '"C": Axis(multiple=0)', "axes['C'] has a bound that is not a whole number"),
-        ('Tensor("C", role="weight")', 'Tensor(["C"])', "tensors['w'] has axes that are neither a text"),
+        ('Tensor("C", role="weight")', 'Tensor(["C"])', "tensors['w'] has axes that are neither a string"),
         ('Tensor("C", role="weight")', 'Tensor("C", draw=3)', "tensors['w'] has a draw that is none of index"),
     ],
 )
@@ -114,8 +114,8 @@ def test_a_file_that_does_not_say_enough_says_what_and_where(old: str, new: str,
         ("return {", "x.x *= 2; return {", "forward changes its inputs (x)"),
         ("return {", 'y = x.x * x.w; x["w"][:] = 0; return {"y": y} if step else {', "changes its inputs (w)"),
         ("return {", "x.x.sort(); return {", "changes its inputs (x)"),
-        ('{"y": x.x * x.w}', '{"y": x.x * x.w + np.inf}', "y is infinite or no number everywhere"),
-        ('"y": Tensor("R C")}', '"y": Tensor("R C", "int32")}', "returns y with values that are no int32"),
+        ('{"y": x.x * x.w}', '{"y": x.x * x.w + np.inf}', "every element of y is NaN or infinite"),
+        ('"y": Tensor("R C")}', '"y": Tensor("R C", "int32")}', "returns y with values that are not int32"),
         ('{"y": x.x * x.w}', '{"z": x.x * x.w}', "does not return y"),
         ('{"y": x.x * x.w}', '{"y": (x.x * x.w)[:, :1]}', "by its axes it is"),
         ('{"y": x.x * x.w}', '{"y": x.x * x.nothing}', "scaled.py:15: reference raises AttributeError: nothing"),
@@ -125,8 +125,8 @@ def test_a_file_that_does_not_say_enough_says_what_and_where(old: str, new: str,
             'return {"y": x.x * x.w} if x.x.size else b"\\xff".decode()',
             "scaled.py:15: reference raises UnicodeDecodeError",
         ),
-        ("rtol=1e-5, atol=1e-6", "rtol=1e-5, atol=10.0", "zeros pass for y"),
-        ('"C": Axis(low=1)', '"C": Axis(multiple=2)', "The listed shape odd (R=5, C=33) is not legal"),
+        ("rtol=1e-5, atol=1e-6", "rtol=1e-5, atol=10.0", "zeros are accepted as y"),
+        ('"C": Axis(low=1)', '"C": Axis(multiple=2)', "do not allow the listed shape odd (R=5, C=33)"),
         ("return {", "import time; time.sleep(0.7); return {", "more than 900 s"),
         ("y[i] = x[i] * w[i % C]", "y[i] = x[i] * w[0]", "outside the tolerance"),
         ("int64_t C) {", "int64_t C {", "does not compile"),
@@ -148,11 +148,11 @@ def test_an_operator_that_cannot_judge_says_why(monkeypatch: pytest.MonkeyPatch,
         ("def legal(s):\n    s.R > 0\n", "legal returns None"),
         ("def reference(step, x):\n    exit(3)\n", "reference raises SystemExit: 3"),
         ("def reference(step, x):\n    return x.x\n", "reference('forward') returns a ndarray"),
-        ("def reference(step, x):\n    return {'y': 1.0}\n", "returns y as a float, which is no array"),
+        ("def reference(step, x):\n    return {'y': 1.0}\n", "returns y as a float, which is not an array"),
         ("def inputs(kind, s, rng):\n    return {'x': rng.random(s.Z)}\n", "inputs raises AttributeError"),
         ("def inputs(kind, s, rng):\n    return {'x': rng.random(3)}\n", "inputs returns x as (3,); by its axes it is"),
         ("def inputs(kind, s, rng):\n    return {'q': rng.random(3)}\n", "inputs returns 'q', which is not in tensors"),
-        ("kinds = ('normal', 'gauss')", "kinds names 'gauss', which is no distribution"),
+        ("kinds = ('normal', 'gauss')", "kinds names 'gauss', which is not a distribution"),
         ("exact = {'x': 4}", "exact does not give w"),
         ("flops = {'forward': lambda s: s.Z}", "flops raises AttributeError"),
         ("flops = {'forward': lambda s: -1.0}", "flops is -1.0 on"),
@@ -290,7 +290,7 @@ def test_a_good_operator_passes_and_its_mutants_are_refused() -> None:
     assert [(one.what, one.passed) for one in findings] == [
         (what, True) for what in ("shapes", "cost", "reference", "sizes", "tolerance", "start")
     ]
-    assert "3 kernels made wrong from it are refused (correct, writes-every-output, correct)" in findings[-1].told
+    assert "3 broken copies of it are refused (correct, writes-every-output, correct)" in findings[-1].told
 
 
 def test_a_reference_that_raises_is_no_matter_of_cost() -> None:
@@ -471,7 +471,7 @@ def test_what_never_ends_is_told_with_the_line_it_has_come_to(
         said = check_operator(build(FILE + more), is_quick=True)[-1].told
     except ConfigError as error:
         said = error.message
-    assert f"{told}: it had not come back after 0.2 s" in said
+    assert f"{told}: it had not returned after 0.2 s" in said
     assert int(said.split(":")[1]) > FILE.count("\n"), "the line lies in what never ends"
     assert signal.getitimer(signal.ITIMER_REAL)[0] == 0
     assert signal.getsignal(signal.SIGALRM) is before
@@ -486,7 +486,7 @@ CALLED = "int forward(const float *x, const float *w, float *y, int64_t R, int64
         ("int forward(", "int scale(", "start", "it has no function `forward`.", CALLED),
         ("int64_t R, int64_t C)", "int64_t C, int64_t R)", "start", "y", CALLED),
         ("R * C; i++", "R * C; i+", "start", "does not compile", CALLED),
-        ('"C": Axis(low=1)', '"C": Axis(low=17)', "shapes", "is not legal", "`legal`"),
+        ('"C": Axis(low=1)', '"C": Axis(low=17)', "shapes", "do not allow", "`legal`"),
         ("x.x * x.w", "x.x * 0 + x.w * 0", "reference", "the same for other inputs", "`reference`"),
         ("atol=1e-6", "atol=1e6", "tolerance", "the tolerance is too wide", "`tolerance`"),
     ],

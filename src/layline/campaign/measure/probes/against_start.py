@@ -185,7 +185,7 @@ def compare_special(values: Values, where: str, both: tuple[Arrays, Arrays], rig
             count, at, got, its = found
             raise Fault(
                 "special-values",
-                f"{where}: {count} elements of {name} are not what the starting kernel makes of it.",
+                f"{where}: {count} elements of {name} differ from the starting kernel's.",
                 f"{name}{list(at)} is {got:g}, the starting kernel's {its:g}",
             )
 

@@ -45,7 +45,7 @@ def show_between(on: Trial) -> Shown:
         raise Fault(
             "gain-carries-over",
             f"The gain exists only near the listed sizes: {math.expm1(claimed):+.0%} on {describe_shape(listed)}, and less than "
-            f"a quarter of it on any of {len(lost)} shapes between three fifths and five thirds of it.",
+            f"a quarter of it on any of {len(lost)} shapes of three fifths to five thirds of that size.",
             *lost,
             f"each was timed in {SERIES} series of {REQUESTS} requests of both kernels in turns",
         )

@@ -76,5 +76,8 @@ def _collect(pipe: int, pid: int, *, is_wanted: bool) -> Any:
         data = source.read()
     _pid, status = os.waitpid(pid, 0)
     if not data or status:
-        raise BenchError("A process of the gate's own ended without an answer.", hint="Is there enough memory?")
+        raise BenchError(
+            "A process that checks the kernel ended without an answer.",
+            hint="Check that enough memory is free, then run it again.",
+        )
     return pickle.loads(data)  # noqa: S301  what our own fork has written

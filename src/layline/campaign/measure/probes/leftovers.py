@@ -21,7 +21,9 @@ def show_leftovers(on: Trial) -> Shown:
         )
     children = worker.children()
     if children:
-        raise Fault("leaves-no-process", f"The kernel left {children} process(es) running.")
+        raise Fault(
+            "leaves-no-process", f"The kernel left {'1 process' if children == 1 else f'{children} processes'} running."
+        )
     yield "charged-in-full", worker.account.kind
 
 

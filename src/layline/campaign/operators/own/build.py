@@ -271,7 +271,9 @@ class _Draw:
         except ValueError:
             if kind in KINDS:
                 raise
-            told = f"{self._file.path}: kinds names {kind!r}, which is no distribution that {name} can be drawn from."
+            told = (
+                f"{self._file.path}: kinds names {kind!r}, which is not a distribution that {name} can be drawn from."
+            )
             raise ConfigError(told, hint=f"Distributions: {', '.join(KINDS)}.") from None
 
 
@@ -319,7 +321,7 @@ class _Oracle:
             if tensor.role == "free" or tensor.dtype in FLOATS:
                 continue
             if not _are_same(told[name], self._numbers.take_answer(told[name], tensor.dtype)):
-                yield f"{step} returns {name} with values that are no {tensor.dtype}: round them."
+                yield f"{step} returns {name} with values that are not {tensor.dtype}: round them."
 
     def _widen(self, step: str, inputs: Mapping[str, Any]) -> Inputs:
         return Inputs({name: self._numbers.widen(inputs[name]) for name in self._passes[step].inputs})
@@ -347,6 +349,6 @@ def _are_same(left: Any, right: Any) -> bool:
 def _check_extent(file: OperatorFile, what: str, name: str, array: Any, extent: tuple[int, ...]) -> None:
     found = getattr(array, "shape", None)
     if found is None:
-        raise ConfigError(f"{file.path}: {what} returns {name} as a {type(array).__name__}, which is no array.")
+        raise ConfigError(f"{file.path}: {what} returns {name} as a {type(array).__name__}, which is not an array.")
     if tuple(found) != extent:
         raise ConfigError(f"{file.path}: {what} returns {name} as {tuple(found)}; by its axes it is {extent}.")

@@ -37,7 +37,7 @@ def find_bad_parts(said: SimpleNamespace) -> Iterator[str]:
     for name, tensor in said.tensors.items():
         given: list[Any] = [tensor.axes, tensor.draw] if isinstance(tensor, Tensor) else ["", None]
         if not isinstance(given[0], str) and not callable(given[0]):
-            yield f"tensors[{name!r}] has axes that are neither a text such as 'T D' nor a function."
+            yield f"tensors[{name!r}] has axes that are neither a string such as 'T D' nor a function."
         if given[1] is not None and not isinstance(given[1], Draw):
             yield f"tensors[{name!r}] has a draw that is none of index, offsets, mask, permutation, routing, uniform."
 

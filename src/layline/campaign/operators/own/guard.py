@@ -97,7 +97,7 @@ def tell_endless(error: Endless, names: Collection[str], what: str) -> ConfigErr
     """The sentence for something that did not come back, with the line it had come to."""
     found = find_place(error, names) or f"{next(iter(names))}: "
     return ConfigError(
-        f"{found}{what} was stopped here: it had not come back after {LIMIT_S:g} s",
+        f"{found}{what} was stopped here: it had not returned after {LIMIT_S:g} s",
         hint="End the loop, or give smaller shapes: hundreds of calls are made for each shape.",
     )
 

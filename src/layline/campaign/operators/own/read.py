@@ -229,7 +229,7 @@ def _find_bad_shapes(said: SimpleNamespace) -> Iterator[str]:
     if not said.shapes:
         yield "shapes is empty."
     if not free:
-        yield "every axis is const: no shape but the listed one could be tried, and a kernel could know its answer by heart."
+        yield "every axis is const: no shape but the listed one could be tried, and a kernel could contain its answer."
     for label, sizes in said.shapes.items():
         missing = [name for name in free if name not in sizes]
         unknown = [name for name in sizes if name not in said.axes]

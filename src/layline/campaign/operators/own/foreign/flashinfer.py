@@ -56,7 +56,7 @@ def _find_malformed(definition: dict[str, Any]) -> Iterator[str]:
             yield f"`{group}` is not a table of tables by name."
             return
     if not isinstance(definition["reference"], str):
-        yield "`reference` is not a text."
+        yield "`reference` is not a string."
     for name, axis in definition["axes"].items():
         if axis.get("type") == "const" and not isinstance(axis.get("value"), int):
             yield f"the axis {name} is const and has no `value` that is a whole number."
@@ -75,7 +75,7 @@ def _find_problems(definition: dict[str, Any]) -> Iterator[str]:
         try:
             ast.parse(str(rule), mode="eval")
         except SyntaxError:
-            yield f"the constraint `{rule}` is no expression."
+            yield f"the constraint `{rule}` is not an expression."
     for name, tensor in definition["inputs"].items():
         if tensor.get("shape") is None:
             yield f"the input {name} is a single number, which a kernel is not given here."

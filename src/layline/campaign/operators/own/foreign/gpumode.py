@@ -64,7 +64,7 @@ def read_problem(folder: Path) -> Problem:
     except OSError as error:
         raise ConfigError(f"{reference} cannot be read: {error.strerror}.") from None
     except UnicodeDecodeError:
-        raise ConfigError(f"{reference} is not text in UTF-8.") from None
+        raise ConfigError(f"{reference} is not UTF-8 text.") from None
     except SyntaxError as error:
         raise ConfigError(f"{reference}:{error.lineno}: {error.msg}.") from None
     functions = {node.name: node for node in tree.body if isinstance(node, ast.FunctionDef)}
@@ -92,7 +92,7 @@ def _read_task(path: Path) -> dict[str, Any]:
             f"{path} cannot be read: {error.strerror}.", hint="gpumode:DIR is a folder with task.yml and reference.py."
         ) from None
     except UnicodeDecodeError:
-        raise ConfigError(f"{path} is not text in UTF-8.") from None
+        raise ConfigError(f"{path} is not UTF-8 text.") from None
     except NotYaml as error:
         raise ConfigError(f"{path} is not YAML: {error}.") from None
     if not isinstance(task, dict):

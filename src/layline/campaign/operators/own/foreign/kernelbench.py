@@ -46,7 +46,7 @@ def write_kernelbench(rest: str, root: Path) -> tuple[str, Path]:
     try:
         text = path.read_text("utf-8")
     except UnicodeDecodeError:
-        raise ConfigError(f"{path} is not text in UTF-8.") from None
+        raise ConfigError(f"{path} is not UTF-8 text.") from None
     problem = read_problem(text, str(path))
     return _write(path, problem), path
 
@@ -59,7 +59,7 @@ def find_problem(rest: str, root: Path) -> Path:
     found = sorted(place.parent.glob(f"{place.name}_*.py"))
     if len(found) != 1:
         raise ConfigError(
-            f"There is no KernelBench problem {rest}.", hint=f"{place.parent}/{place.name}_*.py was looked for."
+            f"There is no KernelBench problem {rest}.", hint=f"Layline looked for {place.parent}/{place.name}_*.py."
         )
     return found[0].resolve()
 
