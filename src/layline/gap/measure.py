@@ -21,6 +21,7 @@ from layline.gap.changes import Changes, build_changes, mark_lost
 from layline.gap.churn import measure_churn
 from layline.gap.demands import OwnNeeds, find_demands
 from layline.gap.dependencies import Rank, compare_declarations, find_conflicts, read_declarations
+from layline.gap.dependencies.mentions import open_mentions
 from layline.gap.dependencies.reading import rank_of
 from layline.gap.done import find_done
 from layline.gap.effort import find_lost, measure_effort
@@ -384,7 +385,7 @@ def read_dependencies(pin: Tree, tip: Tree, only: tuple[str, ...]) -> tuple[Depe
         conflicts=tuple(find_conflicts(after.items)),
         locks=tuple(pair_locks(before.locks, after.locks)),
         files=tuple(files),
-        platform=compare_platforms(before, after),
+        platform=compare_platforms(before, after, (open_mentions(pin), open_mentions(tip))),
         unread=(_find_unread(before), _find_unread(after)),
     )
     return dependencies, locate_skipped(after.skipped, tip.repository.name, tip.commit)

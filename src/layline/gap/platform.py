@@ -5,13 +5,15 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from layline.core.prose import listed, verb
 from layline.gap.dependencies import Kind, Rank
 from layline.gap.dependencies.containers import CONTAINER_FILE
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from layline.core.evidence import Location
     from layline.core.revision import Commit
     from layline.gap.dependencies import Declaration, Declarations, Difference
@@ -23,6 +25,9 @@ _LETTERS = re.compile(r"[A-Za-z]")
 NUMBERS = re.compile(r"\s*\(#\d+\)")
 """Pull requests as titles name them."""
 _JOB = "CI job "
+IMAGES = "container images"
+Mentions: TypeAlias = "tuple[Callable[[str], bool], Callable[[str], bool]]"
+NOTHING: Mentions = (lambda _: False, lambda _: False)
 _MATRICES = "CI "
 IN_CI = " wheels in CI"
 """What CI installs says what it tests with, not which wheels there are."""
@@ -112,15 +117,19 @@ class PlatformChange:
         return f"{before}{self.tell_change()}{between}{self.at_tip or self.at_pin or 'no place'}{after}"
 
 
-def compare_platforms(pin: Declarations, tip: Declarations) -> tuple[PlatformChange, ...]:
+def compare_platforms(pin: Declarations, tip: Declarations, mentions: Mentions = NOTHING) -> tuple[PlatformChange, ...]:
     """Without jobs that one side does not have: they were not switched."""
-    return find_platform_changes(_find_known(pin, tip), _find_known(tip, pin), tip.commented)
+    return find_platform_changes(_find_known(pin, tip), _find_known(tip, pin), tip.commented, mentions)
 
 
 def find_platform_changes(
-    pin: Iterable[Declaration], tip: Iterable[Declaration], commented: Iterable[Declaration] = ()
+    pin: Iterable[Declaration],
+    tip: Iterable[Declaration],
+    commented: Iterable[Declaration] = (),
+    mentions: Mentions = NOTHING,
 ) -> tuple[PlatformChange, ...]:
     """Over all files of both sides: a value that moved to another file has not changed. Jobs, ROCm, CUDA first.
+    `mentions`: whether pin and tip name an image at all, also where nothing says that it is one.
 
     What documents advise is not what CI and packages do: it is told among their differences.
     """
@@ -128,7 +137,7 @@ def find_platform_changes(
     found = [
         _add_commented(change, idle.get(name, []), after.get(name, []))
         for name in before | after
-        for change in _compare(name, before.get(name, []), after.get(name, []))
+        for change in _compare(name, before.get(name, []), after.get(name, []), mentions)
     ]
     return tuple(sorted(found, key=lambda one: (_order(one.what), not one.is_lost, one.what)))
 
@@ -153,9 +162,13 @@ def _group(items: Iterable[Declaration]) -> dict[str, list[Declaration]]:
     return groups
 
 
-def _compare(name: str, before: list[Declaration], after: list[Declaration]) -> Iterator[PlatformChange]:
+def _compare(
+    name: str, before: list[Declaration], after: list[Declaration], mentions: Mentions
+) -> Iterator[PlatformChange]:
     was = {value for item in before for value in _split(item.spec)}
     now = {value for item in after for value in _split(item.spec)}
+    if name == IMAGES:
+        was, now = was | set(filter(mentions[0], now - was)), now | set(filter(mentions[1], was - now))
     if was == now:
         return
     if name.startswith(_JOB):
@@ -214,7 +227,7 @@ def _name(item: Declaration) -> str | None:
         in_ci = item.rank is Rank.COMMANDS and not CONTAINER_FILE.search(item.place.path)
         return f"{label}{IN_CI if in_ci else ' wheels'}"
     if item.kind is Kind.IMAGE:
-        return "container images" if _LETTERS.search(_VARIABLE.sub("", item.spec)) else None
+        return IMAGES if _LETTERS.search(_VARIABLE.sub("", item.spec)) else None
     if item.kind is Kind.SETTING and _MATRIX.search(item.name.lower()):
         return f"CI {item.name.removesuffix('s')}"
     return None

@@ -21,6 +21,7 @@ from layline.gap.cells import plain_text
 from layline.gap.changes import UpstreamChange
 from layline.gap.demands import OwnNeeds, find_demands
 from layline.gap.dependencies import Difference, compare_declarations, read_declarations
+from layline.gap.dependencies.mentions import open_mentions
 from layline.gap.dependencies.model import Declaration, Kind, Rank
 from layline.gap.dependencies.reading import find_declarations
 from layline.gap.dependencies.workflows import find_commented, find_workflow_declarations
@@ -500,7 +501,7 @@ def test_a_job_that_one_side_does_not_have_was_not_switched(
         read_declarations(Tree(open_repository(history.path), history.commit("one", _write_jobs(files))))
         for files in ({**dict.fromkeys(tip), **pin}, {**dict.fromkeys(pin), **tip})
     ]
-    assert [one.sentence().partition(" (")[0] for one in compare_platforms(*sides)] == said
+    assert [one.sentence().partition(" (")[0] for one in compare_platforms(sides[0], sides[1])] == said
     moves = {change.value for row in compare_declarations(*sides) for change in row.changes}
     assert {"switched off", "switched on"} & moves == {"switched " + one.rpartition(" ")[2] for one in said}
 
@@ -538,6 +539,48 @@ def test_an_image_that_is_still_built_is_not_gone() -> None:
     assert [change.sentence() for change in find_platform_changes(pin, tip)] == [
         "CI python-version: 3.10 and 3.11 at the pin; 3.11 at the tip (a.yml:5 at the pin)."
     ]
+
+
+TESTED = "jobs:\n  a:\n    container:\n      image: {}\n"
+HANDED = "jobs:\n  b:\n    uses: ./.github/workflows/a.yml\n    with:\n      docker: one/gpu{}\n"
+NAMED = [
+    # (what it shows, the other files of the tip, what is told)
+    ("nothing names it", {}, ["container images: one/gpu → two"]),
+    (
+        "a job hands it to another workflow",
+        {".github/workflows/b.yml": HANDED.format("")},
+        ["container images: two is new"],
+    ),
+    (
+        "a script beside the workflows",
+        {".github/workflows/all.py": "IMAGES = ['one/gpu']\n"},
+        ["container images: two is new"],
+    ),
+    (
+        "a comment",
+        {".github/workflows/b.yml": f"#{HANDED.format('').rpartition('with:')[2].strip()}\n"},
+        ["container images: one/gpu → two"],
+    ),
+    ("a longer name", {".github/workflows/b.yml": HANDED.format("-old")}, ["container images: one/gpu → two"]),
+    ("a document", {"docs/ci.md": "one/gpu\n"}, ["container images: one/gpu → two"]),
+]
+
+
+@pytest.mark.parametrize(("more", "said"), [row[1:] for row in NAMED], ids=[row[0] for row in NAMED])
+def test_an_image_that_the_tip_names_under_any_key_is_not_gone(
+    tmp_path: Path, more: dict[str, str], said: list[str]
+) -> None:
+    history = History.start(tmp_path / "up")
+    trees = [
+        Tree(
+            open_repository(history.path),
+            history.commit("one", {".github/workflows/a.yml": TESTED.format(image), **files}),
+        )
+        for image, files in (("one/gpu", {}), ("two", more))
+    ]
+    pin, tip = map(read_declarations, trees)
+    told = compare_platforms(pin, tip, (open_mentions(trees[0]), open_mentions(trees[1])))
+    assert [one.sentence().partition(" (")[0] for one in told] == said
 
 
 def test_values_that_stay_are_not_told_as_replaced() -> None:
