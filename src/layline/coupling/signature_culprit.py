@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import re
+import ast
 from collections.abc import Iterator
 from dataclasses import replace
 from functools import cache
@@ -14,10 +14,9 @@ from layline.coupling.body_culprit import find_tracer
 from layline.coupling.drift_model import Drift, Sides
 from layline.coupling.row_parts import Passed
 from layline.source import Definition, DefinitionKind, Symbol
+from layline.source.parsing import parse_tree
 from layline.source.resolve import Resolver
 from layline.source.slices import read_signature
-
-_LONGEST = 4000
 
 
 def find_signature_change(row: Drift, sides: Sides) -> str | None:
@@ -106,37 +105,23 @@ def _find_made(symbol: Symbol, side: Resolver) -> Symbol | None:
 
 def _find_passing(tracer: Tracer, passed: Passed) -> str | None:
     """Since when upstream's calls pass what our replacement refuses."""
-    names = "|".join(re.escape(name) for name in passed.arguments)
-    given = re.compile(rf"\b(?:{names})\s*=(?!=)")
-
-    def passes(text: str) -> bool:
-        return any(given.search(_cut_call(text, start)) for start in _find_calls(text, passed.name))
-
-    found = [tracer.find_first_text(path, passes) for path in passed.paths]
+    found = [tracer.find_first_text(path, lambda text: passes_any(text, passed)) for path in passed.paths]
     order = find_order(tracer)
     known = [commit for commit in found if commit is not None]
     return min(known, key=lambda commit: order[commit]) if known else None
 
 
-def _find_calls(text: str, name: str) -> Iterator[int]:
-    """Where the arguments of each call of the name begin; a pattern that looks behind takes 200 times as long."""
-    opening = f"{name}("
-    at = text.find(opening)
-    while at >= 0:
-        before = text[max(0, at - 6) : at]
-        if not (before[-1:].isalnum() or before.endswith(("_", "def ", "class "))):
-            yield at + len(opening)
-        at = text.find(opening, at + len(opening))
-
-
-def _cut_call(text: str, start: int) -> str:
-    """The arguments of a call whose bracket opens before `start`."""
-    depth = 1
-    for end in range(start, min(len(text), start + _LONGEST)):
-        depth += {"(": 1, ")": -1}.get(text[end], 0)
-        if depth == 0:
-            return text[start:end]
-    return ""
+def passes_any(text: str, passed: Passed) -> bool:
+    """Whether a version of a file calls the name with one of the arguments; most are not parsed for it."""
+    if passed.name not in text or not any(name in text for name in passed.arguments):
+        return False
+    tree = parse_tree("", text.encode("utf-8", "surrogatepass"))
+    return isinstance(tree, ast.Module) and any(
+        isinstance(node, ast.Call)
+        and any(one.arg in passed.arguments for one in node.keywords)
+        and passed.name in (getattr(node.func, "id", None), getattr(node.func, "attr", None))
+        for node in ast.walk(tree)
+    )
 
 
 def _later(tracer: Tracer, one: str | None, two: str | None) -> str | None:
