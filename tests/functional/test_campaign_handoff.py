@@ -258,7 +258,7 @@ def test_shapes_that_hang_on_the_machine_are_said_to(tmp_path: Path) -> None:
         data = dict(campaign_handoff(request, now=now).data)
     told = next(row["found"] for row in data["prerequisites"] if row["name"] == "Target shapes")
     line = asked.splitlines().index('if os.environ.get("LARGE"):') + 1
-    assert f"the machine decides `os.environ.get('LARGE')` (benchmark/config.py:{line}), taken as false here" in told
+    assert f"decides `os.environ.get('LARGE')` (benchmark/config.py:{line}), and here it counts as false" in told
     assert "LOUD" not in told
 
 

@@ -95,7 +95,7 @@ def reference(step, x):
         ("x.x * x.w}", "x.x * 0}", "It is 0 everywhere"),
         ("x.x * x.w}", "x.x * x.z}", "own.py:10: reference raises AttributeError: z"),
         ("return {", "x.x *= 2; return {", "changes its inputs (x)"),
-        ("atol=1e-6", "atol=10.0", "zeros pass for y"),
+        ("atol=1e-6", "atol=10.0", "zeros are accepted as y"),
         ("Axis(low=1)", "Axis(multiple=2)", "do not allow the listed shape odd (R=5, C=33)"),
     ],
 )

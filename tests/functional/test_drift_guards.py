@@ -382,5 +382,5 @@ def test_a_function_that_a_flag_keeps_from_running_raises_no_name_error(
     answer = layline("patches", "drift", "keel", "--format", "json", cwd=project).json
     (place,) = answer["elsewhere"]
     assert "sets HAVE to False" in place["detail"]
-    told = [line for line in ("11", "15") if f"without a test in line {line} (NameError)" in place["detail"]]
+    told = [line for line in ("11", "15") if f"raises NameError in line {line}" in place["detail"]]
     assert told == lines, place["detail"]

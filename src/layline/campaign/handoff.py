@@ -143,7 +143,8 @@ def _find_shapes(request: Request, project: Project, row: Row | None) -> Prerequ
                 else ""
             )
         if made.undecided:
-            told += f"; a run may measure others, because {' and '.join(made.undecided)}, which the machine decides, is taken as false here; compare with its output"
+            one = len(made.undecided) == 1
+            told += f"; a run may measure others: only the machine decides {' and '.join(made.undecided)}, and here {'it counts' if one else 'they count'} as false; compare with its output"
         told += "; delete from target_shapes those that do not count"
         if made.evenness is not None:
             told += f"; {len(list_shapes(made)) - len(made.shapes)} of them were added by Layline, with uneven groups: the benchmark draws only even ones"

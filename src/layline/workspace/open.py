@@ -17,7 +17,7 @@ from layline.git.overlay import Overlay
 from layline.git.repository import find_git_dir
 from layline.git.worktree import find_edits, find_work_tree
 from layline.history.pins import read_pin
-from layline.source import Part, Tree, survey
+from layline.source import Part, Tree
 from layline.source.cache import cache_directory
 
 if TYPE_CHECKING:
@@ -219,6 +219,8 @@ def know_packages(workspace: Workspace) -> Workspace:
     unknown = {key: backend for key, backend in workspace.settings.backends.items() if not backend.packages}
     if not unknown:
         return workspace
+    from layline.source import survey  # most answers need none, and each module costs a start its share
+
     imported: Counter[str] | None = None
     backends = dict(workspace.settings.backends)
     for key, backend in unknown.items():
