@@ -29,14 +29,15 @@ class Losses:
         self._known: dict[tuple[str, str], tuple[str | None, set[Read]]] = {}
 
     def find_unbinding(self, found: Comparison) -> str | None:
-        """Who took away a lost name, or of a member that went before its class, the class: it may have been inherited
-        until then.
+        """Who took away a lost name; of a member that went before its class, or that upstream's code never gave it, the
+        class: it may have been inherited until then.
         """
         near = found.before.bound_in or found.before.module or ""
         # a member of a class that a module imports is bound where the class stands, and lost where it is imported
         holders = (near,) if is_within(found.name, near) else parents(found.name)
         holder = next((name for name in holders if name in self._pin.index.entries), None)
-        owned = any(one.reason is Reason.CLASS_GONE for one in found.why)
+        is_lent = found.before.kind is SymbolKind.EXTERNAL and found.before.bound_in is None
+        owned = is_lent or any(one.reason is Reason.CLASS_GONE for one in found.why)
         return self._find(found.name.rpartition(".")[0] if owned else found.name, holder)
 
     def find_outer(self, name: str) -> str | None:

@@ -15,6 +15,7 @@ Files = dict[str, str | None]
 LAZY = "import sys\nfrom .lazy import Lazy\nif TYPE_CHECKING:\n    from .a import {}\nelse:\n"
 LAZY = f"from typing import TYPE_CHECKING\n{LAZY}    sys.modules[__name__] = Lazy(__name__)\n"
 RUN = "class Run:\n    def go(self, x):\n        return x\n\n    def stay(self):\n        return 1\n"
+MODULE = "import torch\n\n\n" + RUN.replace("Run:", "Run(torch.Module):")
 BELOW = "with quiet():\n    from .b import Run as _Run\n\n\nclass Run(_Run):\n    pass\n"
 
 LOST = [
@@ -64,6 +65,16 @@ LOST = [
         [("its file", {"pkg/a.py": "X = 1\n"}), ("the import", {"pkg/__init__.py": ""})],
         "pkg.Run",
         "its file",
+    ),
+    (
+        "what only another package may give a class goes with the class",
+        {"pkg/__init__.py": LAZY.format("Run, old"), "pkg/a.py": f"{MODULE}old = 1\n"},
+        [
+            ("drops another", {"pkg/__init__.py": LAZY.format("Run")}),
+            ("drops it", {"pkg/__init__.py": LAZY.format("more"), "pkg/b.py": MODULE, "pkg/a.py": None}),
+        ],
+        "pkg.Run.tie",
+        "drops it",
     ),
 ]
 
