@@ -78,6 +78,12 @@ _KNOWN = _Known()
 _MOST_KNOWN = 1 << 14
 
 
+def forget() -> None:
+    """Let go of what values became, and with them of the functions, modules and syntax trees that they stand for."""
+    _KNOWN.simple.clear()
+    _KNOWN.opposite.clear()
+
+
 def _recall(known: dict[int, tuple[Value, Value]], value: Value, find: Callable[[Value], Value]) -> Value:
     """The value is held beside what it became, so that its id stays its own; one that may grow is looked at again."""
     if grows(value):

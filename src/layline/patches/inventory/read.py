@@ -13,6 +13,7 @@ from layline.core.ours import is_own
 from layline.core.patch import Balance, Effect, Engine, Inventory, Patch
 from layline.core.progress import Progress, silent
 from layline.interpreter.calls import Interpreter
+from layline.interpreter.conditions import forget
 from layline.interpreter.modules import Modules, find_own_files
 from layline.interpreter.prefilter import find_imported
 from layline.interpreter.reach import Reach
@@ -151,13 +152,14 @@ def read_inventory(
     listed = [*effects, *(item.effect for item in stray)]
     tell("counting the writes of ours that are no patch", 0, 0)
     balance = _strike_balance(reading, listed, scope, key)
-    stray = [item for item in stray if item.registry is None]
+    unregistered = tuple(reaching.add([item for item in stray if item.registry is None]))
+    forget()
     return Inventory(
         backend=key,
         commit=reading.tree.commit,
         pin=pin,
         patches=settled,
-        unregistered=tuple(reaching.add(stray)),
+        unregistered=unregistered,
         skipped=(
             *reading.skipped,
             *left_out,

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 from layline import codec
 from layline.core.progress import Progress, count, silent
 from layline.errors import RecordError
+from layline.interpreter.conditions import forget
 from layline.interpreter.modules import WHOLE
 from layline.patches.installer import Known, MemberKind, know_no_members, know_nothing
 from layline.source.sighted import find_paths
@@ -173,6 +174,7 @@ class Units:
         before, modules.asked = modules.asked, set()
         self.upstream.noted = {}
         value = read(path)
+        forget()
         asked, modules.asked = modules.asked, before
         seen = self.reach.see(path)
         for one in seen:
