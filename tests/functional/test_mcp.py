@@ -191,6 +191,29 @@ def test_effects_without_a_registration_are_in_the_list(agent: Agent, harbor: Pa
     assert not shown.is_error
 
 
+def test_doctor_says_what_is_missing_first_and_what_is_in_order_once(agent: Agent) -> None:
+    rows = agent.call("doctor", {}).structured_content["data"]["findings"]
+    states = [row["state"] for row in rows]
+    assert states == sorted(states, key=lambda state: state == "ok")
+    subjects = [row["subject"] for row in rows if row["state"] == "ok"]
+    assert len(subjects) == len(set(subjects))
+    assert "pin: " in next(row["detail"] for row in rows if row["subject"] == "keel" and row["state"] == "ok")
+
+
+def test_what_a_plan_leaves_is_told_whole_and_once(agent: Agent) -> None:
+    """The plan's own list of it ended in `… N more`, which no page led to."""
+    left = agent.call("upgrade", {"ask": "left", "backend": "keel"}).structured_content
+    assert left["page"]["of"] == "left"
+    assert all(set(row) == {"code", "target", "way", "why"} for row in left["data"]["left"])
+    plan = agent.call("upgrade", {"backend": "keel"}).structured_content["data"]
+    mends = [mend for step in plan["steps"] for mend in step["mends"]]
+    assert "left" not in plan
+    assert {row["code"] for row in left["data"]["left"]} <= {mend["code"] for mend in mends}
+    assert all(mend["mechanical"] or "diff" not in mend for mend in mends)
+    whole = agent.call("upgrade", {"backend": "keel", "full": True}).structured_content["data"]
+    assert any(mend["diff"] for step in whole["steps"] for mend in step["mends"] if not mend["mechanical"])
+
+
 def test_the_text_is_the_same_json_as_the_structure(agent: Agent) -> None:
     result = agent.call("patches", {"backend": "keel"})
     assert json.loads(result.content[0].text) == result.structured_content

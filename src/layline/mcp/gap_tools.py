@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from layline.core.progress import Progress
 from layline.core.report import Answer
@@ -14,7 +17,20 @@ from layline.mcp.tool import READS, WRITES, Asked, Input, Session, Tool
 def _doctor(session: Session, progress: Progress, asked: Asked) -> Answer:
     from layline.app.doctor import doctor
 
-    return doctor(session.workspace(asked["at"]))
+    found = doctor(session.workspace(asked["at"]))
+    return replace(found, data={**found.data, "findings": list(_fold_found(found.data["findings"]))})
+
+
+def _fold_found(findings: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
+    """What is missing as it is, before one row for all that is in order with a backend, or with the machine."""
+    found: dict[str, list[str]] = {}
+    for one in findings:
+        if one["state"] == "ok":
+            found.setdefault(one["subject"], []).append(f"{one['what']}: {one['detail']}")
+        else:
+            yield {name: value for name, value in one.items() if value}
+    for subject, told in found.items():
+        yield {"subject": subject, "state": "ok", "detail": "; ".join(told)}
 
 
 def _show(session: Session, progress: Progress, asked: Asked) -> Answer:

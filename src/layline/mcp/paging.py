@@ -9,13 +9,16 @@ from typing import Any
 from pydantic import BaseModel
 
 from layline.core.prose import count
+from layline.core.prose import shorten as cut
 from layline.core.report import Answer, Bullets, Paragraph, Section
+from layline.core.word import Word
 from layline.render.inline import plain
 
 BUDGET = 24_000
 """Characters of JSON in one answer; about six thousand tokens."""
 _LONG_TEXT = 1_200
 _INNER_ROWS = 12
+_WORDS_BEFORE = 4
 
 
 class Page(BaseModel, frozen=True):
@@ -115,6 +118,16 @@ def shorten(value: Any, *, without: str | None = None) -> Any:
             return {key: shorten(item) for key, item in value.items() if key != without}
         case _:
             return value
+
+
+def shorten_around(text: str, word: Word, most: int) -> str:
+    """A text that is too long, from a few words before the first that holds what was looked for."""
+    if len(text) <= most:
+        return text
+    words = text.split()
+    first = next((index for index, one in enumerate(words) if word.stands_in(one)), 0)
+    begin = max(first - _WORDS_BEFORE, 0)
+    return ("… " if begin else "") + cut(" ".join(words[begin:]), most)
 
 
 def size(value: Any) -> int:

@@ -7,9 +7,11 @@ from typing import Any
 
 from layline.core.evidence import SEVERITY_WORDS, Severity
 from layline.core.progress import Progress
-from layline.core.prose import shorten
+from layline.core.prose import shorten, shorten_clauses
 from layline.core.report import Answer
+from layline.core.word import Word
 from layline.mcp.inputs import AT, BACKEND, FULL, TO
+from layline.mcp.paging import shorten_around
 from layline.mcp.tool import READS, Asked, Input, Session, Tool
 from layline.patches.drift.kinds import DRIFT_KINDS
 from layline.patches.wanted import NEVER_ACTIVE, Wanted
@@ -74,7 +76,9 @@ def _find(session: Session, progress: Progress, asked: Asked) -> Answer:
     from layline.app.patches_read import patches_find
 
     word = asked.need("word", "A feature, flag, class or file name.")
-    return patches_find(session.workspace(asked["at"]), word, asked["backend"], progress=progress)
+    found = patches_find(session.workspace(asked["at"]), word, asked["backend"], progress=progress)
+    hits = [{**hit, "text": shorten_around(hit["text"], Word(word), _WHY)} for hit in found.data["hits"]]
+    return _retitle(found, {**found.data, "hits": hits})
 
 
 def _retarget(session: Session, progress: Progress, asked: Asked) -> Answer:
@@ -200,7 +204,7 @@ def _as_drift_row(row: dict[str, Any]) -> dict[str, Any]:
         "severity": row["severity"],
         "dead_today": row.get("dead_today") or None,
         "code": row["location"],
-        "why": shorten(row["detail"], _WHY) if row["detail"] and row["severity"] != Severity.OK.value else None,
+        "why": shorten_clauses(row["detail"], _WHY) if row["detail"] and row["severity"] != Severity.OK.value else None,
         "suggestion": f"{suggestion['target']} ({suggestion['score']:.2f})" if suggestion else row.get("new_target"),
         "culprit": culprit,
     }

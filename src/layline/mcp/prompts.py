@@ -33,9 +33,8 @@ def upgrade_a_backend(backend: str) -> str:
     return (
         f"Call upgrade with ask=plan and backend={backend!r} and tell its steps. After the user agrees call "
         "write with ask=upgrade. On its branch make each mend that is not mechanical, in the order of the steps, "
-        "following its "
-        "`why`, `diff` and `example`; after each call upgrade with ask=check: the place must fit and nothing may "
-        "be new. "
+        "following its `why` and `example` (full=true adds upstream's `diff`); after each call upgrade with "
+        "ask=check: the place must fit and nothing may be new. "
         "Report what is left."
     )
 

@@ -1,11 +1,13 @@
 from __future__ import annotations
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from layline.core.evidence import Alert, Severity
 from layline.core.report import Answer, Paragraph, Report, Section
-from layline.mcp.paging import BUDGET, pack, size
+from layline.core.word import Word
+from layline.mcp.paging import BUDGET, pack, shorten_around, size
 
 
 def _answer(rows: list[dict[str, str]]) -> Answer:
@@ -45,3 +47,15 @@ def test_an_offset_past_the_end_is_an_empty_page() -> None:
     packed = pack(_answer([{"id": "a"}, {"id": "b"}]), offset=9)
     assert packed.page is not None
     assert (packed.page.shown, packed.page.next_offset) == (0, None)
+
+
+@pytest.mark.parametrize(
+    ("text", "most", "told"),
+    [
+        ("short fp8", 40, "short fp8"),
+        ("a b c d e f fp8_recipe g h " + "i" * 40, 30, "… c d e f fp8_recipe g h…"),
+        ("nothing of it " + "i " * 40, 20, "nothing of it i i i…"),
+    ],
+)
+def test_a_long_text_is_cut_where_the_word_stands(text: str, most: int, told: str) -> None:
+    assert shorten_around(text, Word("fp8"), most) == told
