@@ -104,7 +104,8 @@ GATHER = "class Mixer:\n    def gather(self, x, *, scale):\n        return x\n\n
 REFUSING = """\
 import keel
 from keel.experts import Mixer
-from keel.needs import require
+from keel.needs import require, warn_of
+import other
 from packaging.version import Version
 
 
@@ -129,7 +130,29 @@ REFUSALS = [
     ("a call that asks for it", "    check_version('keel<=1.0', mandatory=True)", "look", "fits", "refuses the tip's"),
     ("a call that asks for it and is met", "    check_version('keel<=1.4')", "breaks", "fits", "scale"),
     ("one that refuses the pin, too", "    check_version('keel<1.0')", "ok", "not-run", "neither"),
+    ("a call of what only warns", "    warn_of('keel<=1.0')", "breaks", "fits", "scale"),
+    ("a call of what cannot be read", "    other.require('keel<=1.0')", "breaks", "fits", "scale"),
 ]
+NEEDS = """\
+import importlib.metadata
+import warnings
+
+
+def compare(name, wanted, hint):
+    if importlib.metadata.version(name) > wanted:
+        raise ImportError(hint)
+
+
+def require(requirement, hint):
+    name, wanted = requirement.split("<=")
+    compare(name, wanted, hint)
+
+
+def warn_of(requirement):
+    name, wanted = requirement.split("<=")
+    if importlib.metadata.version(name) > wanted:
+        warnings.warn(f"{name} is newer than {wanted}")
+"""
 
 
 @pytest.mark.parametrize(
@@ -139,7 +162,7 @@ def test_a_version_that_our_code_refuses_is_a_warning(
     tmp_path: Path, guard: str, severity: str, today: str, part: str
 ) -> None:
     after = GATHER.replace("scale=1", "scale=1, more=2").replace("*, scale", "*, scale, more")
-    before = {"keel/experts.py": GATHER.replace("scale=1", "").replace(", *, scale", "")}
+    before = {"keel/experts.py": GATHER.replace("scale=1", "").replace(", *, scale", ""), "keel/needs.py": NEEDS}
     (row,) = find_rows(make_project(tmp_path, before, {"keel/experts.py": after}, REFUSING.format(guard=guard)))
     assert (row["severity"], row["today"]) == (severity, today), row["detail"]
     assert part in f"{row['detail']} {row['retire']}", row["detail"]

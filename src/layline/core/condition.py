@@ -25,6 +25,8 @@ class ConditionKind(StrEnum):
     """A config key that must be set to something true."""
     VERSION = "version"
     """The version of a name (or distribution) beside another one."""
+    DEMAND = "demand"
+    """Handed as a requirement to the function `text` of another package: asked only where that raises."""
     ENV = "env"
     """An environment variable."""
     OPAQUE = "opaque"

@@ -16,6 +16,7 @@ from layline.core.condition import IMPORTED, Condition, ConditionKind, VersionPa
 from layline.core.drift import DriftKind
 from layline.core.patch import Patch
 from layline.core.why import Reason, Why
+from layline.coupling.may_raise import may_raise
 from layline.coupling.past_modules import is_unbound
 from layline.source.definitions import DefinitionKind
 from layline.source.names import longest_root
@@ -127,6 +128,9 @@ def decide(condition: Condition, ground: RefKnowledge, side: int) -> Decision:
             return _decide_key(condition.text, ground, side)
         case ConditionKind.VERSION:
             return _decide_version(condition, ground, side)
+        case ConditionKind.DEMAND:
+            met = decide(condition.parts[0], ground, side)
+            return met if met.holds or may_raise(_resolver(ground, side), condition.text) else Decision(None)
     return Decision(None)
 
 

@@ -45,8 +45,14 @@ def read_demand(call: ast.Call, reader: ReleaseReader, scope: Scope) -> Conditio
         return _read_block(there.body, reader, reader.enter(callee, call, scope)) if _may_refuse(there) else ALWAYS
     if isinstance(callee, Outside) and callee.path.partition(".")[0] not in _OURS and call.args:
         given = reader.read_value(call.args[0], scope)
-        return _read_requirement(given.value) if isinstance(given, Known) else ALWAYS
+        asked = _read_requirement(given.value) if isinstance(given, Known) else ALWAYS
+        return _hand(asked, callee.path)
     return ALWAYS
+
+
+def _hand(asked: Condition, callee: str) -> Condition:
+    """A requirement that a function of another package is handed: it may only warn."""
+    return asked if asked == ALWAYS else Condition(kind=ConditionKind.DEMAND, text=callee, parts=(asked,))
 
 
 def _read_requirement(text: object) -> Condition:

@@ -277,10 +277,10 @@ CASES = [
     ("parsed later", "hull.__version__ < 5"),
     ("class", "keel.__version__ >= 5.2"),
     ("raised before", "not keel.__version__ > 5.8"),
-    ("demanded", "(keel < 5.4 and keel >= 5.1)"),
-    ("demanded, unless", "(? or (not ? and (keel < 5.4 and keel >= 5.1)))"),
+    ("demanded", "keel.needs.require of (keel < 5.4 and keel >= 5.1)"),
+    ("demanded, unless", "(? or (not ? and keel.needs.require of (keel < 5.4 and keel >= 5.1)))"),
     ("in a block that is over", None),
-    ("required", "keel < 5.4"),
+    ("required", "keel.needs.require of keel < 5.4"),
     (
         "by a helper of a helper",
         "((keel.__version__ < 6.0 and not keel.__version__ < 5.0) and not keel.__version__ < 5.0)",
@@ -290,7 +290,7 @@ CASES = [
 ]
 CHECKED = [
     ("raised before", ["not keel.__version__ > 5.8"]),
-    ("demanded", ["(keel < 5.4 and keel >= 5.1)"]),
+    ("demanded", ["keel.needs.require of (keel < 5.4 and keel >= 5.1)"]),
     ("left", []),
     ("only told", []),
 ]
@@ -304,6 +304,8 @@ def say(condition: Condition) -> str:
             return said[0] if len(said) == 1 else f"({word.join(said)})"
         case ConditionKind.NOT:
             return f"not {say(condition.parts[0])}"
+        case ConditionKind.DEMAND:
+            return f"{condition.text} of {say(condition.parts[0])}"
         case ConditionKind.OPAQUE:
             return "?"
     return str(condition)
