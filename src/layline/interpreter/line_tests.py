@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import builtins
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
@@ -38,6 +39,8 @@ class LineTest:
     holds: bool = True
     is_check: bool = field(default=False, compare=False)
     """What fails it raises: it guards against mistakes, and decides nothing else."""
+    is_sanity: bool = field(default=False, compare=False)
+    """An assertion that values fit together: whoever wrote it holds it for true, and it chooses nothing."""
 
 
 ALWAYS, NEVER = LineTest(operator="and"), LineTest(operator="or")
@@ -56,7 +59,7 @@ def find_line_tests(body: list[ast.stmt], line: int) -> Iterator[LineTest]:
             return
         passed = _forget(invert(_find_leaving(statement)), true)
         if passed != ALWAYS:
-            yield replace(passed, is_check=_raises(statement))
+            yield replace(passed, is_check=_raises(statement), is_sanity=_compares_values(statement))
         true = (true - find_set(statement)) | find_made_true(statement)
 
 
@@ -78,6 +81,23 @@ def _raises(statement: ast.stmt) -> bool:
             return ast.unparse(callee) not in _LEAVES
         case ast.If() | ast.With() | ast.AsyncWith() | ast.Try():
             return all(_raises(inner) for block in _blocks(statement) for inner in block)
+    return True
+
+
+def _compares_values(statement: ast.stmt) -> bool:
+    """True of `assert heads % size == 0`, `assert isinstance(x, int)`: no text is asked for, and nothing but Python."""
+    if not isinstance(statement, ast.Assert):
+        return False
+    parts = list(walk(statement.test))
+    return all(map(_is_plain, parts)) and any(isinstance(part, ast.Compare | ast.Call) for part in parts)
+
+
+def _is_plain(part: ast.AST) -> bool:
+    match part:
+        case ast.Constant(value=str()):
+            return False
+        case ast.Call(func=callee):
+            return isinstance(callee, ast.Name) and hasattr(builtins, callee.id)
     return True
 
 

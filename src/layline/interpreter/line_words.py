@@ -5,6 +5,8 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Iterator
 
+from layline.core.condition import ALWAYS as ALL_HOLD
+from layline.core.condition import NEVER as NONE_HOLDS
 from layline.core.condition import Condition, ConditionKind, say
 from layline.interpreter.implied import drop_implied
 from layline.interpreter.line_tests import (
@@ -51,15 +53,26 @@ def read_far_tests(body: list[ast.stmt], line: int, is_short: Callable[[Conditio
 def _read_asked(found: list[LineTest], body: list[ast.stmt], is_short: Callable[[Condition], bool]) -> Condition:
     once = frozenset(_find_once(body))
     tests = [test for test in found if not _asks_for_first(test, once)]
-    checks = sum(test.is_check for test in tests)
-    whole = read_line_tests(tests, body)
+    checks = sum(test.is_check and not test.is_sanity for test in tests)
+    whole = read_own_tests(tests, body)
     if not checks or (checks <= _MOST_CHECKS and is_short(whole)):
         return whole
     deciding = read_line_tests([test for test in tests if not test.is_check], body)
+    told = _count(deciding, sum(test.is_check for test in tests))
+    return told if is_short(told) else deciding
+
+
+def read_own_tests(tests: list[LineTest], body: list[ast.stmt]) -> Condition:
+    """The tests as one condition; of assertions about values, which choose nothing, only how many stand beside it."""
+    deciding = [test for test in tests if not test.is_sanity]
+    whole, asserted = read_line_tests(deciding, body), len(tests) - len(deciding)
+    return _count(whole, asserted) if asserted and whole not in (ALL_HOLD, NONE_HOLDS) else whole
+
+
+def _count(deciding: Condition, checks: int) -> Condition:
     counted = say(f"none of {checks} earlier checks raises" if checks > 1 else "an earlier check does not raise")
     parts = deciding.parts if deciding.kind is ConditionKind.ALL else (deciding,)
-    told = Condition(kind=ConditionKind.ALL, parts=(*parts, counted))
-    return told if is_short(told) else deciding
+    return Condition(kind=ConditionKind.ALL, parts=(*parts, counted))
 
 
 def _find_once(body: list[ast.stmt]) -> Iterator[str]:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from layline.interpreter.line_tests import find_line_tests
-from layline.interpreter.line_words import read_line_tests
+from layline.interpreter.line_words import read_own_tests
 from layline.patches.guards.show import show_condition
 from snippets import read_files
 
@@ -44,6 +44,13 @@ GATES: list[tuple[str, str | None]] = [
     ("x.on = True\nx.on = read()\nassert x.on\nHERE", "x.on"),
     ("if b:\n    x.on = True\nassert x.on\nHERE", "x.on"),
     ("if not b:\n    x.on = True\nassert x.on\nHERE", "x.on"),
+    # what an assertion says of values chooses nothing
+    ("assert a % b == 0, 'odd'\nassert isinstance(a, int)\nHERE", None),
+    ("assert x is not None and x.y > 2\nif a:\n    HERE", "a and an earlier check does not raise"),
+    ("if a:\n    assert len(b) == 2\n    assert b\n    HERE", "a and b and an earlier check does not raise"),
+    ("assert d.type == 'npu'\nHERE", "d.type == 'npu'"),
+    ("assert Version(k.__version__) >= V5\nHERE", "Version(k.__version__) >= V5"),
+    ("if a % b:\n    raise E\nHERE", "not (a % b)"),
     ("while go:\n    HERE", "go"),
     ("match a:\n    case 1:\n        HERE", "a matches 1"),
     ("if True:\n    HERE", None),
@@ -67,7 +74,7 @@ GATES: list[tuple[str, str | None]] = [
 def test_a_line_is_reached_when(source: str, expected: str | None) -> None:
     line = next(i for i, text in enumerate(source.splitlines(), 1) if "HERE" in text)
     body = ast.parse(source).body
-    assert (show_condition(read_line_tests(list(find_line_tests(body, line)), body)) or None) == expected
+    assert (show_condition(read_own_tests(list(find_line_tests(body, line)), body)) or None) == expected
 
 
 WHENS: list[tuple[str, str, list[tuple[str | None, str | None]]]] = [

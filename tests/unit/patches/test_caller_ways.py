@@ -120,7 +120,7 @@ WAYS: list[tuple[str, str, str, tuple[str, ...]]] = [
     (
         "checks far above that only raise",
         "def go():\n    _put()\ndef main(a, b):\n    assert a == 3\n    if b:\n        go()\n",
-        "in the caller main: a == 3 and b",
+        "in the caller main: b and an earlier check does not raise",
         ("own/boot.py:5",),
     ),
     (

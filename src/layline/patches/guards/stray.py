@@ -15,7 +15,7 @@ from layline.interpreter.config_paths import Roots
 from layline.interpreter.events import Call, Write
 from layline.interpreter.inner import walk
 from layline.interpreter.line_tests import find_body, find_chain, find_line_tests
-from layline.interpreter.line_words import read_caller_tests, read_line_tests
+from layline.interpreter.line_words import read_caller_tests, read_own_tests
 from layline.interpreter.objects import class_of, find_tested
 from layline.interpreter.prefilter import find_handed, look_at
 from layline.interpreter.values import (
@@ -148,7 +148,7 @@ class Ways:
         if target is not None and module is not None:
             names = module.scope.names
             tests = [narrow(test, target, names.get) for test in tests]
-        return read_line_tests(tests, body)
+        return read_own_tests(tests, body)
 
     def _find_chosen(self, event: Event, effect: Effect) -> Iterator[Condition]:
         """What decides that it is this target, of several the line may mean."""
