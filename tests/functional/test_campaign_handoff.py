@@ -340,7 +340,7 @@ def test_a_reinstall_command_is_given(tmp_path: Path) -> None:
     [
         ({"lang": "HIP"}, "TRITON is written in TRITON, --lang says HIP"),
         ({"metric": "speed"}, "'speed' is not one of"),
-        ({"mode": "workspace"}, "against the recommended repo"),
+        ({"mode": "workspace"}, "but repo is recommended"),
     ],
 )
 def test_contradictions_are_named(tmp_path: Path, options: dict[str, str], said: str) -> None:

@@ -121,7 +121,7 @@ def test_tests_and_options_that_lead_to_the_kernel_are_chosen(tmp_path: Path) ->
         "the only documented command for it that leads to turbo/triton/attention/attention_kernel.py"
         in told["Focused benchmark command"]
     )
-    assert "nothing on its way reads a backend's variable" in told["Focused benchmark command"]
+    assert "no code that it runs reads the variable of a backend" in told["Focused benchmark command"]
     assert values["Target shapes"] == "2 shapes"
     assert values["Acceptance suite"] == "pytest tests/ -v"
 

@@ -81,7 +81,7 @@ def campaign_report(
             progress("measuring baseline against best on every shape, head-to-head")
             before = campaign.state.head_to_head
             record_head_to_head(campaign)
-            progress("measuring what the machine allows")
+            progress("measuring the machine's ceilings")
             record_roof(campaign)
             record_training(campaign)
             if campaign.state.reported_at is None or campaign.state.head_to_head != before:

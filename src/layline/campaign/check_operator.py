@@ -109,7 +109,7 @@ def _tell_unread(file: OperatorFile | None) -> Iterator[Finding]:
     """A misspelt name is left out in silence otherwise."""
     for name in file.unread if file else ():
         meant = get_close_matches(name, KNOWN, 1)
-        told = f"nothing reads {name}{f'; is {meant[0]} meant?' if meant else ''}"
+        told = f"nothing reads {name}{f'; did you mean {meant[0]}?' if meant else ''}"
         yield Finding(what="names", passed=True, told=told)
 
 
@@ -223,7 +223,10 @@ def _find_constant(stage: Stage, step: Pass, shape: Shape, first: Mapping[str, A
     for name, array in first.items():
         if stage.device.values.count(array) and _are_same({name: array}, {name: other[name]}):
             zeros = " It is 0 everywhere." if bool((array == 0).all()) else ""
-            told = f"{step.name}: {name} is the same for other inputs.{zeros} A kernel need not compute it, so it cannot be judged."
+            told = (
+                f"{step.name}: {name} is the same for different inputs.{zeros} A kernel need not compute it, so it "
+                "cannot be judged."
+            )
             yield _refuse("reference", told)
 
 
@@ -259,7 +262,7 @@ def _check_sizes(stage: Stage) -> Iterator[Finding]:
                     )
                     raise
                 tried += 1
-    yield Finding(what="sizes", passed=True, told=f"{tried} calls on neighbours and hard inputs had an answer")
+    yield Finding(what="sizes", passed=True, told=f"{tried} calls on neighbours and hard inputs gave an answer")
 
 
 def _check_tolerance(stage: Stage) -> Iterator[Finding]:

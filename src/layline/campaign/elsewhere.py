@@ -105,7 +105,10 @@ def choose_only(kinds: Iterable[str], otherwise: str) -> str:
     if len(listed) > 1:
         raise ConfigError(
             f"The executor has machines of {len(listed)} kinds: {', '.join(listed)}.",
-            hint="Times of two kinds of machine cannot be compared. Give the command on a machine of the kind you mean.",
+            hint=(
+                "Times of two kinds of machine cannot be compared. Run the command on a machine of the kind that you "
+                "mean."
+            ),
         )
     return listed[0] if listed else otherwise
 

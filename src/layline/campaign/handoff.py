@@ -145,7 +145,7 @@ def _find_shapes(request: Request, project: Project, row: Row | None) -> Prerequ
         if made.undecided:
             one = len(made.undecided) == 1
             told += f"; a run may measure others: only the machine decides {' and '.join(made.undecided)}, and here {'it counts' if one else 'they count'} as false; compare with its output"
-        told += "; delete from target_shapes those that do not count"
+        told += "; delete the shapes that do not count from target_shapes"
         if made.evenness is not None:
             told += f"; {len(list_shapes(made)) - len(made.shapes)} of them were added by Layline, with uneven groups: the benchmark draws only even ones"
             told += f" ({made.evenness.keyword}={made.evenness.value}, {made.path}:{made.evenness.line})"
@@ -162,7 +162,7 @@ def _find_shapes(request: Request, project: Project, row: Row | None) -> Prerequ
     where = (
         f"{tables[0]} has the benchmark's own shapes"
         if tables and is_measured
-        else "no benchmark of it was found to read them from"
+        else "no benchmark was found to read them from"
     )
     told = f"missing: {where}; write those that count under target_shapes, each with a label"
     return Prerequisite(name=name, value=None, found=told)
@@ -214,4 +214,4 @@ def find_disagreements(request: Request, machine: Mapping[str, str], project: Pr
     mode = recommend_mode(request.backend, request.gpu, new_kernel=request.new_kernel)
     chosen = request.option("mode")
     if chosen and chosen != mode.execution_mode:
-        yield f"--mode {chosen} against the recommended {mode.execution_mode} ({mode.why})"
+        yield f"--mode is {chosen}, but {mode.execution_mode} is recommended ({mode.why})"

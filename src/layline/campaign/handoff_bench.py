@@ -92,7 +92,7 @@ def _lead_to(kernel: str, request: Request, project: Project, found: Prerequisit
     told = f"{line.where}: the only documented command for it that leads to {kernel}"
     bare = Prerequisite(name=found.name, value=line.text, found=told)
     if not leads.find_variables(one, project.variables):
-        return replace(bare, found=f"{told}; nothing on its way reads a backend's variable")
+        return replace(bare, found=f"{told}; no code that it runs reads the variable of a backend")
     return _with_backend(bare, request, project.lines)
 
 

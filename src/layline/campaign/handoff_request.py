@@ -60,7 +60,7 @@ def recommend_mode(backend: str, gpu: str, *, new_kernel: bool) -> Mode:
         return Mode(execution_mode="repo", rebuild=None, why="Triton is Python: the editable install picks edits up")
     if language == "C":
         return Mode(
-            execution_mode="repo", rebuild=None, why="trusted measuring compiles the kernel itself, anew each time"
+            execution_mode="repo", rebuild=None, why="trusted measuring compiles the kernel itself, each time again"
         )
     if language == "FLYDSL":
         return Mode(execution_mode="repo", rebuild=None, why="a Python-embedded language: nothing to rebuild")

@@ -101,7 +101,7 @@ def find_other_draws(entries: Iterable[Entry]) -> Iterator[str]:
             number, measurement = entry.data["round"], entry.data["measurement"]
             promised = drawn.pop(number)
             if hashlib.sha256(bytes.fromhex(measurement["seed"])).hexdigest() != promised:
-                yield f"round {number}: it was measured with another seed than the ledger has committed to"
+                yield f"round {number}: it was measured with a different seed from the one that the ledger committed to"
 
 
 def _find_changed_kernel(campaign: Campaign) -> Iterator[str]:

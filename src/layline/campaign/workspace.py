@@ -104,4 +104,4 @@ def _run(command: str, root: Path, limit_s: float) -> str | None:
     if done.returncode == 0:
         return None
     lines = (done.stdout + done.stderr).decode("utf-8", "replace").strip().splitlines()
-    return f"failed ({done.returncode}): {lines[-1][:300] if lines else 'it said nothing'}"
+    return f"failed ({done.returncode}): {lines[-1][:300] if lines else 'it printed nothing'}"

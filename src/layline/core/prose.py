@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 _IRREGULAR = {
     "is": "are",
+    "was": "were",
     "has": "have",
     "differs": "differ",
     "breaks": "break",

@@ -92,7 +92,7 @@ def last_complaint(stderr: bytes) -> str:
         for line in lines:
             if line.startswith(prefix):
                 return line.removeprefix(prefix).rstrip(".") + "."
-    return (lines[-1].rstrip(".") + ".") if lines else "it said nothing."
+    return (lines[-1].rstrip(".") + ".") if lines else "it printed nothing."
 
 
 def show_command(command: list[str] | tuple[str, ...]) -> str:

@@ -197,7 +197,7 @@ def find_nondeterminism(folder: CampaignFolder) -> Iterator[Violation]:
                 path=path,
                 line=line.number,
                 severity=Severity.LOOK,
-                message="speaks of a data race or non-determinism: figures before its fix came from a kernel whose "
+                message="mentions a data race or non-determinism: figures before its fix came from a kernel whose "
                 "result varies inside the SNR gate",
             )
 

@@ -60,8 +60,10 @@ def find_manifest_faults(folder: CampaignFolder) -> Iterator[Violation]:
             path,
             "primary_metric",
             rule="scoring",
-            message=f"primary_metric is none of the specification's ({', '.join(METRICS)}) but a ratio or formula "
-            "of its own, so Rule 3, Rule 8 and Rule 9 cannot be checked on it",
+            message=(
+                f"primary_metric is not one of the specification's ({', '.join(METRICS)}) but a ratio or formula of "
+                "its own, so Rules 3, 8 and 9 cannot be checked"
+            ),
             severity=Severity.LOOK,
         )
 

@@ -254,7 +254,7 @@ class CommandBench:
         found = tuple(row.label for row in table.rows)
         if set(found) != set(labels):
             missing = sorted(set(labels) - set(found)) or sorted(set(found) - set(labels))
-            return Failure(Status.CRASHED, f"its CSV does not hold the shapes asked for: {', '.join(missing)}")
+            return Failure(Status.CRASHED, f"its CSV does not contain these shapes: {', '.join(missing)}")
         return table
 
     def _keep(self, what: str, kernel: KernelFiles, output: str) -> None:
@@ -358,4 +358,4 @@ def _fail(start: Measurement, failure: Failure, *, is_candidate: bool = True) ->
 
 def _tail(output: str) -> str:
     lines = [line.strip() for line in output.splitlines() if line.strip()]
-    return lines[-1][:300] if lines else "it said nothing"
+    return lines[-1][:300] if lines else "it printed nothing"

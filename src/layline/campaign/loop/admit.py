@@ -57,7 +57,7 @@ def check_proposal(campaign: Campaign, proposal: Proposal, *, again: bool) -> No
         )
     if proposal.bucket is Bucket.W1 and campaign.state.manifest.weight_share is None:
         raise ConfigError(
-            "W1 needs its bound.", hint="Say `weight_share` (quant_time(weight) / step_time) in the manifest."
+            "W1 needs its bound.", hint="Set `weight_share` (quant_time(weight) / step_time) in the manifest."
         )
     check_changes(campaign)
     kernel = campaign.read_kernel()
@@ -76,7 +76,7 @@ def check_proposal(campaign: Campaign, proposal: Proposal, *, again: bool) -> No
     if near and not again:
         raise ConfigError(
             f"This is round {near[-1]}'s kernel except for comments and spacing: there is nothing to judge.",
-            hint="Change something, or measure it all the same with --again.",
+            hint="Change something, or measure it anyway with --again.",
         )
 
 

@@ -29,7 +29,7 @@ def campaign_analyze(
         return
     with write_campaign(chosen, now=now, executor=executor) as campaign:
         if _is_due(campaign):
-            progress("measuring what the machine allows")
+            progress("measuring the machine's ceilings")
             record_analysis(campaign)
 
 

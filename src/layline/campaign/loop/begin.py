@@ -111,5 +111,5 @@ def check_tree(tree: WorkTree, manifest: Manifest, draft: str | None) -> None:
         if committed[1] != place.read_bytes():
             raise ConfigError(
                 f"git changes {path} on checkout (a filter or line endings).",
-                hint="Campaigns need the bytes as committed: switch the filter off for this file.",
+                hint="Campaigns need the bytes as committed: switch off the filter for this file.",
             )

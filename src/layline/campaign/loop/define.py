@@ -70,7 +70,7 @@ def emit_operator(said: str | None, place: Path) -> str:
         text = write_operator_file(scheme, rest, Path.cwd())[0]
     else:
         raise ConfigError(
-            "--emit writes the operator file of a foreign problem, or of an operator that ships as one.",
+            "--emit writes the operator file of a foreign problem, or of a shipped operator that has one.",
             hint=f"--operator kernelbench:DIR/level1/23, or one of {', '.join(FILES)}.",
         )
     if place.exists():

@@ -136,7 +136,7 @@ def choose_suite(suite: str | None, state: State, *, no_suite: bool) -> str | No
     if state.phase is not Phase.REPORTED and not was_without:
         raise ConfigError(f"The campaign is in {state.phase}.", hint="Acceptance follows `layline campaign report`.")
     if suite and no_suite:
-        raise ConfigError("--suite and --no-suite exclude each other.")
+        raise ConfigError("--suite and --no-suite cannot be used together.")
     command = suite or state.manifest.suite_command or state.manifest.test_command
     if not command and not no_suite:
         raise ConfigError(
@@ -168,7 +168,7 @@ def _run(campaign: Campaign, command: str, what: str) -> Iterator[str]:
     )
     if done.returncode != 0:
         last = (done.stdout + done.stderr).decode("utf-8", "replace").strip().splitlines()[-1:]
-        yield f"{what} failed ({done.returncode}): {last[0] if last else 'it said nothing'}"
+        yield f"{what} failed ({done.returncode}): {last[0] if last else 'it printed nothing'}"
 
 
 def find_obstacles(campaign: Campaign) -> list[str]:
@@ -183,5 +183,5 @@ def find_obstacles(campaign: Campaign) -> list[str]:
     if state.head_to_head is not None and find_headline(state) is None:
         found.append(f"the best was refused against the baseline: {state.head_to_head[1].reason}; {AGAIN}")
     if attribute(state, find_headline(state) or 0.0).residual:
-        found.append("an accepted round cannot defend its transfer; roll it back first")
+        found.append("an accepted round cannot show that its gain transfers to training; roll it back first")
     return found

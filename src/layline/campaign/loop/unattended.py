@@ -198,7 +198,7 @@ def _goes_on(loop: Loop, before: int) -> bool:
     elif not loop.has_time():
         loop.why = f"the budget of {loop.limits.budget_s:.0f} s leaves no time for another round"
     elif loop.streak >= DECLINES:
-        loop.why = f"{loop.streak} answers in a row held no usable proposal"
+        loop.why = f"{loop.streak} answers in a row contained no usable proposal"
     return not loop.why
 
 

@@ -197,7 +197,7 @@ def _take_python(kept: tuple[tuple[str, str], ...], folder: Path, dropped: tuple
         return NotBuilt(reason=str(error))
     main = "kernel.py" if (folder / "kernel.py").is_file() else kept[0][0] if len(kept) == 1 else ""
     if not main:
-        return NotBuilt(reason="there is no kernel.py in the snapshot, and not one Python file alone")
+        return NotBuilt(reason="the snapshot has no kernel.py, and does not have exactly one Python file")
     identity = _hash(repr((kept, sys.version)).encode())
     build = Build(
         build_id=identity,

@@ -116,7 +116,7 @@ def _load_own(wrong: LiveArm) -> None:
     except Fault as fault:
         raise BenchError(
             f"The operator's kernel that is known to be wrong could not be loaded: {fault.reason}",
-            hint="Its `wrong`, or the start it is made of, is at fault; the candidate was not measured.",
+            hint="Correct its `wrong`, or the start that it is made of; the candidate was not measured.",
         ) from None
 
 
@@ -259,7 +259,7 @@ def judge_controls(measurement: Measurement) -> tuple[GateResult, GateResult]:
         GateResult(
             property="a-a",
             passed=is_null,
-            reason=f"The best against itself reads {null.estimate:+.1%} ({say(null)}); the two must not differ.",
+            reason=f"The best against itself measures {null.estimate:+.1%} ({say(null)}); the two must not differ.",
             evidence=tuple(f"pair {at}: {math.expm1(value):+.2%}" for at, value in enumerate(again)),
         ),
         GateResult(

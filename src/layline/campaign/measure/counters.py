@@ -65,9 +65,9 @@ def parse_counters(text: str) -> Counted:
     if not absent:
         return Counted(counters=counters)
     why = (
-        "the processor's counters are not given to this machine"
+        "the processor's counters are not available on this machine"
         if "<not supported>" in text
-        else "perf may not count here"
+        else "perf is not allowed to count here"
     )
     return Counted(counters=counters, missing=(f"no {', '.join(absent)}: {why}",))
 

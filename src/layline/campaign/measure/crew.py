@@ -105,7 +105,7 @@ def load(arm: LiveArm, *, is_to_beat: bool) -> int:
     except Fault as fault:
         if is_to_beat and fault.property == "loads":
             told = f"The kernel to beat cannot be loaded: {fault.reason}"
-            hint = "Does it define every function of the operator? The candidate was not measured."
+            hint = "Check that it defines every function of the operator. The candidate was not measured."
             raise BenchError(told, hint=hint) from None
         raise
     return took

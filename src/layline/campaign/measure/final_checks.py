@@ -44,7 +44,7 @@ REASONS = {
     "input-modified": "No input was changed.",
     "repeatable": "The same inputs gave the same outputs up to rounding.",
     "floating-point-mode": "Rounding and flush-to-zero were left alone.",
-    "bounded-memory": "The same calls over and over do not take ever more memory.",
+    "bounded-memory": "Repeating the same calls does not take more and more memory.",
     "charged-in-full": "No process but the worker used CPU time for it.",
     "forged-reply": "Every reply came from the worker, once.",
     "own-code": "Only code built from the kernel's sources, or allowed by the plan, did the work.",

@@ -32,7 +32,7 @@ def check_launching(pairs: Sequence[PairRun]) -> GateResult | None:
     slow = [shape for shape, old, new in found if max(new) > (1 + PACE_SHARE) * max(old) + PACE_FREE_MS]
     reason = "Launching a call takes no longer than is allowed."
     if slow:
-        reason = f"The gain costs time of the host: back-to-back calls of {', '.join(slow)} take longer than before."
+        reason = f"The gain costs host time: back-to-back calls of {', '.join(slow)} take longer than before."
     return GateResult(property="keeps-pace", passed=not slow, reason=reason, evidence=tuple(told))
 
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
+from layline.campaign.values.describe import describe_elements
 from layline.campaign.values.measurement import Accuracy, Arm
 from layline.campaign.values.operator import Operator, Tolerance
 
@@ -209,13 +210,13 @@ def _check_integers(name: str, got: Array, want: Array, poison: int) -> Close | 
     if got.dtype.itemsize > 1 and (words == poison).any():
         return Wrong(
             property="writes-every-output",
-            reason=f"{int((words == poison).sum())} of {got.size} elements of {name} were never written.",
+            reason=f"{describe_elements(int((words == poison).sum()), got.size, name, 'was')} never written.",
             evidence=(_where(name, words == poison), f"poison 0x{poison:x} still there"),
         )
     first = tuple(int(i) for i in (bad.nonzero()[at][0] for at in range(bad.ndim)))
     return Wrong(
         property="correct",
-        reason=f"{int(bad.sum())} of {got.size} elements of {name} are not the right ones.",
+        reason=f"{describe_elements(int(bad.sum()), got.size, name, 'is')} wrong.",
         evidence=(_where(name, bad), f"{name}{list(first)} is {got[first]} where the reference has {want[first]}"),
     )
 
@@ -234,14 +235,14 @@ def _name_special(name: str, got: Array, want: Array, differing: Array, poison: 
     if unwritten.any():
         return Wrong(
             property="writes-every-output",
-            reason=f"{int(unwritten.sum())} of {got.size} elements of {name} were never written.",
+            reason=f"{describe_elements(int(unwritten.sum()), got.size, name, 'was')} never written.",
             evidence=(_where(name, unwritten), f"poison 0x{poison:x} still there"),
         )
     first = tuple(int(i) for i in (differing.nonzero()[at][0] for at in range(differing.ndim)))
     return Wrong(
         property="finite",
-        reason=f"{int(differing.sum())} of {got.size} elements of {name} are NaN or infinite where the reference is not, or the "
-        "other way round.",
+        reason=f"{describe_elements(int(differing.sum()), got.size, name, 'is')} NaN or infinite where the "
+        "reference is not, or the other way round.",
         evidence=(f"{name}{list(first)} is {got[first]:g} where the reference has {want[first]:g}",),
     )
 
@@ -263,19 +264,24 @@ def _name_wrong(name: str, got: Array, held: Held, off: Array, *, is_exact: bool
     if unwritten.any():
         return Wrong(
             property="writes-every-output",
-            reason=f"{int(unwritten.sum())} of {got.size} elements of {name} were never written.",
+            reason=f"{describe_elements(int(unwritten.sum()), got.size, name, 'was')} never written.",
             evidence=(_where(name, unwritten), f"poison 0x{poison:08x} still there"),
         )
     bad = ~np.isfinite(got) if held.special is None else ~np.isfinite(got) & ~held.special
     if bad.any():
         return Wrong(
             property="finite",
-            reason=f"{int(bad.sum())} of {got.size} elements of {name} are NaN or infinite; the oracle's are finite.",
+            reason=(
+                f"{describe_elements(int(bad.sum()), got.size, name, 'is')} NaN or infinite; the oracle's are finite."
+            ),
             evidence=(_where(name, bad),),
         )
     if is_exact:
         bad = off != 0
-        told = f"{int(bad.sum())} of {got.size} elements of {name} differ where integer inputs make the result exact."
+        told = (
+            f"{describe_elements(int(bad.sum()), got.size, name, 'differs')} where integer inputs make the result "
+            "exact."
+        )
         return Wrong(
             property="exact-integers", reason=told, evidence=(_where(name, bad), f"largest error {off.max():g}")
         )
@@ -284,7 +290,7 @@ def _name_wrong(name: str, got: Array, held: Held, off: Array, *, is_exact: bool
     values = f"{float(got[at]):.9g} where the oracle has {float(held.want[at]):.9g}"
     return Wrong(
         property="correct",
-        reason=f"{int(bad.sum())} of {off.size} elements of {name} are outside the tolerance.",
+        reason=f"{describe_elements(int(bad.sum()), off.size, name, 'is')} outside the tolerance.",
         evidence=(_where(name, bad), f"worst: {name}{list(map(int, at))} is {values}"),
     )
 

@@ -159,7 +159,7 @@ class _Run:
                 if arm is Arm.BEST and self._is_candidate:
                     told = f"The kernel to beat does not compile: {built.reason}"
                     raise BenchError(
-                        told, hint="Has its file, or the compiler, changed? The candidate was not measured."
+                        told, hint="Check whether its file or the compiler has changed. The candidate was not measured."
                     )
                 raise Fault("builds", "The kernel does not compile.", built.reason)
             self._keep(**{"best" if arm is Arm.BEST else "candidate": built.build})

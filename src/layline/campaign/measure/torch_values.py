@@ -21,6 +21,7 @@ from layline.campaign.measure.oracle import (
     is_lost,
     tell_lost,
 )
+from layline.campaign.values.describe import describe_elements
 from layline.campaign.values.operator import Operator, Tolerance
 
 BY_ROWS = Tolerance(rtol=0.0, atol=0.0)
@@ -180,7 +181,7 @@ def _find_wrong(operator: Operator, name: str, got: Any, want: Any, *, is_exact:
     if unwritten and (got.element_size() > 1 or got.is_floating_point()):
         yield Wrong(
             property="writes-every-output",
-            reason=f"{unwritten} of {got.numel()} elements of {name} were never written.",
+            reason=f"{describe_elements(unwritten, got.numel(), name, 'was')} never written.",
             evidence=(f"poison 0x{poison:x} still there",),
         )
     if not got.is_floating_point():
@@ -190,13 +191,18 @@ def _find_wrong(operator: Operator, name: str, got: Any, want: Any, *, is_exact:
     if infinite:
         yield Wrong(
             property="finite",
-            reason=f"{infinite} of {got.numel()} elements of {name} are NaN or infinite; the reference's are finite.",
+            reason=(
+                f"{describe_elements(infinite, got.numel(), name, 'is')} NaN or infinite; the reference's are finite."
+            ),
             evidence=(),
         )
     if is_exact:  # integers whose sums are exact in f32: the one right output is the exact value, rounded once
         differing = int((got != want.to(got.dtype)).sum())
         if differing:
-            told = f"{differing} of {got.numel()} elements of {name} differ where integer inputs make the result exact."
+            told = (
+                f"{describe_elements(differing, got.numel(), name, 'differs')} where integer inputs make the result "
+                "exact."
+            )
             yield Wrong(property="exact-integers", reason=told, evidence=())
     yield from _find_distance(operator, name, got, want)
 
@@ -205,7 +211,7 @@ def _find_other_integers(name: str, got: Any, want: Any) -> Iterator[Wrong]:
     """Integers and truth values are right or wrong."""
     differing = int((got != want).sum())
     if differing:
-        told = f"{differing} of {got.numel()} elements of {name} are not the right ones."
+        told = f"{describe_elements(differing, got.numel(), name, 'is')} wrong."
         yield Wrong(property="correct", reason=told, evidence=())
 
 
@@ -249,7 +255,7 @@ def _find_distance(operator: Operator, name: str, got: Any, want: Any) -> Iterat
     if outside:
         yield Wrong(
             property="correct",
-            reason=f"{outside} of {got.numel()} elements of {name} are outside the tolerance.",
+            reason=f"{describe_elements(outside, got.numel(), name, 'is')} outside the tolerance.",
             evidence=(f"largest error {worst:.4g}",),
         )
 

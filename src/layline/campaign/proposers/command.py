@@ -116,7 +116,7 @@ def _read_answer(folder: Path, brief: Brief) -> Proposed | Declined:
     files, dropped = _read_files(folder, brief)
     if not files:
         extra = f" (dropped: {', '.join(dropped[:3])})" if dropped else ""
-        return Declined(reason=f"the proposal changes nothing it may change{extra}")
+        return Declined(reason=f"the proposal changes nothing that it may change{extra}")
     remarks = (f"dropped, not among the allowed files or not plain ones: {', '.join(dropped[:10])}",) if dropped else ()
     texts = {name: str(said[name]) for name in ("expect", "diagnosis") if said.get(name)}
     return Proposed(files=files, hypothesis=hypothesis, change=change, bucket=bucket, remarks=remarks, **texts)

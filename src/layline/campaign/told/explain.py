@@ -80,7 +80,7 @@ def _tell_how(item: Round, measurement: Measurement, place: str) -> Iterator[str
 def _tell_state(measurement: Measurement, verdict: Verdict) -> Iterator[str]:
     """What outlives a call, what it would hit in training, and what that leaves of the gain."""
     if not measurement.state:
-        yield "Nothing that outlives a call makes a later one faster, as far as this run went."
+        yield "Nothing that outlives a call makes a later one faster, as far as this run shows."
     else:
         yield f"{measurement.state[0].upper()}{measurement.state[1:]}: bucket {measurement.bucket}."
     if measurement.hit_trace:

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from layline.campaign import answers
 
 
-DRAFT_MARK = "# layline: draft manifest; the next hand-off writes it anew and keeps the values that you filled in"
+DRAFT_MARK = "# layline: draft manifest; the next hand-off writes it again and keeps the values that you filled in"
 _OF_THE_USER = ("project_skill", "target_shapes", "representative_shapes", "git_commit", "git_branch", "max_iterations")
 """Keys that no option sets: what an earlier draft says there was written by a person."""
 _SAID = {

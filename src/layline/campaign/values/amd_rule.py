@@ -52,13 +52,13 @@ def _apply(mean: float, deviation: float, worst: ShapeGain | None, repeats: int)
 def _explain(ours: Outcome, mean: float, plan: Plan) -> str:
     if ours is Outcome.INCONCLUSIVE:
         return (
-            f"It looks at the point estimate {mean:+.1%} alone; ours also asks whether the lower "
+            f"It looks at the point estimate {mean:+.1%} alone; Layline's rule also asks whether the lower "
             "bound over process "
             f"pairs exceeds {plan.min_effect:.0%} at this campaign's error budget, and it does not."
         )
     if ours is Outcome.ROLLBACK:
         return (
-            "It looks at point estimates of the aggregate alone; ours also compares them with "
+            "It looks at point estimates of the aggregate alone; Layline's rule also compares them with "
             "bounds, the other clock and medians."
         )
-    return "Ours accepts what it refuses; this must not happen: please report it."
+    return "Layline's rule accepts what AMD's rule refuses; this must not happen: please report it."

@@ -54,7 +54,8 @@ def name_other_work(looks: Sequence[Look]) -> str:
         return ""
     hidden = "its process is listed nowhere" if looks[-1].is_listed else "its process cannot be seen from here"
     return (
-        f"{hidden}; copies of ours lost up to {max(hits):.0%} of their time to it in {len(hits)} of {len(looks)} looks"
+        f"{hidden}; copies of Layline's own kernel lost up to {max(hits):.0%} of their time to it in {len(hits)} of "
+        f"{len(looks)} looks"
     )
 
 
@@ -63,10 +64,13 @@ def tell_alone(looks: Sequence[Look]) -> str:
     how = (
         "The driver's list of processes"
         if all(look.is_listed for look in looks)
-        else "A copy of ours, timed again and again,"
+        else "A copy of Layline's own kernel, timed again and again,"
     )
     worst = max((look.lost for look in looks), default=0.0)
-    return f"{how} shows no other work on this GPU in {len(looks)} looks; a copy of ours lost at most {worst:.0%} of its time."
+    return (
+        f"{how} shows no other work on this GPU in {len(looks)} looks; a copy of Layline's own kernel lost at most "
+        f"{worst:.0%} of its time."
+    )
 
 
 def name_idle(looks: Sequence[Look]) -> tuple[str, ...]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from layline.campaign.values.operator import Operator, Pass, Shape
+from layline.core.prose import verb
 
 _C_TYPES = {"float64": "double", "float32": "float", "float16": "_Float16", "bool": "uint8_t"}
 MOVED = "~moved"
@@ -88,6 +89,11 @@ def _describe_origin(label: str) -> str:
 def describe_inputs(kind: str) -> str:
     """How inputs were drawn: `high (normal times 4 plus 120 …)`."""
     return f"{kind} ({_INPUTS[kind]})" if kind in _INPUTS else kind
+
+
+def describe_elements(some: int, size: int, name: str, does: str) -> str:
+    """How many elements of an array, and the verb for so many: `3 of 512 elements of out are`."""
+    return f"{some} of {size} elements of {name} {verb(some, does)}"
 
 
 _ROUNDING = ("to nearest", "down", "up", "towards zero")

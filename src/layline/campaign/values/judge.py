@@ -99,7 +99,7 @@ def look(measurement: Measurement, *, is_last: bool = False) -> Verdict | None:
     literal = judge_literally(ratios.whole, shapes, plan, outcome)
     if outcome.is_accepted and not literal.accepts:
         outcome = Outcome.INCONCLUSIVE
-        reason = f"{reason} But AMD's rule refuses it, and Layline's rule is never laxer: {literal.reason}"
+        reason = f"{reason} But AMD's rule refuses it, and Layline's rule is never less strict: {literal.reason}"
         literal = judge_literally(ratios.whole, shapes, plan, outcome)
     return Verdict(outcome=outcome, reason=reason, interval=interval, shapes=shapes, amd_literal=literal, notes=notes)
 

@@ -258,7 +258,7 @@ def _check_measuring(manifest: Manifest) -> list[tuple[str, bool]]:
             manifest.measuring is Measuring.COMMAND and not manifest.quick_command,
         ),
         (
-            "measuring is `command` with target_shapes `all`: name the shapes, the harness is given them",
+            "measuring is `command` with target_shapes `all`: name the shapes that the harness gets",
             manifest.measuring is Measuring.COMMAND and manifest.target_shapes == "all",
         ),
         (

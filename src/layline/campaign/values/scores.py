@@ -115,7 +115,7 @@ def compare_tables(before: BenchTable, after: BenchTable, primary: str | None = 
         missing, added = sorted(ours - theirs), sorted(theirs - ours)
         said = [f"{label} is missing" for label in missing] + [f"{label} is new" for label in added]
         raise RecordError(
-            after.where, tuple(said), hint="Compare the same active validation set: no shape may come or go."
+            after.where, tuple(said), hint="Compare the same active validation set: no shape may be added or removed."
         )
     return tuple(_compare_rows(before, after, primary))
 

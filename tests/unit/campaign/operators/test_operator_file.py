@@ -68,7 +68,7 @@ def build(text: str) -> Operator:
     ("old", "new", "told"),
     [
         ('title = "Scaled rows"', "", "title is missing"),
-        ('language = "c"', 'language = "rust"', "is none of c, python, triton, torch"),
+        ('language = "c"', 'language = "rust"', "is not one of c, python, triton, torch"),
         ('"w": Tensor("C", role="weight")', '"w": Tensor("Z")', "has the axis Z, which is not in axes"),
         ('Tensor("R C"), "w"', 'Tensor("R C", "float31"), "w"', "has the dtype 'float31'"),
         ('Tensor("R C"), "w"', 'Tensor("R C", "bfloat16"), "w"', "which numpy does not have"),
@@ -95,7 +95,7 @@ def build(text: str) -> Operator:
         ('language = "c"', 'language = "c"\nwrong = 5', "wrong is not a dict such as"),
         ('"C": Axis(low=1)', '"C": Axis(multiple=0)', "axes['C'] has a bound that is not a whole number"),
         ('Tensor("C", role="weight")', 'Tensor(["C"])', "tensors['w'] has axes that are neither a string"),
-        ('Tensor("C", role="weight")', 'Tensor("C", draw=3)', "tensors['w'] has a draw that is none of index"),
+        ('Tensor("C", role="weight")', 'Tensor("C", draw=3)', "tensors['w'] has a draw that is not one of index"),
     ],
 )
 def test_a_file_that_does_not_say_enough_says_what_and_where(old: str, new: str, told: str) -> None:
@@ -487,7 +487,7 @@ CALLED = "int forward(const float *x, const float *w, float *y, int64_t R, int64
         ("int64_t R, int64_t C)", "int64_t C, int64_t R)", "start", "y", CALLED),
         ("R * C; i++", "R * C; i+", "start", "does not compile", CALLED),
         ('"C": Axis(low=1)', '"C": Axis(low=17)', "shapes", "do not allow", "`legal`"),
-        ("x.x * x.w", "x.x * 0 + x.w * 0", "reference", "the same for other inputs", "`reference`"),
+        ("x.x * x.w", "x.x * 0 + x.w * 0", "reference", "the same for different inputs", "`reference`"),
         ("atol=1e-6", "atol=1e6", "tolerance", "the tolerance is too wide", "`tolerance`"),
     ],
 )

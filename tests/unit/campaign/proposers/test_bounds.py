@@ -54,8 +54,8 @@ COUNTERS = [
         4,
         "",
     ),
-    ("<not supported>,,cycles,0,100.00,,\n5,,branch-misses,1,100,,\n", 1, "not given to this machine"),
-    ("", 0, "may not count here"),
+    ("<not supported>,,cycles,0,100.00,,\n5,,branch-misses,1,100,,\n", 1, "not available on this machine"),
+    ("", 0, "is not allowed to count here"),
 ]
 
 

@@ -120,7 +120,7 @@ BAD = [
     ("pathlib.Path('proposal.json').write_text(json.dumps({'hypothesis': 'h', 'change': 'c', 'bucket': 'K9'}))", "K9"),
     ("pathlib.Path('proposal.json').write_text(json.dumps({'hypothesis': 'h', 'change': 'c'}))", "changes nothing"),
     ("os.symlink('/etc/passwd', 'proposal.json')", "left no proposal.json"),
-    (GOOD + "\nos.unlink('src/k.c'); os.symlink('/etc/passwd', 'src/k.c')", "changes nothing it may change"),
+    (GOOD + "\nos.unlink('src/k.c'); os.symlink('/etc/passwd', 'src/k.c')", "changes nothing that it may change"),
 ]
 
 

@@ -25,15 +25,24 @@ def beside(busy: int | None, pid: int = 4242, mib: int | None = 1024) -> Look:
         ([beside(9), beside(5, pid=7)], "pid 7, 1,024 MiB, busy 5 %; pid 4242, 1,024 MiB, busy 9 %"),
         (
             [LOST_ONCE, ALONE, ALONE],  # alone a copy loses nothing, so one look is enough; the block is timed again
-            "its process is listed nowhere; copies of ours lost up to 40% of their time to it in 1 of 3 looks",
+            (
+                "its process is listed nowhere; copies of Layline's own kernel lost up to 40% of their time to it in 1 "
+                "of 3 looks"
+            ),
         ),
         (
             [LOST_ONCE, ALONE, LOST_ONCE],
-            "its process is listed nowhere; copies of ours lost up to 40% of their time to it in 2 of 3 looks",
+            (
+                "its process is listed nowhere; copies of Layline's own kernel lost up to 40% of their time to it in 2 "
+                "of 3 looks"
+            ),
         ),
         (
             [UNSEEN, UNSEEN],
-            "its process cannot be seen from here; copies of ours lost up to 50% of their time to it in 2 of 2 looks",
+            (
+                "its process cannot be seen from here; copies of Layline's own kernel lost up to 50% of their time to it "
+                "in 2 of 2 looks"
+            ),
         ),
         ([Look(is_listed=False, lost=0.04)] * 9, ""),
     ],
@@ -44,7 +53,9 @@ def test_who_else_worked_is_named(looks: list[Look], expected: str) -> None:
 
 def test_being_alone_is_told_by_what_showed_it() -> None:
     assert tell_alone([ALONE, LOST_ONCE]).startswith("The driver's list of processes shows no other work")
-    assert tell_alone([Look(is_listed=False)]).startswith("A copy of ours, timed again and again, shows no other work")
+    assert tell_alone([Look(is_listed=False)]).startswith(
+        "A copy of Layline's own kernel, timed again and again, shows no other work"
+    )
     assert name_idle([ALONE, beside(0), beside(0)]) == (
         "held memory and computed nothing: pid 4242, 1,024 MiB, busy 0 %",
     )

@@ -42,7 +42,7 @@ def show_ageing(on: Trial) -> Shown:
             for step in stage.operator.passes:
                 arm.run(step, draw(stage, one, step=step))
     except Fault as fault:
-        told = f"After {on.aged} calls of one process, as the first calls were not: {fault.reason}"
+        told = f"After {on.aged} calls of one process (the first calls were right): {fault.reason}"
         raise Fault("endures", told, *fault.evidence) from None
     yield from ()
 

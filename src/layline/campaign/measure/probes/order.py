@@ -32,7 +32,7 @@ def show_order(on: Trial) -> Shown:
         given, stale = draw(stage, shape), draw_bare(stage, shape)
         for step in stage.operator.passes:
             _run_ordered(stage, on.trial, step, given, stale)
-    told = f"inputs written and outputs read on the caller's stream round a call, nobody waiting, {TURNS} times"
+    told = f"inputs written and outputs read on the caller's stream around a call, without waiting, {TURNS} times"
     yield "stream-order", f"{told}, once on every larger shape"
     if on.start is None or not stage.device.has_events:
         return

@@ -16,4 +16,4 @@ def show_residues(on: Trial) -> Shown:
         # sums over few cancel, and rounding alone can spoil a row: exact values where the operator has them
         run_held_out(on, shape, operator.exact or operator.distributions[0])
         made += 1
-    yield "held-out-shape", f"{made} small shapes, of every remainder by 16 in every two extents"
+    yield "held-out-shape", f"{made} small shapes, with every remainder by 16 in every pair of extents"

@@ -39,7 +39,9 @@ def find_bad_parts(said: SimpleNamespace) -> Iterator[str]:
         if not isinstance(given[0], str) and not callable(given[0]):
             yield f"tensors[{name!r}] has axes that are neither a string such as 'T D' nor a function."
         if given[1] is not None and not isinstance(given[1], Draw):
-            yield f"tensors[{name!r}] has a draw that is none of index, offsets, mask, permutation, routing, uniform."
+            yield (
+                f"tensors[{name!r}] has a draw that is not one of index, offsets, mask, permutation, routing, uniform."
+            )
 
 
 def _is_texts(given: Any) -> bool:

@@ -19,7 +19,7 @@ from layline.errors import ConfigError, Ended, Error
 FUNCTIONS = ("reference", "legal", "inputs", "flops", "bytes", "check")
 LIMIT_S = 120.0
 """How long one call of a user's function may take: a measuring run makes hundreds of them for each shape."""
-HINT = "Correct the file; `layline campaign check-operator FILE` tries every function of it."
+HINT = "Correct the file; `layline campaign check-operator FILE` tries every function in it."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

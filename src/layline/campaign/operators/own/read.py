@@ -167,7 +167,7 @@ def _find_problems(file: OperatorFile) -> Iterator[str]:
     if file.say("reference") is None and file.say("check") is None:
         yield "there is neither a reference nor a check: nothing says what is right."
     if file.said.language not in LANGUAGES:
-        yield f"language {file.said.language!r} is none of {', '.join(LANGUAGES)}."
+        yield f"language {file.said.language!r} is not one of {', '.join(LANGUAGES)}."
     yield from _find_bad_tensors(file.said)
     yield from _find_bad_draws(file.said)
     yield from _find_bad_passes(file.said)
@@ -188,13 +188,13 @@ def _find_bad_tensors(said: SimpleNamespace) -> Iterator[str]:
         if unknown:
             yield f"tensors[{name!r}] has the axis {unknown[0]}, which is not in axes."
         if tensor.dtype not in DTYPES:
-            yield f"tensors[{name!r}] has the dtype {tensor.dtype!r}, which is none of {', '.join(DTYPES)}."
+            yield f"tensors[{name!r}] has the dtype {tensor.dtype!r}, which is not one of {', '.join(DTYPES)}."
         elif said.language in ("c", "python") and tensor.dtype.startswith(("bfloat", "float8")):
             yield f"tensors[{name!r}] is {tensor.dtype}, which numpy does not have: such operators run with triton or torch."
         elif said.language == "python" and tensor.dtype == "float16":
             yield f"tensors[{name!r}] is float16, which Python's memory views do not have."
         if tensor.role not in ROLES:
-            yield f"tensors[{name!r}] has the role {tensor.role!r}, which is none of {', '.join(ROLES)}."
+            yield f"tensors[{name!r}] has the role {tensor.role!r}, which is not one of {', '.join(ROLES)}."
 
 
 def _find_bad_draws(said: SimpleNamespace) -> Iterator[str]:

@@ -203,7 +203,7 @@ def _write(path: Path, problem: Problem) -> str:
     told = (
         ""
         if sizes == problem.constants
-        else f" The problem's own sizes are {problem.constants}: too large to be asked for hundreds of times."
+        else f" The problem's own sizes are {problem.constants}: too large to be used hundreds of times."
     )
     return TEMPLATE.format(
         title=f"KernelBench {path.parent.name} {title}",
