@@ -144,7 +144,7 @@ class StatusShape:
 
     __pydantic_config__: ClassVar[dict[str, Any]] = _STRICT
     kind: Literal["upstream", "in-repo"] = "upstream"
-    """`upstream`: pin against tip. `in-repo`: the pins below against what they were when the month or quarter began."""
+    """`upstream` compares pin and tip; `in-repo` the pins below, now and when the month or quarter began."""
     pins: dict[str, TrackedPin] = field(default_factory=dict)
 
 
@@ -204,7 +204,7 @@ class Settings:
     registries: dict[str, Registry] = field(default_factory=dict)
     """How patches are registered, by any name."""
     policy: Policy = field(default_factory=Policy)
-    """From which thresholds a sync is planned or urgent."""
+    """The thresholds from which a sync is planned or urgent."""
     periodic: Periodic = field(default_factory=Periodic)
     dashboard: Dashboard = field(default_factory=Dashboard)
     executor: Executor = field(default_factory=Executor)
@@ -249,7 +249,10 @@ class Settings:
 
 def _say_how_to_add(name: str) -> str:
     block = f"uncomment or write [backends.{name}]" if _KEY.match(name) else "write a block"
-    return f"To add one, {block} in {FILE_NAME}, or run `layline init --force --upstream CLONE`, which writes the file anew."
+    return (
+        f"To add one, {block} in {FILE_NAME}, or run `layline init --force --upstream CLONE`, which writes the file "
+        "again."
+    )
 
 
 @dataclass(frozen=True, slots=True)

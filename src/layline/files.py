@@ -62,7 +62,7 @@ def write_inside(root: Path, relative: str, content: str | bytes) -> None:
         place /= part
         if place.is_symlink() or (place.exists() and not place.is_dir()):
             raise Error(
-                f"{relative} cannot be written: {place} is a symlink or no folder.",
+                f"{relative} cannot be written: {place} is a symlink or not a folder.",
                 hint="Put a plain folder in its place.",
             )
     try:

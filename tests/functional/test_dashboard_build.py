@@ -292,7 +292,7 @@ def test_summary_that_cannot_fit_one_page_is_named(project: Path) -> None:
     )
     done = build(project)
     assert done.code == 0
-    assert "summary.md: its PDF: does not fit on one page at 9 pt and is set on several" in " ".join(done.out.split())
+    assert "summary.md: its PDF: does not fit on one page at 9 pt and takes several" in " ".join(done.out.split())
     assert (project.parent / "site" / "index.html").exists()
 
 

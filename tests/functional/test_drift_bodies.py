@@ -375,15 +375,15 @@ def every(tmp_path_factory: pytest.TempPathFactory) -> list[dict[str, Any]]:
             "unchanged",
             "breaks",
             (
-                "no code of keel.block uses it at the tip, so rebinding it there has no effect: keel.hybrid.tool is "
-                "what runs"
+                "no code of keel.block uses it at the tip, so rebinding it there has no effect: upstream runs "
+                "keel.hybrid.tool"
             ),
         ),
         (
             "Crew",
             "signature-changed",
             "breaks",
-            "does not take name=None; upstream passes it to whichever class is stored in a field",
+            "does not take name=None; upstream passes it to whichever class a field holds",
         ),
     ],
 )
@@ -463,7 +463,7 @@ def test_what_became_of_tables_members_and_bindings(
             "breaks",
             "is not reached: the import of keel.old.helper at line 27 fails",
         ),
-        ("steps.some", "keel.run.work", "body-changed", "look", "we call the original on some paths only"),
+        ("steps.some", "keel.run.work", "body-changed", "look", "we call the original only on some paths"),
     ],
 )
 def test_what_stands_in_the_way_of_an_effect(

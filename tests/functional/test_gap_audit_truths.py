@@ -183,8 +183,8 @@ def test_a_branch_without_code_contradicts_nothing(tmp_path: Path) -> None:
     rows = [one for record in answer.data["records"] for one in record["fields"]]
     assert [(one["field"], one["computed"]) for one in rows if one["verdict"] == "contradicted"] == []
     open_ = {one["field"]: one["computed"] for one in rows if one["verdict"] == "not-checkable"}
-    assert "holds no code" in open_["merged_pr_count"]
-    assert "holds no code" in open_["integration.backend_files"]
+    assert "contains no code" in open_["merged_pr_count"]
+    assert "contains no code" in open_["integration.backend_files"]
 
 
 def _lose(root: Path, repository: str, commit: str, path: str) -> None:

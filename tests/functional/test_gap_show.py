@@ -109,7 +109,7 @@ def test_diverged_pin_counts_both_sides(tmp_path: Path) -> None:
     layered.downstream.commit("Pin the fork")
     data = layline("gap", "show", "keel", "--format", "json", cwd=tmp_path).json
     assert (data["behind"], data["ahead"], data["relation"], data["merge_base"]) == (2, 1, "diverged", layered.pin)
-    assert "days apart (their histories parted on 2026-01-02)." in layline("gap", "show", "keel", cwd=tmp_path).out
+    assert "days apart (their histories diverged on 2026-01-02)." in layline("gap", "show", "keel", cwd=tmp_path).out
 
 
 def test_the_newest_release_is_told_where_the_tip_does_not_have_it(tmp_path: Path) -> None:

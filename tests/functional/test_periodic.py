@@ -218,7 +218,7 @@ def test_a_clone_that_ends_before_the_period_is_told(project: Project, capsys: p
     project.engine.commit("later (#106)", {"core/late.py": "x = 1\n"}, at=at("2026-05-20T12:00:00+00:00"))
     assert project.run("weekly") == 0
     said = " ".join(capsys.readouterr().out.split())
-    assert "pull requests: the newest commit of Harbor Kit here is of 2026-05-08, before this period began" in said
+    assert "pull requests: the newest commit of Harbor Kit here is dated 2026-05-08, before this period began" in said
     assert "0 pull requests" not in said
     assert "0 merged" not in said
     assert "window is not known: our clone ends on 2026-05-08." in said
@@ -279,7 +279,7 @@ def test_nothing_is_written_through_a_symlink(project: Project, capsys: pytest.C
     outside.mkdir()
     (project.root / "docs").symlink_to(outside)
     assert project.run("weekly", "--week", "2026-W19") == 2
-    assert "is a symlink or no folder" in capsys.readouterr().err
+    assert "is a symlink or not a folder" in capsys.readouterr().err
     assert list(outside.iterdir()) == []
 
 
@@ -287,11 +287,11 @@ def test_an_upstream_that_may_not_have_been_fetched_is_told(
     project: Project, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert project.run("monthly", "--month", "2026-05") == 0
-    assert "the newest commit of Engine main at hand is 25 days older than the window's end" in " ".join(
+    assert "the newest known commit of Engine main is 25 days older than the window's end" in " ".join(
         capsys.readouterr().out.split()
     )
     assert project.run("weekly", "--until", "2026-05-08T09:01") == 0
-    assert "at hand is" not in capsys.readouterr().out
+    assert "newest known commit" not in capsys.readouterr().out
 
 
 def test_an_invalid_earlier_record_is_told_and_not_compared_with(

@@ -68,7 +68,7 @@ def test_a_method_that_a_base_now_holds_stays_on_its_class(told: tuple[Path, dic
     (why,) = [why for what, why in left.items() if "Ship.sail" in what]
     assert (
         why
-        == "Ship inherits it from keel.models.Base now: the patch still works where it is, and on Base it would change every class below"
+        == "Ship inherits it from keel.models.Base now: the patch still works where it is; on Base it would change every subclass"
     )
 
 

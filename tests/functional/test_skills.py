@@ -48,7 +48,7 @@ def test_a_project_that_has_skills_keeps_them_and_gets_ours(tmp_path: Path) -> N
         (tmp_path / place / "skills").symlink_to("../skills")
     told = layline("skills", "install", cwd=tmp_path)
     assert told.code == 0, told.err
-    assert "The project has its own backend-gap-report: they stay as they are." in told.out
+    assert "The project has its own backend-gap-report: it stays as it is." in told.out
     assert own.read_text() == "theirs"
     found = sorted(path.name for path in (tmp_path / "skills").iterdir())
     assert found == sorted([*SKILLS, "layline-backend-gap-report"])

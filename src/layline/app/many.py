@@ -150,7 +150,7 @@ def pack(workspace: Workspace) -> Plain:
     """A workspace as it travels: settings, commit, and which repositories it needs."""
     if workspace.worktree:
         raise ConfigError(
-            "Uncommitted files are not sent to other machines.", hint="Commit them, or leave --executor out."
+            "Uncommitted files are not sent to other machines.", hint="Commit them, or leave out --executor."
         )
     return {
         "settings": codec.encode(workspace.settings),

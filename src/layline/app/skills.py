@@ -42,7 +42,8 @@ def skills_install(root: Path, *, places: tuple[str, ...] = ()) -> Answer:
     said = [f"Installed {', '.join(names)} into {shown}."]
     renamed = sorted({copy.skill.name for copy in planned if copy.name != copy.skill.name})
     if renamed:
-        said.append(f"The project has its own {' and '.join(renamed)}: they stay as they are.")
+        stays = "it stays as it is" if len(renamed) == 1 else "they stay as they are"
+        said.append(f"The project has its own {' and '.join(renamed)}: {stays}.")
     report = Report(title="Agent skills", sections=(Section(title="", blocks=tuple(map(Paragraph, said))),))
     data: answers.WrittenSkills = {"schema": "layline.skills/1", "written": written, "skills": names}
     return Answer(report=report, data=data)

@@ -52,9 +52,9 @@ def tell_progress(said: str) -> None:
     "--emit",
     type=click.Path(dir_okay=False, path_type=Path),
     default=None,
-    help="Write the operator file to correct it by hand, and begin nothing.",
+    help="Only write the operator file, so that you can correct it by hand; begin nothing.",
 )
-@click.option("--kernel", "kernels", multiple=True, help="Kernel file a round may change; repeat for several.")
+@click.option("--kernel", "kernels", multiple=True, help="Kernel file that a round may change; repeat for several.")
 @click.option(
     "--shape",
     "shapes",
@@ -208,9 +208,7 @@ def watch(told: Iterable[str]) -> None:
 
 @campaign.command()
 @recording
-@click.option(
-    "--live", is_flag=True, help="Watch it while it is measured in another terminal, then show where it stands."
-)
+@click.option("--live", is_flag=True, help="Follow a measurement that runs in another terminal, then show the status.")
 @format_option("text", "json", "md")
 def status(live: bool, chosen: str | None, format_: str, output: Path | None) -> int:
     """Show where the campaign stands and what comes next."""

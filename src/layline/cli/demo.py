@@ -27,7 +27,7 @@ _OUR_BUG = 3
 @command()
 @click.argument("directory", type=click.Path(path_type=Path), default="layline-demo")
 @click.option("--walk/--no-walk", default=True, show_default=True, help="Run every command on the sample, too.")
-@click.option("--quick", is_flag=True, help="Leave out what takes long to measure.")
+@click.option("--quick", is_flag=True, help="Skip what takes long to measure.")
 def demo(directory: Path, walk: bool, quick: bool) -> int:
     """Write the embedded sample and walk through the commands.
 

@@ -49,7 +49,7 @@ def gap_report(
 ) -> int:
     """Write the gap report of BACKEND, its summary and its record.
 
-    They go below docs/backend-gap of the project; `docs` in layline.toml names another folder than docs.
+    They are written below docs/backend-gap of the project; set `docs` in layline.toml to use another folder than docs.
     """
     from layline.app import gap_report as app
     from layline.cli.progress import find_talk, show_progress

@@ -125,7 +125,7 @@ def patches_drift(
 @format_option("text", "md", "json")
 @config_option
 def patches_diff(patch_id: str, to: str | None, at: str, format_: str, output: Path | None, config: Path | None) -> int:
-    """Compare one patch three ways: upstream then, upstream now, ours.
+    """Compare one patch three ways: upstream at pin and tip, our code.
 
     PATCH is an id of `patches list`, an upstream name that is patched, or file:line of ours.
     """

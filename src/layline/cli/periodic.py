@@ -31,7 +31,7 @@ write_option = click.option(
     "--write/--no-write", default=True, show_default=True, help="Write the report and its record, or only show them."
 )
 couplings_option = click.option(
-    "--couplings", is_flag=True, help="Also count which of our code breaks at each tip (slower; needs `packages`)."
+    "--couplings", is_flag=True, help="Also count the places of ours that break at each tip (slower; needs `packages`)."
 )
 replace_option = click.option(
     "--replace", "replace_foreign", is_flag=True, help="Replace files that Layline did not write."

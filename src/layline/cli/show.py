@@ -24,7 +24,7 @@ config_option = click.option(
     "--config",
     type=click.Path(dir_okay=False, path_type=Path),
     default=None,
-    help="layline.toml to use; default: the nearest one here or above.",
+    help="layline.toml to use; default: the nearest one here or in a folder above.",
 )
 at_option = click.option("--at", default="HEAD", show_default=True, help="Commit of the downstream to read.")
 worktree_option = click.option("--worktree", is_flag=True, help="Read the files on disk, with uncommitted edits.")

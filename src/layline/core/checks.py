@@ -109,7 +109,7 @@ def check_characters(text: str) -> str | None:
     if len(text) > LONGEST_TEXT:
         return f"has {len(text)} characters; the limit is {LONGEST_TEXT}"
     if _SURROGATE.search(text):
-        return "holds half a character (a lone surrogate)"
+        return "contains half a character (a lone surrogate)"
     found = _UNPRINTABLE.search(text)
     return f"holds the control character U+{ord(found[0]):04X}" if found else None
 

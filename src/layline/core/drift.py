@@ -183,6 +183,6 @@ UNCOMPARED = {
     Uncompared.SETTING: "it sets a config key or an environment variable, not a name of upstream",
     Uncompared.NO_TARGET: "the target cannot be named without running the code",
     Uncompared.OTHER_PACKAGE: "the target is in a package that is not this upstream",
-    Uncompared.REPEATED: "another row says the same about the same line",
+    Uncompared.REPEATED: "another row reports the same for the same line",
     Uncompared.FILTERED: "left out by the filters of this question",
 }

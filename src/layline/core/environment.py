@@ -80,7 +80,7 @@ def _explain_module(name: str) -> Error | None:
     if name == "layline":
         return None
     if name in sys.stdlib_module_names:
-        return Error(f"This Python was built without its module {name}.", hint="Use another Python, 3.11 or newer.")
+        return Error(f"This Python was built without the module {name}.", hint="Use another Python, 3.11 or newer.")
     return Error(
         f"The Python module {name} is not installed.",
         hint="Install the package that provides it. If Layline's own packages are damaged: "

@@ -76,7 +76,7 @@ def _fire(inputs: Inputs, policy: Policy) -> Iterator[tuple[Label, str]]:
         yield Label.MONITOR, "the distance to the tip was not measured"
         return
     if inputs.behind == 0:
-        yield Label.MONITOR, "the pin holds everything the tip has"
+        yield Label.MONITOR, "the pin has everything that the tip has"
         return
     days, commits = (
         "day lies between pin and tip|days lie between pin and tip",

@@ -58,7 +58,7 @@ class Reason(Enum):
     STAND_IN = "the name belongs to a module object that our code creates: nothing in upstream's module is replaced"
     MEMBER_OF_VALUE = "it belongs to the value {name}, which is still assigned as before"
     SET_BY_METHODS = "methods of its class set it, also at the tip"
-    FROM_OUTSIDE = "its class is still there; the name itself is inherited from another package, or our own addition"
+    FROM_OUTSIDE = "its class is still there; the name itself is inherited from another package, or is our own addition"
     OF_A_FUNCTION = "it is an attribute that our code sets on a function"
     FUNCTION_STAYS = "the function is still there"
     REMOVED_BEFORE = "the pin does not have it: {name} was removed"
@@ -128,7 +128,7 @@ class Reason(Enum):
     NEEDS_GONE = "needs {name}, imported at {places}, which is gone{other:? (% now)}"
     # the fit of our replacement as a whole
     MISFITS = "our replacement {parts:20}"
-    MISFITS_UNSHOWN = "our replacement {parts:20}, but no upstream call runs into that"
+    MISFITS_UNSHOWN = "our replacement {parts:20}, but no upstream call is affected by that"
     MISFITS_UNPASSED = "our replacement {parts:20}, but no upstream call passes such arguments, so no call fails"
     MISFITS_HANDED = (
         "our replacement {parts:20}; no upstream call by its name passes that, but upstream stores it or passes it on at "
@@ -137,9 +137,7 @@ class Reason(Enum):
     MISFITS_PASSED = "our replacement {parts:20}; upstream passes it at {places:4}"
     MISFITS_LEFT_OUT = "our replacement {parts:20}; upstream omits it at {places:4}"
     MISFITS_MAYBE = "our replacement {parts:20}; upstream may pass it at {places:4}"
-    MISFITS_SLOT = (
-        "our replacement {parts:20}; upstream passes it to whichever class is stored in a field, e.g. at {places:2}"
-    )
+    MISFITS_SLOT = "our replacement {parts:20}; upstream passes it to whichever class a field holds, e.g. at {places:2}"
     MEMBER_REFUSES = "{name} of our class {parts:20}; upstream passes it at {places:4}"
     FIELD_REFUSES = "{name} of our class {parts:20}; upstream passes it to what {other} holds at {places:4}"
     MEMBER_MISSING = "our class has no {name}, which upstream's class has now and its code calls at {places:4}"
@@ -172,14 +170,14 @@ class Reason(Enum):
     )
     UNREAD_SIGNATURE = "our replacement's signature cannot be read"
     NO_INIT = "our class writes no __init__ of its own"
-    CALLS_SOMETIMES = "we call the original on some paths only"
+    CALLS_SOMETIMES = "we call the original only on some paths"
     CALLS_ORIGINAL = "we still call the original"
     RETURN_COUNT = "it returned {counts[0]:#value} and returns {counts[1]} now"
     RETURN_TYPE = "it returned {name} and returns {other} now"
     READS_OF_RETURNED = "our wrapper reads {names} of the result"
     # whether the write arrives
     CANNOT_LOAD = "{name} cannot be imported today: {places} imports {other}, which the pin does not have"
-    BYPASSED = "no code of {name} uses it at the tip, so rebinding it there has no effect: {other} is what runs"
+    BYPASSED = "no code of {name} uses it at the tip, so rebinding it there has no effect: upstream runs {other}"
     STILL_REACHES = (
         "the same patch also rebinds {name}, which the tip uses at {names:3}, so the patch still works there"
     )
@@ -187,7 +185,7 @@ class Reason(Enum):
         "attribute access gives {name}, not the submodule of that name: a write made that way misses the submodule"
     )
     LATE_DEFAULT = (
-        "{name} is a dataclass: its __init__ keeps the old default of {other}, so new objects do not get ours"
+        "{name} is a dataclass: its __init__ keeps the old default of {other}, so new objects do not get our value"
     )
     LATE_FIELD = (
         "{name} is a dataclass: {other}, set after the class is made, is not one of its fields (not in __init__, fields(), "
@@ -231,7 +229,10 @@ class Reason(Enum):
     TYPES_ONLY = "imported for type checking only"
     CALL_NEVER = "at the pin {name} {parts:;}; at the tip our call does not fit either"
     CALL_TOO_NEW = "our call needs the tip: at the pin {name} {parts:;}"
-    NEVER_BOUND = "our call does not seem to fit the signature at the pin either: it does not run there, or Layline reads it wrongly"
+    NEVER_BOUND = (
+        "our call does not seem to fit the signature at the pin either: either it does not run there, or Layline "
+        "misreads it"
+    )
     MUST_AWAIT = "at the tip it is async: its caller must await it"
     CANNOT_AWAIT = "at the tip it is no longer async: it cannot be awaited"
     RESULT_MISFITS = "our code expects {counts[0]:#value} from it, but it returns {counts[1]} now"
@@ -257,7 +258,7 @@ class Reason(Enum):
     NOT_NAMED = "nothing in the project names its class, so upstream never receives it"
     NOT_HANDED = "nothing in the project passes it to upstream: only {names:3&} names it, and nothing uses that"
     RUN_BY_US = "upstream's call at {places:1} would already fail at the pin, so only our own code calls it"
-    PASSED_SLOT = "upstream passes it to whichever class is stored in a field, e.g. at {places:2}"
+    PASSED_SLOT = "upstream passes it to whichever class a field holds, e.g. at {places:2}"
     METHOD_RETURNS = "upstream's method returned {name} and returns {other} now"
     CLASS_NO_MORE = "the class is a function at the tip: isinstance and subclassing fail"
     OLD_ADDRESS = "the old name still leads to it"

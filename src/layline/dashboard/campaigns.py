@@ -157,7 +157,7 @@ def _tell_best(best: Any, rounds: tuple[RoundView, ...]) -> str:
     if not isinstance(best, int):
         return "none yet"
     if any(item.number == best and item.status == "BASELINE" for item in rounds):
-        return "no gain yet, the baseline stands"
+        return "no gain yet: the baseline is still the best"
     return f"round {best}"
 
 

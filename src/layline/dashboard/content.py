@@ -131,7 +131,7 @@ def load_data(root: Path, folder: str, *schemas: str) -> Iterator[tuple[str, dic
         elif isinstance(plain, dict) and schema in schemas:
             yield file.name.removesuffix(".json"), plain
         else:
-            yield Skipped(relative, f"its schema is {schema!r}; shown are {', '.join(schemas)}")
+            yield Skipped(relative, f"its schema is {schema!r}; only {', '.join(schemas)} are shown")
 
 
 def read_text(root: Path, relative: str, *, limit: int = LARGEST_MARKDOWN) -> str:

@@ -75,7 +75,7 @@ def refuse_foreign(path: Path) -> None:
             raise RecordError(str(path), ("is not an index",))
     except (RecordError, OSError) as error:
         raise Error(
-            f"{path} is in the way: it is not an index that a tool wrote ({say_error(error)}).",
+            f"{path} is in the way: it is not a generated index ({say_error(error)}).",
             hint="Move it away and try again.",
         ) from None
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from layline.executors.values import Plain
 
-SAME = "Install the same Layline there as here."
+SAME = "Install the same version of Layline there."
 NO_TIME = "The node is too busy or cut off: `ray status` lists what is waiting for it."
 
 

@@ -100,5 +100,8 @@ def tell_follows(gap: Gap, most: int = 3, *, whole: bool = True) -> Inline:
     if not whole:
         rest = "must be rewritten, not only imported by the new name, because of "
         return join_text(f"{total} of ours {rest}", listed_text(named), ".")
-    told = f"{total} of ours need more than the new name of a class: what they override takes other arguments or sets "
+    told = (
+        f"{total} of ours need more than the new name of a class: the methods they override take different arguments "
+        "or set "
+    )
     return join_text(told[:1].upper() + told[1:], "other attributes, by ", listed_text(named), ".")

@@ -88,10 +88,10 @@ def say_change(one: Follow) -> str:
     was, now = one.takes
     parts = [f"takes ({', '.join(now)})"] if now and was != now else []
     unset = [name for change in one.changes for name in change.unset]
-    parts += [f"no longer sets self.{listed(unset, most=6)}, which ours reads"] if unset else []
+    parts += [f"no longer sets self.{listed(unset, most=6)}, which our method reads"] if unset else []
     sizes = [size for change in one.changes for size in change.sizes]
-    parts += [f"no longer unpacks {name} into {number} sizes, as ours does" for name, number in sizes]
-    return "; ".join(parts) or "its parameters changed on the way, and are as before at the tip"
+    parts += [f"no longer unpacks {name} into {number} sizes, as our method does" for name, number in sizes]
+    return "; ".join(parts) or "its parameters changed after the pin and changed back before the tip"
 
 
 def _count_below(node: ast.stmt | None) -> int:

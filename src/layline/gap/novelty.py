@@ -129,7 +129,7 @@ def tell_origins(gap: Gap, most: int) -> Inline:
     rest = len(found) - most
     more: list[Inline] = [f"{rest} more"] if rest > 0 else []
     named = listed_text([*(_tell_origin(gap, one) for one in found[:most]), *more])
-    return join_text("Grown from older code: ", named, ".") if found else ""
+    return join_text("Made from older code: ", named, ".") if found else ""
 
 
 def _tell_origin(gap: Gap, package: PackageChange) -> Inline:

@@ -212,7 +212,7 @@ def _representative(gap: Gap) -> Section:
     )
     changes = count(len(gap.changes.kept), "change")
     text = f"Upstream made {changes} to its code, {len(touching) or 'none'} of them in files that we import or patch."
-    blocks = (Paragraph(text), Bullets(shown)) if shown else (Paragraph("No change of code."),)
+    blocks = (Paragraph(text), Bullets(shown)) if shown else (Paragraph("Upstream's code did not change."),)
     return Section(title="Representative upstream changes", blocks=blocks)
 
 

@@ -131,7 +131,7 @@ def _broken_row(gap: Gap, row: BrokenName, base: str) -> tuple[Inline, ...]:
 def _rows(gap: Gap) -> Section:
     found = [one for one in gap.couplings if one.consequence is Consequence.WILL_BREAK]
     silent = find_silent(gap)
-    more = f", then {len(silent)} of patches that stop applying" if silent else ""
+    more = f", then {len(silent)} for patches that stop applying" if silent else ""
     further = [*find_further_patches(gap), *silent]
     base = common_folder([*(str(one.location) for one in found), *(str(row.location) for row in further)])
     rows = [_coupling_row(gap, one, base) for one in found] + [_patch_row(gap, row, base) for row in further]
@@ -214,7 +214,7 @@ def _silent_row(gap: Gap, row: Drift, base: str) -> tuple[Inline, ...]:
     """Why our code skips the write, and what upstream does itself; all else of the target is in the appendix."""
     place, name, *_, tip = _patch_row(gap, row, base)
     words = dict(gap.done).get(str(row.location))
-    reads = f"its target reads {listed(list(words))}, as ours does" if words else ""
+    reads = f"its target reads {listed(list(words))}, as our code does" if words else ""
     own = [f"can be deleted: upstream does it itself at the tip ({reads})"] if words else []
     guards = [say(one) for one in row.reasons if one.reason in _GUARDS]
     return place, name, "; ".join(own or guards) or row.detail, tip
@@ -247,7 +247,9 @@ def _where(most: int, total: int) -> str:
     """Where the rows are that a table leaves out: the main part cuts early, the appendix late."""
     if most != MOST_COUPLINGS:
         return "the evidence file"
-    return "the appendix" if total <= MOST_FOLDED else f"the evidence file, the first {MOST_FOLDED} in the appendix too"
+    if total <= MOST_FOLDED:
+        return "the appendix"
+    return f"the evidence file; the first {MOST_FOLDED} are in the appendix, too"
 
 
 def _tell_rows(rows: int, places: int) -> str:

@@ -78,7 +78,7 @@ def _relation(gap: Gap) -> str:
     off = f"{verb(gap.distance.ahead, 'is')} not on {gap.ref}"
     if tag is not None and tag[1] == 0:
         return f"the pin is the release {tag[0]}: {own} its branch {off}"
-    return f"{own} the pin {off}: upstream's on another branch, or yours to carry over"
+    return f"{own} the pin {off}: they are on another upstream branch, or are your own to carry over"
 
 
 def _version_impact(gap: Gap) -> str:
@@ -122,7 +122,7 @@ def _plan(gap: Gap) -> Section:
     stops = len(find_stops(gap.plan))
     here = len(find_stops([gap.plan[index] for index in shown]))
     text = statements.plan_sentence(
-        gap, f"the {here} with the most work are here, all in the appendix" if here < stops else ""
+        gap, f"the {here} with the most work are listed here, all of them in the appendix" if here < stops else ""
     )
     return Section(title="Upgrade plan", blocks=(Paragraph(text), Bullets(_steps(gap, shown))))
 

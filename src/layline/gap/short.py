@@ -175,7 +175,7 @@ def _tell_again(gap: Gap, whole: bool) -> str:
     again = sum(1 for step in gap.plan if step.again)
     if not again:
         return ""
-    fixes = ", so each of these stops needs fixes of its own" if whole else ""
+    fixes = ", so each of these stops needs its own fixes" if whole else ""
     return f" {count(again, 'later change')} {verb(again, 'breaks')} some of these places again{fixes}."
 
 

@@ -175,7 +175,7 @@ def build_report(
     def say(name: str, noun: str) -> str:
         return f"{values[name]} {noun if values[name] == 1 else plural(noun)}"  # 0 is a figure here
 
-    parted = f" (their histories parted on {values['merge_base.date']})" if "merge_base.date" in values else ""
+    parted = f" (their histories diverged on {values['merge_base.date']})" if "merge_base.date" in values else ""
     copied = values["ahead"] - values.get("ahead_own", values["ahead"])
     copies = (
         f" ({copied} of the {values['ahead']} {verb(copied, 'is')} on the tip's side under another hash)"

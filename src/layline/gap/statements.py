@@ -137,12 +137,12 @@ def version_sentence(gap: Gap) -> str:
     was, now = gap.pin.version, gap.tip.version
     if was is None or now is None:
         return (
-            f"The pin is of {gap.pin.commit.date}, the tip of {gap.tip.commit.date}; no version is declared on "
+            f"The pin is dated {gap.pin.commit.date}, the tip {gap.tip.commit.date}; no version is declared on "
             "both sides."
         )
     if was.text == now.text:
         return (
-            f"Pin and tip both declare version {was.text}; the pin is of {gap.pin.commit.date}, the tip of "
+            f"Pin and tip both declare version {was.text}; the pin is dated {gap.pin.commit.date}, the tip "
             f"{gap.tip.commit.date}."
         )
     step = f": {major_step(gap)}" if major_step(gap) else ""
@@ -173,7 +173,7 @@ def release_phrase(gap: Gap, *, whole: bool = True) -> str:
     if one.lacks:
         where = "" if one.is_merged else f", cut on another branch than {gap.ref}"
         lacks = f"{where}, with {count(one.lacks, 'commit')} that the pin does not have" if whole else ""
-        return f"the newest release is {one.name} of {one.date}{lacks}{making}"
+        return f"the newest release is {one.name} ({one.date}){lacks}{making}"
     if one.past:
         return f"the pin is {count(one.past, 'commit')} past the newest release, {one.name}{making}"
     return f"the pin is the newest release, {one.name}{making}"
@@ -187,7 +187,7 @@ def _tell_branch(gap: Gap, *, whole: bool) -> str:
     breaks = verb(len(one.without), "breaks")
     lacks = f", without {listed(list(one.without), most=3)}, which {breaks} ours" if one.without else ""
     if whole:
-        return f"; {one.version} is in the making on the branch {one.name} ({one.date}, no tag yet){lacks}"
+        return f"; {one.version} is being prepared on the branch {one.name} ({one.date}, no tag yet){lacks}"
     return f"; next: {one.version} on {one.name}{lacks}"
 
 

@@ -82,7 +82,7 @@ def say_instead(one: Successor) -> str:
         (first, number), rest = one.instead[0], one.instead[1:]
         more = (f"{name.rpartition('.')[2]} ({files})" for name, files in rest)
         parts.append(f"upstream's users import {listed([f'{first} ({number} of {one.users})', *more])} instead")
-    return "; ".join([*parts, *([f"its code went into {one.inside}"] if one.inside else [])])
+    return "; ".join([*parts, *([f"its code moved into {one.inside}"] if one.inside else [])])
 
 
 def _find_unmade(comparer: Comparer, homes: Mapping[str, str]) -> Iterator[str]:

@@ -148,7 +148,7 @@ def _load(path: Path) -> dict[str, Any]:
     try:
         plain = codec.parse_json(path.read_bytes(), where=str(path))
     except OSError as error:
-        hint = "Name the JSON of a report, or none: then all reports of the project are verified."
+        hint = "Name the JSON of a report; without one, all reports of the project are verified."
         raise Error(f"{name_path(path)} cannot be read: {say_error(error)}.", hint=hint) from None
     if not isinstance(plain, dict):
         raise RecordError(str(path), ("is not an object",))

@@ -97,7 +97,7 @@ def _read_written_pin(downstream: Repository, commit: str, key: str, pin: Pin) -
     what = pin.variable or pin.requirement or "a commit"
     if not found:
         said = f"gives no single version of {pin.requirement}" if pin.requirement else f"does not name {what}"
-        hint = 'A range has no commit: say which one you test with, `pin = { revision = "v4.57.0" }`.'
+        hint = 'A range has no commit: say which version you test with, `pin = { revision = "v4.57.0" }`.'
         raise ConfigError(f"backends.{key}.pin: {pin.file} {said}.", hint=hint if pin.requirement else None)
     if len(values) > 1:
         listed = ", ".join(f"line {line}: {value}" for line, value in found)

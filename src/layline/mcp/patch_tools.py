@@ -102,9 +102,9 @@ PATCHES = Tool(
     name="patches",
     says=(
         "Monkey patches of a backend. ask=list: what each replaces or wraps, where, when it is on. "
-        "drift: which break at an upstream ref. show, diff, port: one patch in depth, upstream then and "
-        "now "
-        "beside ours, a plan to bring it elsewhere. find: a word in ids, targets, conditions, config keys. retarget: "
+        "drift: which break at an upstream ref. show, diff, port: one patch in depth, upstream at pin "
+        "and tip beside our code, a plan to bring it elsewhere. find: a word in ids, targets, conditions, config "
+        "keys. retarget: "
         "the "
         "edit for moved and renamed targets. notes: hand-written notes compared with the code."
     ),

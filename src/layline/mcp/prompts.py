@@ -31,7 +31,7 @@ def how_do_i_use(feature: str) -> str:
 def upgrade_a_backend(backend: str) -> str:
     """What breaks at the newest upstream, why, and the edits."""
     return (
-        f"Call upgrade with ask=plan and backend={backend!r} and tell its steps. After the user agrees call "
+        f"Call upgrade with ask=plan and backend={backend!r} and list its steps. After the user agrees, call "
         "write with ask=upgrade. On its branch make each mend that is not mechanical, in the order of the steps, "
         "following its `why` and `example` (full=true adds upstream's `diff`); after each call upgrade with "
         "ask=check: the place must fit and nothing may be new. "

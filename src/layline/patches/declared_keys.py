@@ -90,7 +90,7 @@ def parse_keys(path: str, text: str) -> list[Declared] | Skipped:
     try:
         root = compose_yaml(text)
     except NotYaml as error:
-        return Skipped(path, f"is not YAML that we can read: {error}")
+        return Skipped(path, f"is not YAML that Layline can read: {error}")
     found: list[Declared] = []
     _collect(root, (), path, found)
     return found

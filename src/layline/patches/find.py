@@ -80,7 +80,7 @@ def find_word(
             )
     for place in inventory.balance.not_read:
         if wanted.stands_in(str(place)):
-            text = "this line may change another package; what it changes could not be followed"
+            text = "this line may change another package, but Layline could not follow what it changes"
             yield Hit(backend=inventory.backend, patch=None, where="not followed", text=text, location=place, rank=9)
     for key, declared in schema.keys.items():
         if wanted.stands_in(key):

@@ -115,7 +115,7 @@ def _say_absent(effects: list[Effect]) -> Iterator[str]:
     name = "a name" if len(absent) == 1 else "names"
     first = f"{dead} {verb(dead, 'is')} dead; " if dead else ""
     which = ("the other one" if rest == 1 else f"the other {rest}") if dead else "it" if rest == 1 else "they"
-    adds = "adds a name of ours or is" if rest == 1 else "add names of ours or are"
+    adds = "adds a name of our own or is" if rest == 1 else "add names of our own or are"
     yield (
         f"{len(absent)} of these effects {'targets' if len(absent) == 1 else 'target'} {name} that the pin does not have: {first}`patches drift` "
         f"decides whether {which} {adds} dead{', too' if dead else ''}."
@@ -224,7 +224,10 @@ def _say_overlaps(effects: list[Effect], roots: _Roots) -> Iterator[str]:
             yield f"It is {' and '.join(said)}."
         return
     if single:
-        yield f"{single} of the {len(effects)} {'changes a single object' if single == 1 else 'change single objects'} only."
+        yield (
+            f"{single} of the {len(effects)} "
+            f"{'changes only a single object' if single == 1 else 'change only single objects'}."
+        )
     if unsure and _are_same(effects, roots):
         which = (
             f"The {'one' if unsure == 1 else unsure} that cannot be named {verb(unsure, 'is')} called uncertain below"
@@ -272,7 +275,7 @@ def _condition(effect: Effect, patch: Patch | None) -> str:
     if both == show_condition(NEVER):
         return "but never runs"
     if not is_whole:
-        both = f"{both} (`patches show {patch.id if patch is not None else effect.id}` tells more)"
+        both = f"{both} (`patches show {patch.id if patch is not None else effect.id}` shows more)"
     rest = (
         "; otherwise it is left as it was"
         if effect.otherwise == AS_IT_WAS

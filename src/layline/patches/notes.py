@@ -160,8 +160,8 @@ def _describe_search(texts: dict[str, bytes], schemas: dict[str, Schema]) -> str
     keys = [item for schema in schemas.values() for items in schema.keys.values() for item in items]
     files = len({item.location.path for item in keys})
     return (
-        f"its last part is in none of {len(texts)} Python files ({listed}; without tests and vendored code) and "
-        f"among none of the {len(keys)} keys of {files} config files"
+        f"its last part is not in any of {len(texts)} Python files ({listed}; without tests and vendored code), nor "
+        f"among the {len(keys)} keys of {files} config files"
     )
 
 

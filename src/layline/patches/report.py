@@ -60,7 +60,7 @@ def _count(inventory: Inventory, of: int) -> str:
     """The first line: registered patches, and what is done outside any registration."""
     shown, stray = len(inventory.patches), len(inventory.unregistered)
     if not of and stray:
-        return f"no registry; {count(stray, 'effect')} of plain assignments, wrappers and helpers"
+        return f"no registry; {count(stray, 'effect')}: plain assignments, wrappers and helpers"
     counted = count(shown, "patch") if shown == of else f"{shown} of {count(of, 'patch')}"
     return counted + (f", and {count(stray, 'effect')} outside any registration" if stray else "")
 

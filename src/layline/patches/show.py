@@ -227,7 +227,7 @@ def _build_upstream(opened: OpenedInventory, patch: Patch) -> Iterator[Section]:
     for effect in _distinct(patch):
         blocks += list(_describe_target(opened, effect))
     if blocks:
-        yield Section(title="Upstream at the pin, beside ours", blocks=tuple(blocks))
+        yield Section(title="Upstream at the pin, beside our code", blocks=tuple(blocks))
 
 
 def _distinct(patch: Patch) -> list[Effect]:

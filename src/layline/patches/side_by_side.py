@@ -42,11 +42,11 @@ def find_differences(theirs: Definition, ours: Definition) -> Iterator[str]:
         mine = ours_by_name.get(item.name)
         if mine is None:
             if not takes_any:
-                yield f"ours does not take upstream's `{item.name}`"
+                yield f"our code does not take upstream's `{item.name}`"
         elif item.default != mine.default:
             yield (
-                f"`{item.name}` defaults to {item.default or 'nothing'} upstream and {mine.default or 'nothing'} "
-                "in ours"
+                f"`{item.name}` defaults to {item.default or 'nothing'} upstream and {mine.default or 'nothing'} in "
+                "our code"
             )
     known = {item.name for item in theirs.parameters}
     for item in ours.parameters:
@@ -56,6 +56,6 @@ def find_differences(theirs: Definition, ours: Definition) -> Iterator[str]:
             and item.kind not in {ParameterKind.VARIADIC, ParameterKind.KEYWORDS}
             and item.name not in {"self", "cls"}
         ):
-            yield f"ours needs `{item.name}`, which upstream does not pass by that name"
+            yield f"our code needs `{item.name}`, which upstream does not pass by that name"
     if theirs.is_async != ours.is_async:
         yield "one is async, the other is not"

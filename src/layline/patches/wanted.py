@@ -177,5 +177,5 @@ def say_rewriters(skipped: Iterable[Skipped]) -> Iterator[str]:
     """That more is changed than rows tell."""
     number = sum(one.kind is SkippedKind.SOURCE_EDIT for one in skipped)
     if number:
-        edit = f"{count(number, 'function')} of ours {'edits' if number == 1 else 'edit'} upstream's source as text"
+        edit = f"{count(number, 'function')} of our code {'edits' if number == 1 else 'edit'} upstream's source as text"
         yield f"In addition, {edit} at run time; such edits are not judged (see Skipped)."

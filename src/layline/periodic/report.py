@@ -56,7 +56,7 @@ def _find_alerts(activity: Activity) -> Iterator[Alert]:
     for drift in activity.drifts:
         if drift.stale_days > STALE_DAYS:
             message = (
-                f"the newest commit of {drift.label} {drift.ref} at hand is {drift.stale_days} days older than the "
+                f"the newest known commit of {drift.label} {drift.ref} is {drift.stale_days} days older than the "
                 "window's end; if upstream is still developed, use --fetch first"
             )
             yield Alert(severity=Severity.LOOK, message=message)
@@ -65,7 +65,10 @@ def _find_alerts(activity: Activity) -> Iterator[Alert]:
 def _tell_pulls(activity: Activity, categories: tuple[str, ...]) -> Section:
     title = "Merged pull requests"
     if activity.ended:
-        said = f"Not known: the newest commit of our clone is of {activity.ended}, before this window. Fetch, and run it again."
+        said = (
+            f"Not known: the newest commit of our clone is dated {activity.ended}, before this window. Fetch, and "
+            "run the command again."
+        )
         return Section(title=title, blocks=(Paragraph(said),))
     counts = count_categories(activity, categories)
     listed = ", ".join(f"{name}: {count}" for name, count in counts.items())

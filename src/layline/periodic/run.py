@@ -98,7 +98,8 @@ def _find_stale(name: str, newest: Commit, window: Window) -> Iterator[Skipped]:
     """What cannot be known of a period that began after our clone was last brought up to date."""
     if datetime.fromisoformat(newest.committed) < window.start:
         why = (
-            f"the newest commit of {name} here is of {newest.date}, before this period began; later ones are not known"
+            f"the newest commit of {name} here is dated {newest.date}, before this period began; later ones are not "
+            "known"
         )
         yield Skipped("pull requests", why)
 
@@ -191,7 +192,7 @@ def _link(workspace: Workspace, branch: str, path: str) -> str:
     repository = workspace.settings.project.repository
     if repository is None:
         raise ConfigError(
-            "project.repository is not set, and a record links its report there.",
+            "project.repository is not set; a record needs it to link to its report.",
             hint='Add `repository = "https://…"` to [project] in layline.toml.',
         )
     return f"{repository.removesuffix('/').removesuffix('.git')}/blob/{branch.removeprefix('origin/')}/{path}"

@@ -209,8 +209,9 @@ def _draft_proposal(tree: Tree, one: Proposal, folder: Path) -> Draft:
     if version is None:
         bounds = f"{one.bounded}, which names no release" if one.bounded else "no file of the project names its version"
         remarks.append(
-            f"{bounds}: the pin is a guess, its newest release. {_WRITE_IT}. {_TRY_ALL}; where a file of another branch of "
-            'ours holds it: pin = { file = "…", branch = "…" }'
+            f"{bounds}: the pin is a guess, its newest release. {_WRITE_IT}. {_TRY_ALL}; if a file on another branch "
+            "of "
+            'ours has it: pin = { file = "…", branch = "…" }'
         )
     elif version.mentioned:
         remarks.append(f"{version.said}: the pin is a guess. {_WRITE_IT}. {_TRY_ALL}")

@@ -91,7 +91,7 @@ class Printed:
     @property
     def note(self) -> str | None:
         """What a reader must know about the PDF, where there is anything."""
-        notes = ["does not fit on one page at 9 pt and is set on several"] if self.overlong else []
+        notes = ["does not fit on one page at 9 pt and takes several"] if self.overlong else []
         if self.replaced:
             shown = " ".join(self.replaced[:8]) + (" …" if len(self.replaced) > 8 else "")
             one = len(self.replaced) == 1
@@ -146,7 +146,7 @@ def _typst(document: Document, sheet: Sheet, fonts: Path | None) -> Printed:
     again = _compile(source.translate({ord(letter): _stand_in(letter) for letter in made}), sheet.title, fonts)
     if isinstance(again, bytes):
         return Printed(again, tuple(letter for letter in made if letter.isprintable()))
-    raise Error(f"{document.title or sheet.title!r} cannot be set: no available font has the character {again[0]}.")
+    raise Error(f"{document.title or sheet.title!r} cannot be typeset: no available font has the character {again[0]}.")
 
 
 def _compile(source: str, title: str, fonts: Path | None) -> bytes | tuple[str, ...]:
@@ -170,7 +170,7 @@ def _compile(source: str, title: str, fonts: Path | None) -> bytes | tuple[str, 
                 raise TooLong(title) from None
             missing = tuple(dict.fromkeys(map(_decode, _NO_GLYPH.findall(f"{error.diagnostic}\n{error}"))))
             if not missing:
-                raise Error(f"Typst cannot set {title!r}: {str(error).splitlines()[0]}.") from None
+                raise Error(f"Typst cannot typeset {title!r}: {str(error).splitlines()[0]}.") from None
             return missing
     return bytes(made)
 

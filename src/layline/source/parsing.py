@@ -88,7 +88,7 @@ def _parse(data: bytes) -> ast.Module | str:
 
 def _parse_alone(data: bytes) -> ast.Module | str:
     if len(data) > MAX_SOURCE_BYTES:
-        return f"{len(data)} bytes are more than the {MAX_SOURCE_BYTES} we parse"
+        return f"{len(data)} bytes are more than the {MAX_SOURCE_BYTES} that Layline parses"
     limit = sys.getrecursionlimit()
     sys.setrecursionlimit(max(limit, _RECURSION))
     try:

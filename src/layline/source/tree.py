@@ -74,7 +74,7 @@ class Tree:
 
 def decode_source(path: str, data: bytes) -> str | Skipped:
     if len(data) > MAX_BLOB_BYTES:
-        return Skipped.at(path, None, f"{len(data)} bytes are more than the {MAX_BLOB_BYTES} we read")
+        return Skipped.at(path, None, f"{len(data)} bytes are more than the {MAX_BLOB_BYTES} that Layline reads")
     try:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:

@@ -106,7 +106,9 @@ def _refuse_dirty(tree: WorkTree, workspace: Workspace, submodule: str | None) -
             hint="Run `git submodule update` first." if changed == [submodule] else "Commit or stash them first.",
         )
     if tree.head() != workspace.commit:
-        raise ConfigError("An upgrade is made from HEAD; nothing was changed.", hint="Leave --at out.")
+        raise ConfigError(
+            "An upgrade starts from HEAD, not from another commit; nothing was changed.", hint="Leave out --at."
+        )
 
 
 def _refuse_branch(tree: WorkTree, name: str) -> None:

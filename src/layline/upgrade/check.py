@@ -131,7 +131,7 @@ def _say(label: str, standing: Standing, where: str, promise: Promise | None, to
     said = f"{label}: {say_fit(standing, where)}{either}."
     if promise is None:
         return said
-    return f"{said} The plan promised {promise.left} left at step {promise.step} of {promise.steps}."
+    return f"{said} The plan expected {promise.left} to be left at step {promise.step} of {promise.steps}."
 
 
 _ALONE = "Each place is checked against this commit alone: an error may be old, such as a patch that never worked."
@@ -139,11 +139,11 @@ _WARNED = (
     "A warning is an override that does not fit upstream's own calls, and does not fit them at today's pin either."
 )
 _COMPARED = (
-    "`patches drift` compares the pin with this commit: what it finds broken counts here, too, also in examples."
+    "`patches drift` compares the pin with this commit: what it finds broken counts here, too, even in examples."
 )
 _UNSEEN = (
-    "Not seen here, because it takes a comparison of two commits: names that a replacement's body uses, and "
-    "attributes that our code reads. `patches drift` and `upgrade check --pin REF` compare."
+    "Not checked here, because that needs a comparison of two commits: names that a replacement's body uses, and "
+    "attributes that our code reads. `patches drift` and `upgrade check --pin REF` check these, too."
 )
 _LEFT = "Examples, benchmarks and tests are not counted."
 

@@ -155,7 +155,7 @@ def _build_report(title: str, members: list[Member], skipped: tuple[Skipped, ...
     for one in members:
         lines = tuple(f"{row.location}: {row.message}" for row in one.rows)
         rest = one.broken + one.elsewhere - len(lines)
-        more = (Paragraph(f"{rest} more: `layline patches drift` in the project."),) if rest > 0 else ()
+        more = (Paragraph(f"{rest} more: run `layline patches drift` in the project."),) if rest > 0 else ()
         blocks = (Paragraph(_say_member(one)), *((Bullets(lines),) if lines else ()), *more)
         sections.append(Section(title=f"{one.project}: {one.backend}", blocks=blocks))
     return Report(title=title, sections=tuple(sections), skipped=skipped)

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from layline.upgrade import answers
 
 SCHEMA: Literal["layline.impact/1"] = "layline.impact/1"
-_HINT = "Are the paths of the fleet file right?"
+_HINT = "Check the paths in the fleet file."
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,8 +57,8 @@ def find_hits(ref: str, fleet: Path, progress: Progress = silent) -> tuple[list[
 def _refuse(ref: str, fleet: Path, unread: list[_Unread]) -> ConfigError:
     other = next((one.why for one in unread if not one.is_unknown), None)
     if other is not None:
-        return ConfigError(f"No project of {fleet} can be asked: {other}", hint=_HINT)
-    return ConfigError(f"No project of {fleet} has an upstream with {ref!r}.", hint="Fetch it in their clones first.")
+        return ConfigError(f"No project of {fleet} can be read: {other}", hint=_HINT)
+    return ConfigError(f"No project of {fleet} has an upstream with {ref!r}.", hint="Fetch it into their clones first.")
 
 
 @dataclass(frozen=True, slots=True)

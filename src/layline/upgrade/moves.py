@@ -87,7 +87,7 @@ def _say(found: Comparison, home: str, comparer: Comparer) -> str:
     if found.kind is DriftKind.BINDING_LOST and there.home == found.before.home:
         stays = comparer.tip.resolve(found.name.rpartition(".")[0]).exists
         left = "does not import it any more" if stays else "is gone"
-        return f"it is defined there as before; the module that it was imported from {left}"
+        return f"it is defined there as before; the module it was imported from {left}"
     if found.before.kind is SymbolKind.SUBMODULE:
         return "the file moved"
     moved = f"{found.commits[0][:9]} moved it" if found.commits else ""

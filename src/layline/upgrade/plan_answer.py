@@ -42,7 +42,9 @@ def say_plan(plan: Plan, label: str) -> str:
     whole = count(len(plan.steps), "step")
     end = f"{whole}; the last only moves the pin" if _is_end(plan) else whole
     if not plan.steps:
-        return f"{label}: the pin {plan.start[:8]} is the safe one; the commit after it breaks places of ours."
+        return (
+            f"{label}: the pin {plan.start[:8]} is already the newest safe pin; the next commit breaks places of ours."
+        )
     if not places:
         return f"{label}: nothing of ours breaks on the way to {plan.to[:8]}; {count(len(plan.steps), 'step')}."
     return (
@@ -61,7 +63,7 @@ def _say_last_good(plan: Plan) -> str:
     if plan.last_good is None:
         return ""
     if plan.last_good.hash == plan.start:
-        return " (the first right after the pin)"
+        return " (the first break is right after the pin)"
     return f" (the commits up to {plan.last_good.hash[:8]}, {plan.last_good.date}, break none)"
 
 
@@ -71,9 +73,11 @@ def say_counts(plan: Plan) -> Iterator[str]:
     if plan.after_safe is not None:
         yield f"{plan.to[:8]} is the newest safe pin: {plan.after_safe[:8]}, the next commit, breaks places of ours."
     elif plan.safe_pin is not None and plan.steps:
-        yield f"{plan.to[:8]} is the newest safe pin: it is the last commit asked about, and breaks nothing of ours."
+        yield (
+            f"{plan.to[:8]} is the newest safe pin: it is the commit that you asked about, and breaks nothing of ours."
+        )
     elif plan.steps and not places:
-        yield f"{plan.to[:8]} is a safe pin: whatever of ours fits the pin fits there too.{_say_failing(plan)}"
+        yield f"{plan.to[:8]} is a safe pin: every place of ours that fits the pin fits there, too.{_say_failing(plan)}"
     elif places:
         yield "`--safe` plans the way to the newest safe pin only: the last commit that breaks nothing of ours."
     if plan.lacks:
@@ -90,17 +94,20 @@ def say_counts(plan: Plan) -> Iterator[str]:
         yield f"{count(gates, 'version test')} of ours can be removed: the new version decides {'it' if gates == 1 else 'them'}."
     if plan.behind:
         more = f"{count(plan.behind, 'more place')}: {'a call' if plan.behind == 1 else 'calls'}"
-        yield f"`patches drift` counts {more} that will not fit even with the new import. `upgrade check` names them after it."
+        yield (
+            f"`patches drift` counts {more} that will not fit even with the new import. After the upgrade, `upgrade "
+            "check` names them."
+        )
     partly = _count_partly(plan)
     if partly:
         told = f"{partly} of the places left for a person {'has a name' if partly == 1 else 'have names'}"
-        yield f"{told} that can be fixed mechanically, too: a place is left until all of it fits."
+        yield f"{told} that can be fixed mechanically, too: a place counts as left until all its names fit."
     if places:
         yield "A step ends where places of ours first break; `gap report` also stops where they break again or upstream needs more."
     revealed = count_revealed(plan)
     if revealed:
         told = f"{count(revealed, 'more place')} of ours {'does' if revealed == 1 else 'do'} not fit the names they then use"
-        yield f"After the mechanical edits {told}; the last step lists {'it' if revealed == 1 else 'them'}."
+        yield f"After the mechanical edits, {told}; the last step lists {'it' if revealed == 1 else 'them'}."
 
 
 def _say_failing(plan: Plan) -> str:
@@ -212,7 +219,7 @@ def _diagnose(mend: Mend, to: str, shown: dict[str, Location]) -> Diagnostic:
     if mend.diff and not mend.mechanical:
         details = (*details, ("diff", f"`layline patches diff {mend.file}:{mend.lines[0]} --to {to[:12]}`"))
     if mend.place is not None and mend.place != Location(mend.file, mend.lines[0]):
-        details = (*details, ("counts", f"as one place with {mend.place}"))
+        details = (*details, ("counts", f"as the same place as {mend.place}"))
     details = (*details, *_show_example(mend, shown))
     return Diagnostic(
         location=Location(mend.file, mend.lines[0]),

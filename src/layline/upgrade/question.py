@@ -101,7 +101,8 @@ def find_order(upstream: Repository, pin: str, to: str, name: str) -> tuple[str,
         )
     if relation is Relation.UNRELATED:
         raise ConfigError(
-            f"{name} ({to[:12]}) and the pin {pin[:12]} share no history.", hint="Is it the right upstream?"
+            f"{name} ({to[:12]}) and the pin {pin[:12]} share no history.",
+            hint="Check that this is the right upstream.",
         )
     out = upstream.git("rev-list", "--first-parent", "--reverse", f"{pin}..{to}")
     return tuple(out.decode("ascii").split())

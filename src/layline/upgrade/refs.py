@@ -74,7 +74,7 @@ def find_span(upstream: Repository, span: str) -> list[tuple[str, str]]:
     """First-parent commits of `A..B`, oldest first, B and A's successor included."""
     start, _, end = span.partition("..")
     if not start or not end or end.startswith("."):
-        raise ConfigError(f"{span!r} is not a span of commits.", hint="Write A..B with two upstream refs.")
+        raise ConfigError(f"{span!r} is not a range of commits.", hint="Write A..B with two upstream refs.")
     first, last = upstream.resolve_upstream(start), upstream.resolve_upstream(end)
     out = upstream.git("rev-list", "--first-parent", "--reverse", f"{first}..{last}", "--")
     commits = out.decode("ascii").split()

@@ -146,8 +146,8 @@ def split_move(row: Drift, pin: Resolver, tip: Resolver) -> Move | Skipped | Non
     if after is not None and after.exists and after.inherited_from is not None:
         owner, base = row.target.rpartition(".")[0].rpartition(".")[2], after.inherited_from
         why = (
-            f"{owner} inherits it from {base} now: the patch still works where it is, and on {base.rpartition('.')[2]} "
-            "it would change every class below"
+            f"{owner} inherits it from {base} now: the patch still works where it is; on {base.rpartition('.')[2]} "
+            "it would change every subclass"
         )
         return Skipped(what, why)
     if not _is_defined(tip, home):

@@ -53,7 +53,9 @@ def find_points(
     days = [day for day in days if day not in unknown]
     if unknown:
         before = f"before {days[0].date().isoformat()}"
-        skipped.append(Skipped(before, f"{_UNKNOWN} was not committed then; which version our code used is not known"))
+        skipped.append(
+            Skipped(before, f"{_UNKNOWN} was not committed then, so the version that our code used is not known")
+        )
     for number, day in enumerate(days, 1):
         part = f"judging {day.date().isoformat()}, {number} of {len(days)} days"
         progress(part, 0, 0)

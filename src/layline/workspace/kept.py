@@ -142,7 +142,7 @@ def compare(what: str, kept: dict[str, Any] | None, fresh: dict[str, Any]) -> No
     difference = next(_find_differences(kept, json.loads(json.dumps(fresh)), ""), None)
     if difference is not None:
         raise Error(
-            f"LAYLINE_CHECK: the kept answer ({what}) is not the fresh one: {difference}.",
+            f"LAYLINE_CHECK: the kept answer ({what}) differs from the fresh one: {difference}.",
             hint="This is a bug of Layline: please report it with the commit; `layline cache clear` helps for now.",
         )
 

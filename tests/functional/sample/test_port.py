@@ -53,7 +53,7 @@ def test_the_plan_adds_no_key_that_upstream_has_and_the_readme_says_how_to_run(s
     assert "Config key save: upstream has it (keel/training/arguments.py:" in readme
     assert "New config key: plain\\_checkpoints, default false" in readme
     assert "code that registers the patch.\n" in readme  # nothing is stubbed here, so nothing is said about it
-    assert "Tests around the calls of the installer stayed behind" in readme
+    assert "The tests around the calls of the installer were not copied" in readme
     assert "PYTHONPATH=/path/to/upstream python ported_keel_checkpoint_in_one_piece_smoke_test.py" in readme
 
 

@@ -30,7 +30,7 @@ def test_the_table_says_what_the_packaging_says() -> None:
         ("lsprotocol", "lsprotocol is not installed; it is needed for the server for editors", "'pygls>=2'"),
         ("weasyprint", "weasyprint is not installed", "pip install weasyprint"),
         ("pydantic_core", "pydantic_core is not installed", "--force-reinstall"),
-        ("_sqlite3", "This Python was built without its module _sqlite3", "another Python"),
+        ("_sqlite3", "This Python was built without the module _sqlite3", "another Python"),
     ],
 )
 def test_a_missing_package_is_a_sentence_and_a_command(module: str, says: str, hint: str) -> None:

@@ -1072,7 +1072,7 @@ def test_what_a_spec_of_ours_names_fails_where_no_call_of_upstream_fits_it(
     assert bool(rows) is fails
     if rows:
         assert rows[0].consequence.value == "look at"
-        assert "upstream passes it to whichever class is stored in a field, e.g. at keel/block.py:3" in rows[0].detail
+        assert "upstream passes it to whichever class a field holds, e.g. at keel/block.py:3" in rows[0].detail
 
 
 def test_of_calls_that_may_build_what_a_spec_names_those_of_a_spec_are_told(tmp_path: Path) -> None:

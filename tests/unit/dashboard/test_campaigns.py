@@ -126,7 +126,7 @@ def test_foreign_campaigns_never_break_a_page(plain: dict[str, Any]) -> None:
 
 def test_the_baseline_is_not_called_best() -> None:
     rounds = [{"round": 1, "settled": "BASELINE"}, {"round": 2, "settled": "ROLLED BACK"}]
-    assert view_campaign({"rounds": rounds, "best": 1}).best == "no gain yet, the baseline stands"
+    assert view_campaign({"rounds": rounds, "best": 1}).best == "no gain yet: the baseline is still the best"
     assert view_campaign({"rounds": [*rounds, {"round": 3, "settled": "ACCEPTED"}], "best": 3}).best == "round 3"
 
 

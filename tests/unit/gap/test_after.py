@@ -77,7 +77,8 @@ def test_an_override_is_told_what_its_class_became_on_the_way(tmp_path: Path) ->
     told = [(one.commit, one.parameters, one.unset, one.sizes) for one in found.changes]
     assert told == [(bare, ("parameter rope removed",), (), ()), (fused, (), ("wq",), (("x", 3),))]
     assert say_change(found) == (
-        "takes (x, masks); no longer sets self.wq, which ours reads; no longer unpacks x into 3 sizes, as ours does"
+        "takes (x, masks); no longer sets self.wq, which our method reads; no longer unpacks x into 3 sizes, as our "
+        "method does"
     )
 
 
@@ -157,7 +158,7 @@ RUN = (
 
 
 @pytest.mark.parametrize(
-    ("later", "told"), [("forward", "its code went into up.a.Bank.forward"), ("go", "its code went into up.a.Bank")]
+    ("later", "told"), [("forward", "its code moved into up.a.Bank.forward"), ("go", "its code moved into up.a.Bank")]
 )
 def test_a_function_that_its_caller_took_in_is_found_there(tmp_path: Path, later: str, told: str) -> None:
     upstream = History.start(tmp_path / "up")

@@ -186,7 +186,7 @@ def test_a_new_name_alone_is_no_fix_where_it_takes_other_parameters() -> None:
         differs=True,
     )
     text = render_listing(build_drift_listing(replace(report_of(), elsewhere=(one,))), width=120)
-    assert "  fix      use keel.furl; it takes other parameters, so change the calls, too\n" in text
+    assert "  fix      use keel.furl; it takes different parameters, so change the calls, too\n" in text
 
 
 def test_a_commit_is_named_once_with_all_that_it_did() -> None:
@@ -286,7 +286,7 @@ KEPT = [
     (
         None,
         Why(Reason.FROM_OUTSIDE),
-        f"{TARGET}: its class is still there, but the name is inherited from another package, or our own",
+        f"{TARGET}: its class is still there, but the name is inherited from another package, or is our own addition",
     ),
 ]
 
@@ -339,7 +339,7 @@ def test_rows_behind_one_import_tell_what_they_are_without_it() -> None:
     (group,) = group_causes(rows)
     assert group.title == (
         "error: 2 effects are not installed, because the import of keel.old at harbor/base.py:2 fails; nothing else is known "
-        "to break them (`then` says what else changed):"
+        "to break them (see `then` for what else changed):"
     )
     assert [(item.severity, item.code, item.message, item.details) for item in group.items] == [
         (Severity.BREAKS, "not-installed", f"{TARGET} is not patched", ()),
@@ -364,14 +364,14 @@ def test_rows_behind_one_import_tell_what_they_are_without_it() -> None:
     worse = replace(rows[0], findings=(more, waits), location=Location("harbor/hull.py", 9))
     first, single = group_causes([*rows, worse])
     assert first.title.startswith("error: 3 effects are not installed, because")
-    assert first.title.endswith("; 2 of them fail for that alone (`then` says what else changed):")
+    assert first.title.endswith("; 2 of them fail only because of that (see `then` for what else changed):")
     assert [item.location.line for item in single.items] == [9]
     other = Why(Reason.NEEDS_GONE, "keel.older", places=(Location("harbor/crew.py", 5),))
     both = replace(waits, why=replace(waits.why, parts=(gone, other)))
     (group,) = group_causes([rows[0], replace(rows[0], findings=(own[0], both))])
     assert group.title.endswith(
         "2 effects are not installed, because the import of keel.old at harbor/base.py:2 fails; "
-        "1 of them fails for that alone:"
+        "1 of them fails only because of that:"
     )
     also = ("also", "the import of keel.older at harbor/crew.py:5 fails")
     assert [item.details for item in group.items] == [(), (also,)]

@@ -39,7 +39,8 @@ TAILS = [
         f"def go(model):\n    if {LONG}:\n        m.f = print\n",
         (
             "when check_number_14(model) and check_number_15(model) and check_number_16(model) and check_number_17(model) "
-            "and check_number_18(model) and check_number_19(model) and 14 more conditions (`patches show ID` tells more)"
+            "and check_number_18(model) and check_number_19(model) and 14 more conditions (`patches show ID` shows "
+            "more)"
         ),
     ),
     (
@@ -109,7 +110,7 @@ def test_the_list_says_why_drift_counts_more_that_does_nothing() -> None:
     listing = build_listing(Inventory(backend="up", commit="c" * 40, unregistered=strays), "own", "up")
     assert listing.meta[-1] == (
         "3 of these effects target names that the pin does not have: 1 is dead; `patches drift` decides whether the other 2 "
-        "add names of ours or are dead, too."
+        "add names of our own or are dead, too."
     )
 
 

@@ -133,7 +133,7 @@ def test_a_registration_without_a_backend_of_ours_is_said(tmp_path: Path) -> Non
     backends = {"one": Backend(path="a", packages=("up",)), "two": Backend(path="b", packages=("two",))}
     again = read_downstream(reading.tree, Settings(project=Project(name="own"), backends=backends))
     (skipped,) = read_inventory(again, "one").skipped
-    assert skipped.why == "it names the backend 'other' and is in no folder of a configured one"
+    assert skipped.why == "it names the backend 'other' and is not in a folder of a configured backend"
 
 
 def test_a_handler_that_marks_its_module_is_read_as_if_for_the_first_time(tmp_path: Path) -> None:

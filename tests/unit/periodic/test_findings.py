@@ -51,7 +51,7 @@ def test_moves_of_pins_are_one_finding_of_whole_moves(length: int, shown: int) -
     ("behind", "said"),
     [
         (None, "No recommendation: the distance to the tip was not measured."),
-        (0, "Recommendation: monitor: the pin holds everything the tip has."),
+        (0, "Recommendation: monitor: the pin has everything that the tip has."),
     ],
 )
 def test_nothing_is_recommended_where_nothing_was_measured(behind: int | None, said: str) -> None:

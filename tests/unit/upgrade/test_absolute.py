@@ -232,8 +232,9 @@ def test_an_override_that_is_wrong_today_is_a_warning_and_an_import_an_error(tmp
     assert here.listing is not None
     assert here.listing.meta[2:4] == (
         (
-            "Not seen here, because it takes a comparison of two commits: names that a replacement's body uses, and "
-            "attributes that our code reads. `patches drift` and `upgrade check --pin REF` compare."
+            "Not checked here, because that needs a comparison of two commits: names that a replacement's body uses, "
+            "and "
+            "attributes that our code reads. `patches drift` and `upgrade check --pin REF` check these, too."
         ),
         "Examples, benchmarks and tests are not counted.",
     )
@@ -241,7 +242,7 @@ def test_an_override_that_is_wrong_today_is_a_warning_and_an_import_an_error(tmp
     assert there.listing.meta == (
         "Each place is checked against this commit alone: an error may be old, such as a patch that never worked.",
         "A warning is an override that does not fit upstream's own calls, and does not fit them at today's pin either.",
-        "`patches drift` compares the pin with this commit: what it finds broken counts here, too, also in examples.",
+        "`patches drift` compares the pin with this commit: what it finds broken counts here, too, even in examples.",
         "5 rows: a place is one line of ours, and a line that uses several names has one row for each.",
     )
 

@@ -73,7 +73,7 @@ def test_all_releases_are_those_since_our_first_commit(tmp_path: Path, born: str
 
 @pytest.mark.parametrize("span", ["a", "..b", "a..", "a...b"])
 def test_what_is_no_span_is_refused(weeks: History, span: str) -> None:
-    with pytest.raises(ConfigError, match="is not a span"):
+    with pytest.raises(ConfigError, match="is not a range"):
         refs.find_span(open_repository(weeks.path), span)
 
 

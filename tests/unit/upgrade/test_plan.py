@@ -500,7 +500,7 @@ def test_the_steps_add_up_to_the_places_of_the_first_line() -> None:
     assert last.title.endswith(
         ": 1 place (0 mechanical, 1 left for a person); 2 more lines of places that an earlier step counts"
     )
-    assert dict(first.items[1].details)["counts"] == "as one place with a.py:1"
+    assert dict(first.items[1].details)["counts"] == "as the same place as a.py:1"
     assert "counts" not in dict(first.items[0].details)
 
 
@@ -577,7 +577,7 @@ def test_a_proposed_mend_of_a_copied_body_names_the_three_way_view(plan: Plan, p
     told = [detail for group in listing.groups for one in group.items for detail in one.details if "diff" in detail[0]]
     words = told[0][1].strip("`").split()[1:]
     assert words == ["patches", "diff", words[2], "--to", plan.to[:12]]
-    assert "upstream then, upstream now, ours" in layline(*words, cwd=project.root).out
+    assert "upstream at the pin, upstream at the tip, our code" in layline(*words, cwd=project.root).out
 
 
 def test_the_safe_commit_is_told_with_the_one_after_it(tmp_path: Path) -> None:
@@ -595,7 +595,7 @@ def test_the_safe_commit_is_told_with_the_one_after_it(tmp_path: Path) -> None:
     project.upstream.commit("Bring f back", {"keel/a.py": "def f(x): ...\n"})
     answer = upgrade_plan(project.open(), "keel", safe=True)
     assert answer.listing is not None
-    assert answer.listing.meta[0].endswith("it is the last commit asked about, and breaks nothing of ours.")
+    assert answer.listing.meta[0].endswith("it is the commit that you asked about, and breaks nothing of ours.")
 
 
 def test_what_the_edits_bring_to_light_is_left_for_a_person(tmp_path: Path) -> None:
@@ -613,7 +613,7 @@ def test_what_the_edits_bring_to_light_is_left_for_a_person(tmp_path: Path) -> N
     shown = build_answer(plan, "Keel").listing
     assert shown is not None
     assert (
-        "After the mechanical edits 1 more place of ours does not fit the names they then use; the last step lists it."
+        "After the mechanical edits, 1 more place of ours does not fit the names they then use; the last step lists it."
         in (shown.meta)
     )
 

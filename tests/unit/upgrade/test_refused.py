@@ -164,7 +164,7 @@ REFUSED: list[tuple[str, Callable[[Project], None], tuple[str, ...], str]] = [
     ),
     ("watch: a shallow clone", cut_history, ("watch",), "keel has no object"),
     ("impact: an unknown ref", write_fleet, (*IMPACT, "nowhere"), "No project of fleet.toml has an upstream with"),
-    ("impact: a project that is not there", lose_project, (*IMPACT, "main"), "No project of fleet.toml can be asked: "),
+    ("impact: a project that is not there", lose_project, (*IMPACT, "main"), "No project of fleet.toml can be read: "),
     ("impact: nothing before it", write_fleet, (*IMPACT, "main~1"), "main~1 is the first commit of keel"),
     (
         "trend: a future day",

@@ -159,7 +159,7 @@ def test_a_wrong_kept_answer_is_found_by_a_check(history: History, monkeypatch: 
     monkeypatch.setenv("LAYLINE_CACHE", str(history.path.parent / "cache"))
     Results("inventory").store(key, {**value, "unregistered": []})
     monkeypatch.setenv("LAYLINE_CHECK", "1")
-    with pytest.raises(Error, match=r"the kept answer .* is not the fresh one: unregistered was"):
+    with pytest.raises(Error, match=r"the kept answer .* differs from the fresh one: unregistered was"):
         read_inventories(open_at(history), ("up",))
 
 

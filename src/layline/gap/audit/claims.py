@@ -222,7 +222,7 @@ def _check_names(text: str, ground: MeasuredPair) -> Iterator[AuditedField]:
         if place is None and ground.has_name(dotted):
             continue  # upstream has it, so the sentence may be about upstream, or we reach it by another spelling
         if not ground.integration_texts:
-            yield leave(dotted, "we depend on it", "no file of our integration is here to look into")
+            yield leave(dotted, "we depend on it", "no file of our integration can be searched here")
             continue
         computed = place or "no file of our integration mentions it"
         yield AuditedField(

@@ -61,7 +61,7 @@ def _check_date(field: str, published: str, ground: MeasuredPair, at_tip: bool) 
 def _check_version(field: str, published: str, ground: MeasuredPair, at_tip: bool) -> AuditedField:
     version = ground.versions[at_tip]
     if version is None:
-        return leave(field, published, "no file that we know declares a version")
+        return leave(field, published, "no file that Layline knows declares a version")
     return check(field, published, version.text, str(version.evidence))
 
 
@@ -103,7 +103,7 @@ def _check_footprint(field: str, published: int, ground: MeasuredPair, word: str
         return leave(field, published, "no integration folder is configured")
     if not foot.tracked:
         why = "has none of the integration folders"
-        empty = why if holds_code(ground.downstream, ground.downstream_commit) else "holds no code"
+        empty = why if holds_code(ground.downstream, ground.downstream_commit) else "contains no code"
         return leave(field, published, f"{ground.downstream_commit[:12]} {empty}")
     readings: dict[str, Any] = {"tracked": foot.tracked, "non-empty": foot.non_empty, "Python": foot.python}
     if word is not None:

@@ -57,7 +57,7 @@ class Moment:
 
     @property
     def without_code(self) -> str:
-        return f"{self.made[:12]} holds no code"
+        return f"{self.made[:12]} contains no code"
 
 
 def audit_periodic_record(record: PeriodicRecord, around: Surroundings) -> Iterator[AuditedField]:
@@ -182,11 +182,9 @@ def _check_written(
         return AuditedField(
             field=field, published=value, computed=place, verdict=AuditVerdict.CONFIRMED, evidence=command
         )
-    computed = f"no file of {at[:12]} holds it"
+    computed = f"no file of {at[:12]} contains it"
     if unread:
-        return leave(
-            field, value, f"{computed}, but {unread} file{'s' if unread > 1 else ''} of it cannot be read here"
-        )
+        return leave(field, value, f"{computed}, but {unread} file{'s' if unread > 1 else ''} cannot be read here")
     return AuditedField(
         field=field, published=value, computed=computed, verdict=AuditVerdict.CONTRADICTED, evidence=command
     )
@@ -245,7 +243,7 @@ def _check_pulls(field: str, text: str, record: PeriodicRecord, around: Surround
         commit = merged.get(number)
         if commit is None:
             rows.append(
-                leave(f"{field} (PR #{number})", f"PR #{number}", "no commit of the downstream's line names it")
+                leave(f"{field} (PR #{number})", f"PR #{number}", "no commit of the downstream's branch names it")
             )
             continue
         moment = _when(commit.committed)

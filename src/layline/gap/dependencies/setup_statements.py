@@ -120,7 +120,7 @@ class Reading:
     def _spend(self) -> None:
         self._left -= 1 + len(self._names)
         if self._left < 0:
-            raise TooLong("it has more branches and lists than we follow")
+            raise TooLong("it has more branches and lists than Layline follows")
 
     def _call(self, call: ast.Call) -> None:
         match call.func, call.args:

@@ -135,7 +135,7 @@ def store(owner: Value, key: Value, value: Value, node: ast.AST) -> Value:
     match owner, key:
         case Table(items=items), Text(value=text):
             if len(items) >= MOST_KEYS:
-                raise TooLong("it has a table of more keys than we follow")
+                raise TooLong("it has a table with more keys than Layline follows")
             return owner.put(text, value)
         case Table(), _:
             # any of its values may be another one now

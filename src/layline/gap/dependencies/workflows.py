@@ -30,7 +30,9 @@ _OFF = re.compile(r"^\s*(?:\$\{\{\s*)?(?:false|0)(?:\s*&&.*)?\s*(?:\}\}\s*)?$", 
 def find_workflow_declarations(path: str, text: str) -> Iterator[Declaration | Skipped]:
     """Everything one workflow file installs; commented-out lines are not facts, a job switched off is one."""
     if len(text) > _MAX_BYTES:
-        yield leave_unread(path, None, f"{len(text)} characters are more than the {_MAX_BYTES} we read as a workflow")
+        yield leave_unread(
+            path, None, f"{len(text)} characters are more than the {_MAX_BYTES} that Layline reads of a workflow"
+        )
         return
     try:
         root = compose_yaml(text)

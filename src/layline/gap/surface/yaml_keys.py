@@ -198,7 +198,9 @@ def read_yaml_keys(tree: Tree, places: tuple[str, ...]) -> tuple[dict[str, list[
 
 def _find_keys(path: str, text: str) -> Iterator[tuple[str, Location] | Skipped]:
     if len(text) > _MAX_BYTES:
-        yield Skipped.at(path, None, f"{len(text)} characters are more than the {_MAX_BYTES} we read as YAML")
+        yield Skipped.at(
+            path, None, f"{len(text)} characters are more than the {_MAX_BYTES} that Layline reads of a YAML file"
+        )
         return
     try:
         root = compose_yaml(text)

@@ -64,7 +64,7 @@ def say_together(drift: DriftReport) -> Iterator[str]:
     told = [f"{count(every.broken, 'place')} {verb(every.broken, 'breaks')}"]
     told += [f"{every.failing} {verb(every.failing, 'fails')} at {pin} already"] if every.failing else []
     told += [f"{every.look} {verb(every.look, 'needs')} a look"] if every.look else []
-    yield f"In patches and outside, as `gap report` counts: {listed(told)}."
+    yield f"Patches and other places together, as `gap report` counts them: {listed(told)}."
 
 
 def _say_outside(drift: DriftReport) -> str:

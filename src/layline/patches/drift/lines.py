@@ -132,10 +132,10 @@ def _group_behind(
     commits = {row.culprit for row in rows}
     since = commits.pop() if len(commits) == 1 else None
     told = f" (since {say_commit(since)})" if since is not None else ""
-    after = "" if all(map(_fits_else, rows)) else " (`then` says what else changed)"
+    after = "" if all(map(_fits_else, rows)) else " (see `then` for what else changed)"
     number = len(waiting.get(root, rows)) if root is not None else len(rows)
     alone = sum(len(_find_beside(row, root)) == len(find_roots([row])) for row in rows)
-    some = f"{alone or 'none'} of them {'fail' if alone > 1 else 'fails'} for that alone"
+    some = f"{alone or 'none'} of them {'fail' if alone > 1 else 'fails'} only because of that"
     some = "nothing else is known to break them" if number == alone else some
     return Group(
         title=f"{rows[0].severity.word}: {count(number, 'effect')} {verb(number, 'is')} not installed{cause}{told}; {some}{after}:",
@@ -223,7 +223,7 @@ def _detail_elsewhere(together: list[Elsewhere], commits: Mapping[str, Commit]) 
         yield "since", f"{who}: {why}" if why else who
     if homes := [one.new_target for one in together if one.new_target]:
         differs = (
-            "; it takes other parameters, so change the calls, too" if any(one.differs for one in together) else ""
+            "; it takes different parameters, so change the calls, too" if any(one.differs for one in together) else ""
         )
         yield "fix", f"use {listed(homes, most=len(homes))}{differs}"
     if item.also:

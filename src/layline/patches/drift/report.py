@@ -185,7 +185,9 @@ def _row(row: Drift, drift: DriftReport) -> tuple[Inline, ...]:
         if home is None
         else (Cell(home.target, evidence=row.tip_evidence, code=True), f" ({home.score:.2f}: {home.reason})")
     )
-    copied = "" if row.copied is None else f"ours is an edited copy ({row.copied:.0%} alike)"
+    copied = (
+        "" if row.copied is None else f"our replacement is an edited copy of upstream's body ({row.copied:.0%} alike)"
+    )
     why = "; ".join(part for part in (row.detail, copied) if part) or "–"
     return (Cell(row.patch, evidence=here), target, row.kind.value, why, suggestion)
 

@@ -9,20 +9,20 @@ _TOUCHES = {
     "imports": (
         122,
         "ImportFails",
-        ("An import of ours fails at the tip. Patches that need it are not installed; each has a finding of its own."),
+        ("An import in our code fails at the tip. Patches that need it are not installed; each has its own finding."),
     ),
     "overrides": (
         120,
         "OverrideMisfits",
         (
-            "A method of ours overrides an upstream method, but does not accept what upstream passes at the tip, "
+            "One of our methods overrides an upstream method, but does not accept what upstream passes at the tip, "
             "or is no longer called."
         ),
     ),
     "calls": (
         121,
         "CallMisfits",
-        "A call of ours to an upstream function does not fit its signature at the tip, or the function is gone.",
+        "One of our calls to an upstream function does not fit its signature at the tip, or the function is gone.",
     ),
     "reads": (
         123,

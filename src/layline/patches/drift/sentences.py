@@ -107,7 +107,10 @@ def _say_kept(row: Drift, target: str) -> str:
     if row.kind is not DriftKind.UNCHANGED or row.severity is not Severity.OK:
         return ""
     if row.reasons == _OUTSIDE:
-        return f"{target}: its class is still there, but the name is inherited from another package, or our own"
+        return (
+            f"{target}: its class is still there, but the name is inherited from another package, or is our own "
+            "addition"
+        )
     if source.partition(".")[0] != target.partition(".")[0]:
         module = source.rpartition(".")[0]
         return f"{target} is still imported from {module}; {module.partition('.')[0]} itself is not compared"

@@ -18,7 +18,7 @@ SCHEMA: Literal["layline.patch-diff/1"] = "layline.patch-diff/1"
 
 def build_diff_report(patch: str, views: Sequence[ThreeWay], here: Evidence) -> Report:
     return Report(
-        title=f"{patch}: upstream then, upstream now, ours",
+        title=f"{patch}: upstream at the pin, upstream at the tip, our code",
         sections=tuple(_section(view) for view in views)
         or (
             Section(
@@ -46,7 +46,7 @@ def _blocks(view: ThreeWay) -> Iterator[Block]:
     yield Bullets(tuple(_places(view)))
     if view.is_copy and row.copied is not None:
         yield Paragraph(
-            f"Ours is an edited copy of upstream's body ({row.copied:.0%} alike). What upstream changed since:"
+            f"Our code is an edited copy of upstream's body ({row.copied:.0%} alike). What upstream changed since:"
         )
         yield Bullets(tuple(_describe(hunk) for hunk in view.hunks) or ("nothing",), ordered=True)
     upstream = render_diff(view.then, view.now, ("upstream at the pin", "upstream at the tip"))
@@ -67,13 +67,15 @@ def _places(view: ThreeWay) -> Iterator[Inline]:
     for word, evidence in (("then", view.row.pin_evidence), ("now", view.row.tip_evidence)):
         if evidence is not None:
             yield (f"{word}: ", Cell(str(evidence), evidence=evidence, code=True))
-    yield f"ours: {view.row.location}"
+    yield f"our code: {view.row.location}"
 
 
 def _describe(hunk: Hunk) -> str:
     where = f"before line {hunk.first}" if hunk.last < hunk.first else f"lines {hunk.first}–{hunk.last}"
     todo = (
-        "we changed these lines too: merge by hand" if hunk.is_conflict else "we left these lines alone: take it over"
+        "we changed these lines too: merge by hand"
+        if hunk.is_conflict
+        else "we did not change these lines: copy upstream's change"
     )
     return f"{where}: −{len(hunk.removed)} +{len(hunk.added)}; {todo}"
 

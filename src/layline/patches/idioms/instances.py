@@ -136,7 +136,7 @@ def _name_class(effect: Effect, target: str, is_exact: bool, found: Known) -> Ef
         adds=is_exact and found.kind is TargetKind.ABSENT,
         holder=Holder.OBJECT,
         reason=f"set on single objects of the class (reached as `{effect.reached or '…'}`), not on the class itself"
-        + (f"; upstream defines no such name, {found.may_be_of} may" if found.may_be_of else ""),
+        + (f"; upstream does not define that name, but {found.may_be_of} may" if found.may_be_of else ""),
     )
 
 

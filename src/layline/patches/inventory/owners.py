@@ -34,7 +34,7 @@ def find_homeless(registrations: Iterable[Registered], settings: Settings) -> It
             about = f"it names the backend {named!r}" if named else "it names no backend"
             yield Skipped(
                 f"{registration.id or 'a patch'} ({registration.at})",
-                f"{about} and is in no folder of a configured one",
+                f"{about} and is not in a folder of a configured backend",
             )
 
 

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from layline.patches.inventory.reading import Reading
     from layline.patches.inventory.since import Noted
 
-_CALLERS = "looking for who calls our patching functions"
+_CALLERS = "looking for callers of our patching functions"
 _ASKED = "looking for what decides whether our patching functions are called"
 
 

@@ -135,7 +135,7 @@ def read_inventory(
     )
     strays = _read_all(reading, installer)
     tell = reading.units.progress
-    tell("putting together what our modules change", 0, 0)
+    tell("collecting what our modules change", 0, 0)
     patches = [_judge_activity(patch, key, reading) for patch in _find_mine(reading, key)]
     settled = tuple(_settle_duplicates(patches, reading))
     effects = [effect for patch in settled for effect in patch.effects]
@@ -150,7 +150,7 @@ def read_inventory(
             for item in by_path
         )
     listed = [*effects, *(item.effect for item in stray)]
-    tell("counting the writes of ours that are no patch", 0, 0)
+    tell("counting our writes that are not patches", 0, 0)
     balance = _strike_balance(reading, listed, scope, key)
     unregistered = tuple(reaching.add([item for item in stray if item.registry is None]))
     forget()

@@ -23,7 +23,7 @@ _INSTALLER = '''"""Installs the patch `{id}` of {source}.
 
     from {package} import apply, remove, is_applied
 
-`apply(config)` runs the original installer; `remove()` puts back what was there; `is_applied()` tells.
+`apply(config)` runs the original installer; `remove()` restores what was there; `is_applied()` says which is the case.
 """
 
 from __future__ import annotations
@@ -158,7 +158,7 @@ def _restore(values: dict[str, Any], loaded: dict[str, Any]) -> None:
 '''
 _SMOKE = '''"""Run beside a vanilla upstream: `python {package}_smoke_test.py ['{{"key": value}}' ['{{"target": [arguments]}}']]`.
 
-What was put in place is called: with the arguments given for it, or with none where it needs none.
+It calls each patched name: with the arguments given for it, or with none if it needs none.
 """
 
 from __future__ import annotations

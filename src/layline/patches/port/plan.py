@@ -136,7 +136,7 @@ def build_plan(
         *_describe_keys(patch, keys),
         _describe_guard(patch, told=told),
         *(f"Constraint: {need}." for need in patch.guard.other if not is_effect_id(patch.id)),
-        *(f"Limit of our code: {limit.text} ({limit.location}), or it raises." for limit in keys.limits[:_MOST]),
+        *(f"Our code raises an error unless {limit.text} ({limit.location})." for limit in keys.limits[:_MOST]),
         *([f"The same function also sets {listed(beside, most=_MOST)}."] if beside else []),
         *([] if _only_builds(patch) else [describe_installing(patch, find_entered(modules, patch))]),
         *(f"Look at: {problem}." for problem in found.problems),

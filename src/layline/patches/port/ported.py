@@ -122,8 +122,8 @@ def _refuse_bundle(patch: Patch, to: Path) -> None:
     if "." in patch.handler or not patch.handler:
         where = f"inside {patch.handler}" if patch.handler else "when its module is imported"
         raise Error(
-            f"{patch.id} is installed {where}; only a patch that a function of its own installs can be bundled.",
-            hint=f"Leave --to out: `layline patches port {patch.id}` prints the plan.",
+            f"{patch.id} is installed {where}; only a patch that has a function to install it can be bundled.",
+            hint=f"Leave out --to: `layline patches port {patch.id}` prints the plan.",
         )
     if to.exists() and any(to.iterdir()) and not (to / _MARK).is_file():
         raise Error(f"{to} is not empty and was not written by Layline.", hint="Name a new or an empty folder.")
@@ -140,9 +140,9 @@ assert is_applied()
 remove()
 ```
 
-`apply()` calls our installer as it stands. Tests inside the installer still decide: where one of them says no, nothing
-is set and `apply()` raises. Tests around the calls of the installer stayed behind: call `apply()` only where the
-constraint of the plan holds.
+`apply()` calls our installer unchanged. The tests inside the installer still decide: if one of them fails, nothing
+is set and `apply()` raises an error. The tests around the calls of the installer were not copied: call `apply()` only
+where the constraint of the plan holds.
 
 ## Smoke test
 
