@@ -30,7 +30,7 @@ def tell_beside(gap: Gap, *, whole: bool) -> Inline:
         text = str(places[0]) if whole else f"{places[0].path.rpartition('/')[2]}:{places[0].line}"
         cell = own_place(gap, str(places[0]), text=text)
         parts.append(join_text(cell, f" reads {path if whole else path.rpartition('/')[2]}{more}"))
-    return join_text(" Beside the code, ", listed_text(parts), ".") if parts else ""
+    return join_text(" Besides the code, ", listed_text(parts), ".") if parts else ""
 
 
 def tell_asked(gap: Gap, most: int = 3, *, whole: bool = True) -> Inline:

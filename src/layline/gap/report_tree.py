@@ -240,7 +240,8 @@ def _shims(gap: Gap) -> Section:
     )
     one = len(gap.shims) == 1
     gone = [path for path, _ in gap.shims if statements.breaks_in(gap, path)]
-    text = f"{count(len(gap.shims), 'module')} of the tip {'warns' if one else 'warn'} that they are deprecated when imported."
+    warns = "warns that it is" if one else "warn that they are"
+    text = f"{count(len(gap.shims), 'module')} of the tip {warns} deprecated when imported."
     if gone:
         text += f" What we use of {listed(gone, most=6)} is gone nevertheless: see the errors."
     return Section(title="Deprecation shims", blocks=(Paragraph(text[:1].upper() + text[1:]), Bullets(items)))
@@ -249,7 +250,7 @@ def _shims(gap: Gap) -> Section:
 def build_representative(gap: Gap) -> Section:
     changes = gap.changes
     intro = (
-        f"{count(len(changes.kept), 'change')} of code by pull request, "
+        f"{count(len(changes.kept), 'code change')} by pull request, "
         f"{len([one for one in changes.kept if one.ours]) or 'none'} of them in files we import or patch. Left out: "
         f"{count(changes.reverted, 'reverted commit')} and {changes.housekeeping} of bots, CI, builds, docs and tests."
     )

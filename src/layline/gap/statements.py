@@ -217,7 +217,7 @@ def beyond_sentence(gap: Gap) -> str | None:
     has, path = ("has", "its path") if files == 1 else ("have", "their paths")
     rest = gap.footprint.beyond[3:]
     more = [f"{sum(number for _, number in rest)} in {count(len(rest), 'other path')}"] if rest else []
-    return f"{count(files, 'further file')} of ours {has} its name in {path}: {listed([*found[:3], *more])}."
+    return f"{count(files, 'further file')} of ours {has} the backend's name in {path}: {listed([*found[:3], *more])}."
 
 
 def outside_sentence(gap: Gap) -> str | None:

@@ -161,7 +161,7 @@ def _tell_notable(notable: tuple[Notable, ...], room: int) -> str:
     """As many titles as fit whole: half a title tells nothing."""
     if not notable:
         return ""
-    told = f" Since then upstream: {'; '.join(show_notable(item) for item in notable)}."
+    told = f" Upstream since then: {'; '.join(show_notable(item) for item in notable)}."
     return told if len(told) <= room else _tell_notable(notable[:-1], room)
 
 

@@ -135,8 +135,9 @@ def _tell_drift(drift: Drift) -> Section:
         ("recommendation", f"{drift.recommendation}{show_steadiness(drift)}: {drift.recommendation.rule}"),
     )
     if drift.recommendation.inputs.will_break is not None:
-        breaking = show_count(drift.recommendation.inputs.will_break, "place")
-        rows = (*rows[:-1], ("breaks at the tip", f"{breaking} of ours (`layline gap report` lists them)"), rows[-1])
+        number = drift.recommendation.inputs.will_break
+        listing = f" (`layline gap report` lists {'it' if number == 1 else 'them'})" if number else ""
+        rows = (*rows[:-1], ("breaks at the tip", f"{show_count(number, 'place')} of ours{listing}"), rows[-1])
     blocks: list[Block] = [Table(columns=("what", "value"), rows=rows)]
     if drift.notable:
         since = drift.previous.since if drift.previous else "the pin"

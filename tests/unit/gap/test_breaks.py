@@ -96,7 +96,7 @@ def test_a_file_of_upstream_that_our_code_reads_is_told_with_a_link_to_the_line(
     found = gap(stale_keys=(), tests=(), read_files=read, downstream="https://d", downstream_commit=COMMIT)
     told = tell_beside(found, whole=False)
     assert isinstance(told, tuple)
-    assert plain_text(told) == " Beside the code, check.py:43 reads a.py, which is gone."
+    assert plain_text(told) == " Besides the code, check.py:43 reads a.py, which is gone."
     assert [(part.text, part.evidence and part.evidence.path) for part in told if isinstance(part, Cell)] == [
         ("check.py:43", "ours/check.py")
     ]

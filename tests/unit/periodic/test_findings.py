@@ -21,8 +21,8 @@ SHORT, LONG = _notable("Add a loader", 7), _notable("Split " + "the trainer " * 
     ("notable", "room", "told"),
     [
         ((), LONGEST, ""),
-        ((SHORT,), LONGEST, " Since then upstream: Add a loader (#7)."),
-        ((SHORT, LONG), 60, " Since then upstream: Add a loader (#7)."),
+        ((SHORT,), LONGEST, " Upstream since then: Add a loader (#7)."),
+        ((SHORT, LONG), 60, " Upstream since then: Add a loader (#7)."),
         ((LONG, SHORT), 60, ""),
         ((SHORT,), 39, ""),
         ((SHORT,), -5, ""),

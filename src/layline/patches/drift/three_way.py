@@ -58,15 +58,15 @@ def _blocks(view: ThreeWay) -> Iterator[Block]:
         )
     )
     if view.ours and view.is_copy:
-        yield Code(render_diff(view.then, view.ours, ("upstream at the pin", "ours")), "diff")
+        yield Code(render_diff(view.then, view.ours, ("upstream at the pin", "our code")), "diff")
     elif view.ours:
         yield Code(view.ours, "python")
 
 
 def _places(view: ThreeWay) -> Iterator[Inline]:
-    for word, evidence in (("then", view.row.pin_evidence), ("now", view.row.tip_evidence)):
+    for end, evidence in (("pin", view.row.pin_evidence), ("tip", view.row.tip_evidence)):
         if evidence is not None:
-            yield (f"{word}: ", Cell(str(evidence), evidence=evidence, code=True))
+            yield (f"{end}: ", Cell(str(evidence), evidence=evidence, code=True))
     yield f"our code: {view.row.location}"
 
 
