@@ -24,6 +24,7 @@ from layline.campaign.operators import NAMES
 from layline.campaign.operators.own.read import KNOWN
 from layline.campaign.values.describe import describe_call, describe_inputs, describe_shape
 from layline.campaign.values.measurement import Plan
+from layline.core.prose import count, verb
 from layline.errors import ConfigError
 from layline.errors import Error as LaylineError
 
@@ -142,7 +143,10 @@ def _check_shapes(operator: Operator) -> Iterator[Finding]:
         _count_work(operator, shape)
     rng = np.random.default_rng(1)
     near = {one.sizes for shape in operator.shapes for _ in range(4) for one in operator.neighbours(shape, rng)}
-    told = f"{len(operator.shapes)} listed shapes are legal, {len(near)} neighbours of them exist ({NEIGHBOURS} are needed)."
+    listed = f"{count(len(operator.shapes), 'listed shape')} {verb(len(operator.shapes), 'is')} legal"
+    told = (
+        f"{listed} and {verb(len(operator.shapes), 'has')} {count(len(near), 'neighbour')} ({NEIGHBOURS} are needed)."
+    )
     yield Finding(what="shapes", passed=len(near) >= NEIGHBOURS, told=told)
 
 

@@ -15,6 +15,7 @@ from layline.campaign.values.scores import (
     find_primary,
     read_primary,
 )
+from layline.core.prose import count, verb
 from layline.core.report import Bullets, Paragraph, Section, Table
 from layline.errors import RecordError
 
@@ -54,7 +55,7 @@ def describe_table(table: BenchTable) -> Section:
     aggregates = compute_aggregates(table)
     passed = sum(row.passed for row in table.rows)
     lines = (
-        f"{passed} of {len(table.rows)} shapes pass.",
+        f"{passed} of {count(len(table.rows), 'shape')} {verb(passed, 'passes')}.",
         *(f"{name}, geometric mean over passing shapes: {_show(value)}" for name, value in aggregates.items()),
         f"Score ({primary}): {_show(compute_score(table))}"
         + ("" if table.all_passed else "; a shape did not pass, so the candidate is rejected"),

@@ -23,6 +23,7 @@ from layline.campaign.project_docs import (
     propose_metric,
 )
 from layline.campaign.values.manifest import LANGUAGES, METRICS
+from layline.core.prose import verb
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -147,7 +148,11 @@ def _find_shapes(request: Request, project: Project, row: Row | None) -> Prerequ
             told += f"; a run may measure others: only the machine decides {' and '.join(made.undecided)}, and here {'it counts' if one else 'they count'} as false; compare with its output"
         told += "; delete the shapes that do not count from target_shapes"
         if made.evenness is not None:
-            told += f"; {len(list_shapes(made)) - len(made.shapes)} of them were added by Layline, with uneven groups: the benchmark draws only even ones"
+            added = len(list_shapes(made)) - len(made.shapes)
+            told += (
+                f"; {added} of them {verb(added, 'was')} added by Layline, with uneven groups: the benchmark draws "
+                "only even ones"
+            )
             told += f" ({made.evenness.keyword}={made.evenness.value}, {made.path}:{made.evenness.line})"
         return Prerequisite(name=name, value=f"{len(list_shapes(made))} shapes", found=told)
     bench = find_benches(project.files, [*find_stems(request.operator), family(request.operator)])

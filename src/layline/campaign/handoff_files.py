@@ -12,6 +12,7 @@ from layline.campaign.project.leads import choose_words
 from layline.campaign.project.names import family, find_kernels, find_tests, narrow
 from layline.campaign.project.tests import choose_selection
 from layline.campaign.project_docs import PRECISION, choose_command, find_kernel_files, find_named, find_row
+from layline.core.prose import verb
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -111,7 +112,9 @@ def _select_tests(
             return replace(found, value=None, found=told)
         if others and (word := choose_words(leading, others, file)):
             chosen.append(word)
-            told += f"; {len(leading)} of its {len(leading) + len(others)} tests lead to {kernel}"
+            told += (
+                f"; {len(leading)} of its {len(leading) + len(others)} tests {verb(len(leading), 'leads')} to {kernel}"
+            )
     words = [word for word in request.operator.lower().split("_") if PRECISION.fullmatch(word)]
     selected = choose_selection(project.read(file) or "", words, request.backend.upper(), leading)
     if selected:

@@ -10,6 +10,10 @@ _IRREGULAR = {
     "has": "have",
     "differs": "differ",
     "breaks": "break",
+    "copies": "copy",
+    "holds": "hold",
+    "leads": "lead",
+    "passes": "pass",
     "fails": "fail",
     "touches": "touch",
     "matches": "match",
@@ -23,6 +27,7 @@ _IRREGULAR = {
     "changes": "change",
     "names": "name",
     "assigns": "assign",
+    "body": "bodies",
     "entry": "entries",
     "dependency": "dependencies",
 }

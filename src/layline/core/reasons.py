@@ -78,14 +78,14 @@ class Reason(Enum):
     NOT_CERTAIN = "not certain: {text}"
     # keys of the configuration and of the environment
     KEY_DROPPED = "upstream no longer mentions {names}"
-    KEY_UNKNOWN = "upstream does not mention it: it is ours or another library's"
+    KEY_UNKNOWN = "upstream does not mention it: it is our own or another library's"
     KEY_STAYS = "upstream mentions it at pin and tip"
     KEY_NEEDED = "the patch depends on the config key {name}, which upstream no longer mentions"
     # whether our replacement takes what is passed; said of it, so without a subject
     REFUSES = "does not take {text}"
     REFUSES_KEYWORD = "does not take the keyword {name}"
     REFUSES_KEYWORDS = "does not take the keywords {name}"
-    REFUSES_NAME = "does not take {text} by name (ours is called {name})"
+    REFUSES_NAME = "does not take {text} by name (our parameter is called {name})"
     TOO_MANY = "takes {counts[0]:<positional argument} and gets {counts[1]}"
     TWICE = "gets {name} twice, by position and by keyword"
     NOT_PASSED = "needs {name}, which is not passed"
@@ -222,9 +222,11 @@ class Reason(Enum):
     READ_FAILS_ALREADY = "neither the pin nor the tip has it: reading it fails when this line runs"
     NOT_CALLED = "upstream no longer has this method, so our override is not called"
     SILENT = "upstream called it at {places:2} and no code of the tip does, so our override is not called"
-    CALLED_BY_US = "upstream no longer has this method; our own class still calls ours"
-    CALLED_WHERE_THERE = "upstream's class no longer has this method, but its code still names it and may call ours"
-    PYTHON_CALLS = "upstream no longer has this method; Python still calls ours: check what is passed to it"
+    CALLED_BY_US = "upstream no longer has this method; our own class still calls our method"
+    CALLED_WHERE_THERE = (
+        "upstream's class no longer has this method, but its code still names it and may call our method"
+    )
+    PYTHON_CALLS = "upstream no longer has this method; Python still calls our method: check what is passed to it"
     NEVER_CALLED = "assigning to it raises no error: what we install is never called"
     TYPES_ONLY = "imported for type checking only"
     CALL_NEVER = "at the pin {name} {parts:;}; at the tip our call does not fit either"

@@ -127,7 +127,7 @@ def build_answer(output_dir: Path, files: dict[str, bytes], done: Finished, cach
             ("Rendered", str(cached.made)),
             ("Unchanged", str(cached.reused)),
             ("Checked", f"{done.checked.pages:,} pages, {done.checked.links:,} links; nothing is wrong"),
-            *((("Kept, not ours", ", ".join(done.kept)),) if done.kept else ()),
+            *((("Kept, not made by Layline", ", ".join(done.kept)),) if done.kept else ()),
         ),
         sections=(Section(title="", blocks=(table,)),),
         skipped=done.skipped,

@@ -18,7 +18,7 @@ from layline.core.bugs import say_bug
 from layline.core.environment import explain
 from layline.core.evidence import Severity
 from layline.core.listing import Diagnostic
-from layline.core.prose import listed
+from layline.core.prose import count, listed
 from layline.editor.patched import Patched, build_diagnostics
 from layline.editor.project import EditorProject, open_editor
 from layline.errors import Error
@@ -58,7 +58,7 @@ class Server:
             self._say(explain(error) or Error(say_bug(error)))
         else:
             self._say_problems(self._project)
-            self._tell(f"ready: {len(self._project.known)} files with patches", 0, 0)
+            self._tell(f"ready: {count(len(self._project.known), 'file')} with patches", 0, 0)
 
     def _say_problems(self, project: EditorProject) -> None:
         """One message: of several backends the log says why each cannot be compared."""

@@ -100,8 +100,10 @@ def tell_follows(gap: Gap, most: int = 3, *, whole: bool = True) -> Inline:
     if not whole:
         rest = "must be rewritten, not only imported by the new name, because of "
         return join_text(f"{total} of ours {rest}", listed_text(named), ".")
+    one = len(gap.follows) == 1
+    takes = ("needs", "method it overrides takes", "sets") if one else ("need", "methods they override take", "set")
     told = (
-        f"{total} of ours need more than the new name of a class: the methods they override take different arguments "
-        "or set "
+        f"{total} of ours {takes[0]} more than the new name of a class: the {takes[1]} different arguments or "
+        f"{takes[2]} "
     )
     return join_text(told[:1].upper() + told[1:], "other attributes, by ", listed_text(named), ".")

@@ -162,7 +162,7 @@ _BARE = 2
 """Of the words about a name: they tell its state alone."""
 _STATES = {
     State.NO_LONGER_BINDS: "our call no longer fits",
-    State.CANNOT_ACCEPT: "our replacement does not take what upstream passes",
+    State.CANNOT_ACCEPT: "our code no longer fits",
     State.MISFIT: "still there, but our replacement no longer fits",
 }
 

@@ -7,7 +7,7 @@ from collections import Counter
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from layline.change.surface import StaleKey, SurfaceChange
+from layline.change.surface import StaleKey
 from layline.core.evidence import Evidence
 from layline.core.prose import count, listed, shorten_clauses, verb
 from layline.core.report import Cell, Paragraph, Section, Table
@@ -327,13 +327,11 @@ def _files(gap: Gap) -> Section:
 def _definitions(gap: Gap) -> Section:
     """The surface in sentences: how much there is on both sides, and how it changed."""
     sizes = gap.surface.sizes if gap.surface else ()
-    counted = statements.count_surface(gap, "definitions")
     grown = listed([f"{name} {was} → {now}" for name, was, now in sizes], most=8)
-    changes = listed([f"{counted[change]} {change.value}" for change in SurfaceChange if counted[change]], most=12)
+    changes = listed(statements.tell_surface(gap, "definitions"), most=12)
     told = [f"From pin to tip: {grown}. Definitions, private ones included: {changes}."]
     for title, which in (("Config fields", "fields"), ("Command-line flags", "flags")):
-        rows = statements.count_surface(gap, which)
-        parts = [f"{rows[change]} {change.value}" for change in SurfaceChange if rows[change]]
+        parts = statements.tell_surface(gap, which)
         told.append(f"{title}: {listed(parts, most=8) if parts else 'no difference'}.")
     return Section(title="Upstream surface in figures", blocks=(Paragraph(" ".join(told)),))
 

@@ -64,7 +64,7 @@ def _figures(gap: Gap) -> Table:
             "diff",
             count(len(gap.diff.files), "file"),
             f"+{gap.diff.insertions} −{gap.diff.deletions} lines",
-            f"{statements.churn_phrase(gap)}; {len(_ours(gap))} of the files hold what we use" if lines else "",
+            f"{statements.churn_phrase(gap)}; {_say_ours(gap)}" if lines else "",
         ),
         ("our places that use it", str(count_touched(gap)), _say_breaks(gap), _work(gap)),
     )
@@ -105,6 +105,11 @@ def _ours(gap: Gap) -> set[str]:
     used = {one.pin_evidence.path for one in gap.couplings if one.pin_evidence and one.pin_evidence.path}
     used |= {item.path for row in gap.patches or () for item in row.evidence if item.path}
     return used & {change.old_path or change.path for change in gap.diff.files}
+
+
+def _say_ours(gap: Gap) -> str:
+    number = len(_ours(gap))
+    return f"{number} of the files {verb(number, 'holds')} what we use"
 
 
 def _say_breaks(gap: Gap) -> str:

@@ -185,7 +185,7 @@ def _tell_branch(gap: Gap, *, whole: bool) -> str:
     if one is None:
         return ""
     breaks = verb(len(one.without), "breaks")
-    lacks = f", without {listed(list(one.without), most=3)}, which {breaks} ours" if one.without else ""
+    lacks = f", without {listed(list(one.without), most=3)}, which {breaks} our code" if one.without else ""
     if whole:
         return f"; {one.version} is being prepared on the branch {one.name} ({one.date}, no tag yet){lacks}"
     return f"; next: {one.version} on {one.name}{lacks}"
@@ -368,8 +368,15 @@ def footprint_sentence(gap: Gap, most: int) -> str:
     return f"{held}; {empty} of the {foot.tracked} {verb(empty, 'is')} empty." if empty else f"{held}."
 
 
-def count_surface(gap: Gap, rows: str) -> Counter[SurfaceChange]:
-    return Counter(row.change for row in (getattr(gap.surface, rows) if gap.surface else ()))
+def tell_surface(gap: Gap, rows: str) -> list[str]:
+    """What became of definitions, fields or flags: `2 added`, `1 re-export lost`, `6 signatures changed`."""
+    counted = Counter(row.change for row in (getattr(gap.surface, rows) if gap.surface else ()))
+    told = []
+    for change in SurfaceChange:
+        noun, _, became = change.value.rpartition(" ")
+        named = [count(counted[change], noun)] if noun else [str(counted[change])]
+        told += [" ".join([*named, became])] if counted[change] else []
+    return told
 
 
 def is_package_folder(path: str) -> bool:

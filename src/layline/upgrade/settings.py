@@ -77,7 +77,7 @@ def _follow_floors(question: Question, workshop: Workshop, found: Settings) -> N
 
 def _tell_floor(question: Question, floor: Floor, diff: str) -> Mend:
     place, theirs = floor.ours.place, floor.theirs.place
-    told = f"upstream now needs {floor.ours.name}>={floor.new}, ours requires only >={floor.old}"
+    told = f"upstream now needs {floor.ours.name}>={floor.new}, our code requires only >={floor.old}"
     return Mend(
         file=place.path,
         lines=(place.line, place.line),

@@ -94,7 +94,7 @@ REPLACEMENTS = [
     ("(self, x)", "(self, x, clamp=None)", [("does not take clamp=None", False)]),
     ("(a, extra)", "(a)", [("needs extra, which upstream does not pass", True)]),
     # the same parameter under another name: only a call that names it would notice
-    ("(a, other)", "(a, b)", [("does not take b by name (ours is called other)", False)]),
+    ("(a, other)", "(a, b)", [("does not take b by name (our parameter is called other)", False)]),
     ("(a, b)", "(a, b, c)", [("does not take c", True)]),
     ("(b, a)", "(a, b)", [("has b at the position where upstream has a", False)]),
     ("(a, b=None)", "(a)", []),

@@ -1550,7 +1550,7 @@ def test_python_calls_a_special_method_whatever_upstream_has(tmp_path: Path, nam
     without = "class Layer:\n    def other(self):\n        return 1\n"
     found = couple(tmp_path, ours, {"keel/layer.py": base}, {"keel/layer.py": without})
     (row,) = [one for one in found if one.touch.value == "overrides"]
-    assert ("Python still calls ours" in row.detail, "not called" in row.detail) == (called, not called)
+    assert ("Python still calls our method" in row.detail, "not called" in row.detail) == (called, not called)
 
 
 def test_a_fallback_import_is_guarded(tmp_path: Path) -> None:

@@ -128,7 +128,7 @@ def test_a_place_is_told_with_the_change_that_the_report_blames() -> None:
     found = find_breakage(record, plain)
     assert found is not None
     assert [(one.culprit, one.reasons) for one in found.places] == [
-        ("c" * 40, ("our replacement does not take what upstream passes: size is new",))
+        ("c" * 40, ("our code no longer fits: size is new",))
     ]
     assert found.name_of("c" * 40) == "#58"
 

@@ -12,6 +12,7 @@ from layline.campaign.audit.violation import Violation
 from layline.campaign.values.bench_csv import HEADER_LINE, parse_bench_csv
 from layline.campaign.values.scores import find_inconsistencies
 from layline.core.evidence import Severity
+from layline.core.prose import count, verb
 from layline.errors import RecordError
 
 if TYPE_CHECKING:
@@ -45,7 +46,9 @@ def find_csv_faults(folder: CampaignFolder) -> Iterator[Violation]:
             added = [name for name in columns if name not in HEADER_LINE.split(",")]
             yield Violation(
                 rule="measurement contract",
-                message=f"the header drifted from the frozen one: {len(added)} columns added ({', '.join(added)})",
+                message=(
+                    f"the header drifted from the frozen one: {count(len(added), 'column')} added ({', '.join(added)})"
+                ),
                 path=path,
                 line=1,
             )
@@ -94,15 +97,16 @@ def find_dropped_shapes(folder: CampaignFolder) -> Iterator[Violation]:
             rule="rule 2",
             path="manifest.yaml",
             line=line,
-            message=f"{len(dropped)} of {len(measured)} shapes of the baseline are no longer in target_shapes: "
-            f"{', '.join(dropped)}",
+            message=f"{len(dropped)} of {len(measured)} shapes of the baseline {verb(len(dropped), 'is')} no longer in "
+            f"target_shapes: {', '.join(dropped)}",
         )
     missing = [label for label in targets if label not in measured]
     if missing:
         yield Violation(
             rule="rule 2",
             path="manifest.yaml",
-            message=f"{len(missing)} target shapes were not measured at the baseline: {', '.join(missing)}",
+            message=f"{count(len(missing), 'target shape')} {verb(len(missing), 'was')} not measured at the baseline: "
+            f"{', '.join(missing)}",
         )
 
 

@@ -9,6 +9,7 @@ from layline.campaign.audit.folder import headings_of, lines_of
 from layline.campaign.audit.violation import Violation
 from layline.campaign.values.manifest import MAX_ITERATIONS, METRICS, MINUTE, SPECIFIED
 from layline.core.evidence import Severity
+from layline.core.prose import verb
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -223,7 +224,7 @@ def find_trend_faults(folder: CampaignFolder) -> Iterator[Violation]:
     if absent:
         yield Violation(
             rule="rule 8",
-            message=f"{len(rows)} of {last} rounds have a trend row; missing: {_ranges(absent)}",
+            message=f"{len(rows)} of {last} rounds {verb(len(rows), 'has')} a trend row; missing: {_ranges(absent)}",
             path=path,
         )
 

@@ -102,6 +102,14 @@ def trace_hits(steps: Sequence[TrainingStep]) -> str:
     return "".join("h" if step.activation_hits else "m" for step in steps)
 
 
+def _tell_hits(steps: int, kept: int, hits: int) -> str:
+    if hits:
+        times = f"{hits} {'time' if hits == 1 else 'times'} in {steps} steps"
+        return f"A cache of activations or gradients was hit {times}: real training never repeats them."
+    weight = f"{kept} {'hit' if kept == 1 else 'hits'} on the weight"
+    return f"{steps} training steps with fresh tensors: {weight}, none on anything else."
+
+
 def add_transfer(measurement: Measurement, simulated: Sequence[float], steps: Sequence[TrainingStep]) -> Measurement:
     """The measurement with what the simulation saw; hits on activations are refused here."""
     hits = sum(step.activation_hits for step in steps)
@@ -109,10 +117,7 @@ def add_transfer(measurement: Measurement, simulated: Sequence[float], steps: Se
     gate = GateResult(
         property="transfers",
         passed=hits == 0,
-        reason=f"{len(steps)} training steps with fresh tensors: {kept} hits on the weight, none on anything else."
-        if not hits
-        else f"A cache of activations or gradients was hit {hits} times in {len(steps)} steps: real training never "
-        "repeats them.",
+        reason=_tell_hits(len(steps), kept, hits),
         evidence=tuple(
             f"pair {at + 1}: {math.expm1(value):+.2%} in training steps" for at, value in enumerate(simulated)
         ),

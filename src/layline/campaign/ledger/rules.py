@@ -18,12 +18,9 @@ if TYPE_CHECKING:
 ESCALATION = (
     (
         "diagnosis",
-        (
-            "say why the change did not help, or why no effect was seen: whether it is on the hot path, and whether the "
-            "bottleneck is where you assumed"
-        ),
+        "say why the change did not help, or did not show: whether it is on the hot path, and the bottleneck where you assumed it",
     ),
-    ("profile", "profile again in full and classify the bottleneck again"),
+    ("profile", "profile again in full and classify the bottleneck anew"),
     ("inspection", "read the generated machine code and compare it with a reference"),
     ("comparison", "compare with the best known kernel and consider a fundamentally different approach"),
 )

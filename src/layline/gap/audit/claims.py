@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 
+from layline.core.prose import count, verb
 from layline.errors import Error
 from layline.gap.audit.added_paths import check_added_path, find_added_paths
 from layline.gap.audit.ground import MeasuredPair
@@ -71,7 +72,10 @@ def _check_unchanged(text: str, ground: MeasuredPair) -> Iterator[AuditedField]:
             rows = [row for row in rows if "/" not in row.file]
         names = ", ".join(dict.fromkeys(row.name for row in rows[:8]))
         computed = (
-            f"{len(rows)} dependency entries differ ({names}{', …' if len(rows) > 8 else ''})" if rows else "unchanged"
+            f"{count(len(rows), 'dependency entry')} {verb(len(rows), 'differs')} "
+            f"({names}{', …' if len(rows) > 8 else ''})"
+            if rows
+            else "unchanged"
         )
         verdict = AuditVerdict.CONTRADICTED if rows else AuditVerdict.CONFIRMED
         command = f"git diff {ground.pin} {ground.tip} -- {what if is_file else 'pyproject.toml setup.py setup.cfg'}"

@@ -32,7 +32,7 @@ _TOUCHES = {
     "subclasses": (
         124,
         "BaseGone",
-        "An upstream class that ours inherits from is gone at the tip, or is no longer a class.",
+        "An upstream class that one of our classes inherits from is gone at the tip, or is no longer a class.",
     ),
 }
 

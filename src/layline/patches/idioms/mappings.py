@@ -189,7 +189,7 @@ def _find_register_call(event: Call, path: str, installer: Installer) -> Iterato
         mutates=(f"{path}({', '.join(repr(key) for key in keys[:2])})",),
         moment=moment_of(event),
         target_kind=known.kind,
-        reason="handed to a registry of upstream",
+        reason="passed to a registry of upstream",
         holder=Holder.REGISTRY,
     )
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from layline.core.effect_ids import is_effect_id
 from layline.core.patch import Holder, Moment, TargetKind
-from layline.core.prose import listed
+from layline.core.prose import count, listed, verb
 from layline.core.report import Bullets, Cell, Code, Paragraph, Section
 from layline.patches.guards.show import show_condition, show_guard
 from layline.patches.port.guard import quote_guard
@@ -142,7 +142,8 @@ def build_plan(
         *(f"Look at: {problem}." for problem in found.problems),
     ]
     if len(consumers) > _MOST:
-        steps.append(f"{len(consumers) - _MOST} more modules copy a target by value; see the JSON.")
+        rest = count(len(consumers) - _MOST, "more module")
+        steps.append(f"{rest} {verb(len(consumers) - _MOST, 'copies')} a target by value; see the JSON.")
     quotes = quote_guard(patch, modules, registers)
     blocks: list[Block] = [Bullets(tuple(steps), ordered=True)]
     if quotes:

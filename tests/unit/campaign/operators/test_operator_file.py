@@ -322,7 +322,7 @@ def test_a_name_that_nothing_reads_is_told() -> None:
     more = "flop = {'forward': lambda s: 1.0}\nEPS = 1e-5\nASIDE = 3\n\ndef helper():\n    return EPS\n\nlegal = lambda s: helper()\n"
     file = read(f"{FILE}\n{more}")
     told = [one.told for one in check_operator(build_operator(file), file) if one.what == "names"]
-    assert told == ["nothing reads flop; is flops meant?", "nothing reads ASIDE"]
+    assert told == ["nothing reads flop; did you mean flops?", "nothing reads ASIDE"]
 
 
 def test_a_reference_may_be_given_the_sizes() -> None:
