@@ -147,7 +147,7 @@ BROKEN: list[tuple[dict[str, str | None], str]] = [
     ({"quick_test_bench_b.py": ""}, "a second harness"),
     ({"logs/optimize.md": "### round-2\n(append rounds here in order)\n"}, "placeholder was never filled"),
     ({"logs/optimize.md": "# Log\n"}, "no entry for round 2"),
-    ({"logs/performance_trend.md": TREND.replace("| 2 |", "| x |")}, "1 of 2 rounds have a trend row"),
+    ({"logs/performance_trend.md": TREND.replace("| 2 |", "| x |")}, "1 of 2 rounds has a trend row"),
     ({"logs/performance_trend.md": TREND.replace("Bwd Peak TFLOPS", "Worst")}, "without `Bwd Peak TFLOPS`"),
     (
         {f"{R2}/artifacts/benchmark.csv": CSV.replace("label,B", "label,model,B").replace(",1,64", ",x,1,64")},
