@@ -30,6 +30,18 @@ ARGUMENTS = [
     (("gap", "show", "keel", "--format", "pdf"), "is not one of", ""),
     (("gap", "show", "keel", "-o", "/proc/nope/x"), "cannot be written", ""),
     (("gap", "audit"), "Missing argument", "--help"),
+    (
+        ("patches", "show", "x.y", "keel"),
+        "extra argument (keel)",
+        "Did you mean `layline patches show x.y --backend keel`?",
+    ),
+    (
+        ("patches", "port", "keel", "x.y"),
+        "extra argument (x.y)",
+        "Did you mean `layline patches port x.y --backend keel`?",
+    ),
+    (("patches", "find", "deep", "ep"), "extra argument (ep)", "Did you mean `layline patches find 'deep ep'`?"),
+    (("patches", "show", "x.y", "z"), "extra argument (z)", "`layline patches show --help` explains it."),
     (("nonsense",), "There is no command", "--help"),
     (("gap", "show", "keel", "-c", "absent.toml"), "absent.toml cannot be read: No such file", "`layline init` writes"),
     (("gap", "verify", "absent.json"), "absent.json cannot be read: No such file", "all reports of the project"),

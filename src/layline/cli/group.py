@@ -5,11 +5,13 @@ from __future__ import annotations
 import difflib
 import importlib
 import inspect
+import shlex
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 import click
 
+from layline.cli.complete import complete_backends
 from layline.cli.examples import EXAMPLES
 
 _MOST_MEANT = 3
@@ -44,8 +46,38 @@ class Command(click.Command):
         *own, last = super().get_params(ctx)
         return [*own, QUIET, VERBOSE, last]
 
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        ctx.allow_extra_args = True
+        extra = super().parse_args(ctx, args)
+        if extra and not ctx.resilient_parsing:
+            raise ExtraArgument(extra, ctx)
+        return extra
+
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         _write_examples(ctx, formatter)
+
+
+class ExtraArgument(click.UsageError):
+    """More words than a command takes, and how the same is said with options or quotes."""
+
+    def __init__(self, extra: list[str], ctx: click.Context) -> None:
+        several = "s" if len(extra) > 1 else ""
+        super().__init__(f"Got unexpected extra argument{several} ({' '.join(extra)})", ctx)
+        self.meant = _find_call(extra, ctx)
+        """The whole command that was probably meant; None where nothing suggests one."""
+
+
+def _find_call(extra: list[str], ctx: click.Context) -> str | None:
+    arguments = [one.name for one in ctx.command.params if isinstance(one, click.Argument)]
+    given = [str(ctx.params[name]) for name in arguments if name and ctx.params[name] is not None]
+    if any(one.name == "backend" and isinstance(one, click.Option) for one in ctx.command.params) and len(extra) == 1:
+        keys = {item.value for item in complete_backends(ctx, ctx.command.params[0], "")}
+        for backend, rest in ((extra[0], given), (given[0], extra)):
+            if backend in keys:
+                return shlex.join([*ctx.command_path.split(), *rest, "--backend", backend])
+    if arguments[-1:] == ["word"]:
+        return shlex.join([*ctx.command_path.split(), *given[:-1], " ".join([given[-1], *extra])])
+    return None
 
 
 class Group(click.Group):

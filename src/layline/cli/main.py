@@ -9,7 +9,7 @@ from typing import NoReturn
 import click
 
 from layline import __version__
-from layline.cli.group import QUIET, VERBOSE, Group
+from layline.cli.group import QUIET, VERBOSE, ExtraArgument, Group
 from layline.core.bugs import say_bug
 from layline.core.environment import explain
 from layline.core.memory import collect_seldom
@@ -123,6 +123,8 @@ def _say_usage(error: click.ClickException) -> None:
 
 def _hint_usage(error: click.ClickException, context: click.Context) -> str:
     """An option that stands before its command is the usual mistake of those who know git."""
+    if isinstance(error, ExtraArgument) and error.meant is not None:
+        return f"Did you mean `{error.meant}`?"
     if isinstance(error, click.NoSuchOption) and context.parent is None:
         return f"Options come after the command, as in `layline gap show {error.option_name} …`; `layline --help` lists the commands."
     return f"`{context.command_path} --help` explains it."
