@@ -110,11 +110,13 @@ class Drift:
 
     @property
     def reasons(self) -> tuple[Why, ...]:
-        """Why it is so, in the order in which it is told: what keeps it from being installed first, where nothing else
-        breaks it.
+        """Why it is so, in the order in which it is told: what is wrong with our replacement first, and what keeps it
+        from being installed before all, where nothing else breaks it.
         """
         untold = {*ASIDE, Reason.KIND_ALONE}
         told = [one.why for one in self.findings if one.why.reason not in untold]
+        worst = {one.why for one in self.findings if one.severity is self.severity and one.why.reason in PROBLEMS}
+        told.sort(key=lambda why: why not in worst)
         broken = {one.why.reason for one in self.findings if one.severity is Severity.BREAKS}
         if broken == {Reason.NOT_INSTALLED}:
             told.sort(key=lambda why: why.reason is not Reason.NOT_INSTALLED)

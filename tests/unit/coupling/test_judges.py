@@ -2170,3 +2170,14 @@ def test_a_variable_that_holds_a_function_is_called_by_its_own_name(tmp_path: Pa
     then, now = {"keel/run.py": code.format("", "")}, {"keel/run.py": code.format(", y=1", ", y=2")}
     row = judge(tmp_path, then, {**now})
     assert (row.severity, "misfits-passed" in codes(row)) == ("breaks", True), row.detail
+
+
+def test_what_is_wrong_with_ours_is_told_before_what_became_of_the_target(tmp_path: Path) -> None:
+    """Whoever reads only the beginning must not take a comfort for the whole."""
+    after: dict[str, str | None] = {
+        "keel/run.py": f"def run(x, pace=None):\n{BODY}",
+        "keel/use.py": USE.replace("run(3)", "run(3, pace=2)"),
+    }
+    row = judge(tmp_path, {"keel/run.py": RUN, "keel/use.py": USE}, after)
+    assert row.detail.startswith("our replacement does not take pace"), row.detail
+    assert "parameter pace=None added" in row.detail

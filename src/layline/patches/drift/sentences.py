@@ -147,7 +147,7 @@ def _say_why(row: Drift) -> str:
     told = [why for why in told if why.reason not in _IN_MESSAGE]
     if row.severity is Severity.BREAKS and worst:  # that it takes what is passed is no comfort then
         told = [why for why in told if why.reason is not Reason.TAKES_ALL]
-    return say_all(sorted(told, key=lambda why: why not in worst))
+    return say_all(told)
 
 
 def say_commit(commit: Commit) -> str:
