@@ -186,6 +186,15 @@ def test_what_does_not_fit_the_pin_either_is_marked(tmp_path: Path) -> None:
     assert data.listing.title.endswith("; 1 of them does not fit today's pin either.")
 
 
+def test_a_check_of_another_commit_is_kept_whole(tmp_path: Path) -> None:
+    """Asked again it judges nothing: not even what only a comparison with the pin shows."""
+    ours: Files = {"own/old.py": "from keel.run import fly\n", "own/new.py": "from keel.text import speak\n"}
+    project = make_project(tmp_path, [("all", UPSTREAM), ("Hush (#2)", {"keel/text.py": "x = 1\n"})], ours)
+    first, told = upgrade_check(project.open(), "keel", pin="main"), []
+    again = upgrade_check(project.open(), "keel", pin="main", progress=lambda *said: told.append(said))
+    assert (again.data, told) == (first.data, [])
+
+
 def test_what_drift_calls_broken_at_that_commit_does_not_fit_it(tmp_path: Path) -> None:
     """A replacement that reads what upstream's class loses, an attribute of a value, an example: seen by comparing."""
     boat = "class Boat:\n    def __init__(self):\n{}\n    def sail(self):\n        return 1\n"
