@@ -10,7 +10,7 @@ from layline.core.prose import count, verb
 from layline.core.report import Answer, Cell, Paragraph, Report, Section, Table
 from layline.errors import Error
 from layline.gap.endpoints import find_endpoints
-from layline.gap.find import Match, Searched, find_in_code, find_matches, is_name, read_searched
+from layline.gap.find import Match, Searched, find_in_code, find_matches, find_near_word, is_name, read_searched
 
 if TYPE_CHECKING:
     from layline.gap import answers
@@ -28,6 +28,7 @@ def gap_find(workspace: Workspace, key: str, word: str, *, to: str | None = None
     searched = read_searched(upstream, backend, ends)
     code = find_in_code(upstream, ends, word) if is_name(word) else {}
     matches = find_matches(searched.changes, word, code)
+    near = None if matches else find_near_word(searched.changes, word)
     data: answers.GapFound = {
         "schema": "layline.gap-find/1",
         "backend": key,
@@ -36,6 +37,8 @@ def gap_find(workspace: Workspace, key: str, word: str, *, to: str | None = None
         "tip": ends.tip,
         "upstream": upstream.name,
         "searched": len(searched.changes),
+        "searched_code": is_name(word),
+        "near": near,
         "left_out": {"reverted": searched.reverted, "housekeeping": searched.housekeeping},
         "changes": [_encode(match) for match in matches],
     }
@@ -53,6 +56,7 @@ def gap_find(workspace: Workspace, key: str, word: str, *, to: str | None = None
         title=_tell(matches, len(searched.changes), word, backend.label or key),
         meta=(
             ("commits", f"{ends.pin[:12]}..{ends.tip[:12]}"),
+            ("searched", _tell_searched(word)),
             ("not searched", _tell_left_out(searched)),
             ("our code", f"layline patches find {shlex.quote(word)}"),
         ),
@@ -61,7 +65,7 @@ def gap_find(workspace: Workspace, key: str, word: str, *, to: str | None = None
                 title="",
                 blocks=(Table(columns=("Date", "Change", "What", "Title", "Area"), rows=rows),)
                 if rows
-                else (Paragraph("No match."),),
+                else (Paragraph(f"Did you mean {near!r}?" if near else "No match."),),
             ),
         ),
     )
@@ -80,6 +84,12 @@ def _tell(matches: list[Match], searched: int, word: str, label: str) -> str:
     lost = sum(match.change.is_lost for match in matches)
     rest += f"; the tip no longer has the files that {lost} of them added" if lost else ""
     return f"{len(matches)} of {count(searched, 'change')} of {label} since the pin {verb(len(matches), 'matches')} {word!r}: {titles}{rest}"
+
+
+def _tell_searched(word: str) -> str:
+    if is_name(word):
+        return "titles, paths of code files, and code that gains or loses this name"
+    return f"titles and paths of code files; code itself only for a name that is spelled as code spells it (save_every), which {word!r} is not"
 
 
 def _tell_left_out(searched: Searched) -> str:

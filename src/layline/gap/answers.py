@@ -102,6 +102,10 @@ class GapFound(TypedDict):
     tip: str
     upstream: str
     searched: int
+    searched_code: bool
+    """Whether code that gains or loses the word was looked through: only for a name spelled as code spells it."""
+    near: str | None
+    """Where nothing matches: the word of a title or path that comes closest."""
     left_out: LeftOut
     changes: list[GapMatch]
 

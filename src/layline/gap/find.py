@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -18,7 +19,7 @@ from layline.gap.novelty import is_novelty
 from layline.history.commits import read_commit, read_log
 from layline.history.touched import read_touched_files
 from layline.source.tree import Tree
-from layline.workspace.kept import Results, result_key
+from layline.workspace.kept import Results, find_kept, result_key
 
 if TYPE_CHECKING:
     from layline.config import Backend
@@ -51,8 +52,16 @@ class InCode:
     removes: tuple[str, ...] = ()
 
 
+@dataclass(frozen=True, slots=True)
+class _Found:
+    """What several commits do to a name, as it is kept."""
+
+    commits: Mapping[str, InCode]
+
+
 NOWHERE = InCode()
 _NO_CODE: Mapping[str, InCode] = {}
+_WORDS = re.compile(r"\w{3,}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -128,13 +137,29 @@ def find_matches(changes: Iterable[Touching], word: str, code: Mapping[str, InCo
     return found
 
 
+def find_near_word(changes: Iterable[Touching], word: str) -> str | None:
+    """The word of a title or a path that comes closest to one that nothing matches."""
+    texts = (text for one in changes for text in (one.change.title, *one.paths))
+    known = {part for text in texts for part in _WORDS.findall(text) if part.lower() != word.lower()}
+    near = difflib.get_close_matches(word, sorted(known), n=1, cutoff=0.75)
+    return near[0] if near else None
+
+
 def is_name(word: str) -> bool:
     """Spelled as only code spells it: with an underscore or a capital inside."""
     return word.isidentifier() and len(word) > 2 and ("_" in word.strip("_") or not word[1:].islower())
 
 
-def find_in_code(upstream: Repository, ends: Endpoints, name: str) -> dict[str, InCode]:
-    """Commits between pin and tip that bring a name into a file of code, or take its last use away."""
+def find_in_code(upstream: Repository, ends: Endpoints, name: str) -> Mapping[str, InCode]:
+    """Commits between pin and tip that bring a name into a file of code, or take its last use away; they stay as they
+    are, so what was found once is kept.
+    """
+    return find_kept(
+        _Found, "gap-code", lambda: _Found(_search(upstream, ends, name)), upstream.name, ends, name
+    ).commits
+
+
+def _search(upstream: Repository, ends: Endpoints, name: str) -> dict[str, InCode]:
     out = upstream.git(
         "log", "-z", "--no-renames", "--name-only", "--format=%x01%H", f"-S{name}", f"{ends.pin}..{ends.tip}"
     )

@@ -207,6 +207,17 @@ def test_what_upstream_did_about_a_word(world: Sample, word: str, said: str, num
     assert (told["searched"], told["left_out"]) == (17, {"reverted": 2, "housekeeping": 11})
 
 
+def test_a_word_that_nothing_matches_says_what_was_searched(world: Sample) -> None:
+    text = layline("gap", "find", "chekpoint", "keel", cwd=world.harbor).out
+    assert "searched: titles and paths of code files; code itself only for a name" in text
+    assert "Did you mean 'checkpoints'?" in text
+    text = layline("gap", "find", "no_such_name", "keel", cwd=world.harbor).out
+    assert "searched: titles, paths of code files, and code that gains or loses this name" in text
+    assert text.splitlines()[-1] == "No match."
+    told = json.loads(layline("gap", "find", "chekpoint", "keel", "--format", "json", cwd=world.harbor).out)
+    assert (told["searched_code"], told["near"]) == (False, "checkpoints")
+
+
 def test_one_letter_is_no_word(world: Sample) -> None:
     result = layline("gap", "find", "x", "keel", cwd=world.harbor)
     assert (result.code, result.err.splitlines()[0]) == (2, "error: Give at least two letters to look for.")
