@@ -11,6 +11,7 @@ import json
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from layline.core.evidence import Skipped
@@ -19,9 +20,9 @@ from layline.source.handed import BUILDER, BUILT, SPECIFIED, find_handed, find_o
 from layline.source.loads import WALKS, LoadLine, Walk, called_name, find_loads, find_walks, loads_module
 from layline.source.parsing import parse_tree
 from layline.source.parts import encode_parts
-from layline.source.sites import CHANGES, Site, SiteFinder, encode_sites, read_chain, read_setattr
+from layline.source.sites import CHANGES, SETS, Site, SiteFinder, encode_sites, read_chain, read_setattr
 from layline.source.texts import find_rows, find_texts, read_text
-from layline.source.walking import walk
+from layline.source.walking import list_levels, walk
 from layline.source.workers import encode_blobs
 
 if TYPE_CHECKING:
@@ -32,6 +33,10 @@ if TYPE_CHECKING:
 ANALYSER = f"facts-12-py{sys.version_info[0]}.{sys.version_info[1]}"
 """Part of the cache key: raise the number whenever the rows change."""
 _BY_NAME = frozenset({"getattr", "hasattr", "setattr", "delattr", "attrgetter"})
+_HANDS = frozenset({ast.Name, ast.IfExp, ast.Tuple, ast.List, ast.Call})
+"""Kinds of values that may hand on a name; an assignment builds what is anywhere in it."""
+_TEXTS = frozenset({ast.Constant, ast.List, ast.Tuple, ast.Dict})
+"""Kinds of arguments that may hold a text that counts."""
 _CONSTANT = frozenset({ast.Constant, ast.List, ast.Tuple, ast.Dict, ast.Set, ast.JoinedStr})
 
 
@@ -153,8 +158,16 @@ def parse_facts(data: bytes) -> Facts:
 def encode_facts(data: bytes) -> str:
     """The rows of one blob as JSON; a JSON string says why there are none."""
     tree = parse_tree("", data)
-    rows = tree.why if isinstance(tree, Skipped) else {**_Walker(data).read(tree), "d": encode_parts(tree, data)}
-    return json.dumps(rows, separators=(",", ":"))
+    return json.dumps(tree.why if isinstance(tree, Skipped) else _read_rows(tree, data), separators=(",", ":"))
+
+
+def _read_rows(tree: ast.Module, data: bytes) -> dict[str, Any]:
+    """Each statement is walked once: the parts read it whole, the walker all of them level by level."""
+    levels = [list_levels(one) for one in tree.body]
+    deepest = max(map(len, levels), default=0)
+    below = (level for depth in range(deepest) for one in levels for level in one[depth : depth + 1])
+    rows = _Walker(data).read(tree, [tree, *chain.from_iterable(below)])
+    return {**rows, "d": encode_parts(tree, data, [list(chain.from_iterable(one)) for one in levels])}
 
 
 def decode_facts(text: str) -> Facts | None:
@@ -235,13 +248,13 @@ class _Walker:
             ast.Return: self._note_handed,
         }
 
-    def read(self, tree: ast.Module) -> dict[str, Any]:
+    def read(self, tree: ast.Module, nodes: list[ast.AST]) -> dict[str, Any]:
+        """`nodes`: nearer ones first, so that a test is met before what stands under it."""
         add, notes = self.words.add, self._notes
-        nodes = list(walk(tree))
         if self.builds:
             calls = (node for node in nodes if isinstance(node, ast.Call))
             self.built = {call.lineno for call in calls if called_name(call).startswith(BUILDER)}
-        for node in nodes:  # nearer ones first: a test is met before what stands under it
+        for node in nodes:
             kind = node.__class__
             if kind is ast.Name:
                 add(node.id)  # type: ignore[attr-defined]
@@ -298,6 +311,9 @@ class _Walker:
             self.loops.add(node.target.id)
 
     def _note_handed(self, node: ast.AST) -> None:
+        value = getattr(node, "value", None).__class__
+        if value is ast.Constant if node.__class__ is ast.Assign else value not in _HANDS:
+            return  # most hand on nothing
         named = {name for name in find_handed(node) if name.rpartition("=")[2][:1].isupper()}
         self.handed.update({f"{BUILT}={name.rpartition('=')[2]}" for name in named} if id(node) in self.own else named)
 
@@ -322,9 +338,10 @@ class _Walker:
         for word in node.keywords:
             self._note_handed(word)
         given = [*node.args, *(word.value for word in node.keywords)]
-        self.texts.update((name, text) for item in given for text in find_texts(item))
-        self.rows.update(find_rows(node.args) if len(node.args) > 1 else ())
-        if loads_module(node) and given:
+        told = [item for item in given if item.__class__ in _TEXTS]
+        self.texts.update((name, text) for item in told for text in find_texts(item))
+        self.rows.update(find_rows(node.args) if len(told) > 1 else ())
+        if given and loads_module(node):
             text = read_text(given[0])
             self.imports_by_name = self.imports_by_name or text is None
             self.given += [(node.lineno, text)] if text is not None else []
@@ -332,7 +349,7 @@ class _Walker:
             self.attributes.update(text for item in node.args if (text := read_text(item)) is not None)
         if name in CHANGES and isinstance(node.func, ast.Attribute) and given:
             self.writes.add((read_chain(node.func.value)[0], "", 1, True, False))
-        if put := read_setattr(node):
+        if name in SETS and (put := read_setattr(node)):
             self.sites.note_setattr(node)
             root, _, depth = read_chain(put[0])
             plain = len(put) > 2 and put[2].__class__ in _CONSTANT

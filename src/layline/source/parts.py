@@ -44,17 +44,18 @@ _LONGEST = 200
 """A text this long is a sentence, not an annotation."""
 
 
-def encode_parts(tree: ast.Module, data: bytes) -> dict[str, Any]:
+def encode_parts(tree: ast.Module, data: bytes, walked: list[list[ast.AST]]) -> dict[str, Any]:
     """`m`: imports of the top level by the name they bind; `p`: parts by name, each with its digest, the dotted names it
     mentions and what it imports itself; `h`: what runs where a part is defined; `g`: what is handed the part there; `s`:
-    the rest.
+    the rest. `walked`: the nodes of each statement of the top level.
     """
-    return _Cutter(tree, data).cut()
+    return _Cutter(tree, data, walked).cut()
 
 
 class _Cutter:
-    def __init__(self, tree: ast.Module, data: bytes) -> None:
+    def __init__(self, tree: ast.Module, data: bytes, walked: list[list[ast.AST]]) -> None:
         self._body = tree.body
+        self._nodes = {id(one): nodes for one, nodes in zip(tree.body, walked, strict=True)}
         self._lines = data.replace(b"\r\n", b"\n").replace(b"\r", b"\n").split(b"\n")
         self._imports: dict[str, list[list[Any]]] = {}
         self._parts: dict[str, list[ast.stmt]] = {}
@@ -91,7 +92,7 @@ class _Cutter:
                 self._parts.setdefault(name, []).append(statement)
             case _:
                 self._rest.append(statement)
-                self._bind(walk(statement))
+                self._bind(self._nodes[id(statement)])
 
     def _bind(self, nodes: Iterable[ast.AST]) -> None:
         for alias, *target in _find_imports(nodes):
@@ -103,7 +104,7 @@ class _Cutter:
             first = min((node.lineno for node in getattr(one, "decorator_list", ())), default=one.lineno)
             text = b"\n".join(self._lines[first - 1 : one.end_lineno])
             found.update(b"%d\0%b\0" % (self._before[id(one)], text))
-        nodes = [node for one in listed for node in walk(one)]
+        nodes = [node for one in listed for node in self._nodes[id(one)]]
         taken = list(_find_imports(nodes))
         return [found.hexdigest()[:24], sorted(_find_chains(nodes, bound | {row[0] for row in taken})), taken]
 
@@ -176,7 +177,7 @@ def _find_chains(nodes: Iterable[ast.AST], bound: set[str]) -> set[str]:
 
 def _read_chain(node: ast.AST, inner: set[int]) -> list[str] | None:
     parts: list[str] = []
-    while isinstance(node, ast.Attribute):
+    while node.__class__ is ast.Attribute:
         parts.append(node.attr)
         node = node.value
         inner.add(id(node))

@@ -23,6 +23,8 @@ CHANGES = frozenset(
     ["add", "append", "clear", "extend", "insert", "pop", "remove", "setdefault", "update", "__setitem__"]
 )
 """Methods by which a list, set or table is changed."""
+SETS = frozenset({"setattr", "delattr", "__setattr__"})
+"""Functions and methods that set the attribute whose name they are given."""
 LOADERS = frozenset({"sys.modules", "import_module"})
 """Roots that stand for a module found by name."""
 

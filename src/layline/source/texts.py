@@ -39,7 +39,5 @@ def find_rows(nodes: Iterable[ast.expr]) -> Iterator[tuple[str, ...]]:
 
 def read_text(node: ast.expr) -> str | None:
     """A text that may be a dotted name."""
-    match node:
-        case ast.Constant(value=str(value)) if DOTTED.fullmatch(value):
-            return value
-    return None
+    value = node.value if node.__class__ is ast.Constant else None
+    return value if isinstance(value, str) and DOTTED.fullmatch(value) else None

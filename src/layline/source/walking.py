@@ -51,6 +51,24 @@ def walk(tree: ast.AST) -> Iterator[ast.AST]:
             read(node, add, nodes)
 
 
+def list_levels(tree: ast.AST) -> list[list[ast.AST]]:
+    """The same nodes in the same order, those of one depth together: who asks for trees of several statements has
+    them all in order again.
+    """
+    levels, level, reads = list[list[ast.AST]](), [tree], _READS
+    while level:
+        levels.append(level)
+        below: list[ast.AST] = []
+        add = below.append
+        for node in level:
+            kind = node.__class__
+            read = reads[kind] if kind in reads else _make_read(kind)
+            if read is not None:
+                read(node, add, below)
+        level = below
+    return levels
+
+
 def _make_read(kind: type[ast.AST]) -> _Read:
     """A function that names the fields of its kind, written as `dataclass` writes methods: a loop over them takes half as
     long again.

@@ -148,6 +148,7 @@ def digest(files: Mapping[str, str]) -> str:
 
 def _read(text: str) -> dict[str, Any] | None:
     try:
-        return encode_parts(ast.parse(text), text.encode())
+        tree = ast.parse(text)
     except SyntaxError:
         return None
+    return encode_parts(tree, text.encode(), [list(ast.walk(one)) for one in tree.body])
