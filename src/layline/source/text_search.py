@@ -56,8 +56,11 @@ class TextSearch:
         """Every line in which a word stands by itself."""
         wanted, alone = word.encode("utf-8", "surrogatepass"), _alone(word)
         for data in self._texts.values():
-            lines = data.split(b"\n") if wanted in data else ()
-            yield from (line.decode("utf-8", "replace") for line in lines if wanted in line and alone.search(line))
+            found = alone.search(data) if wanted in data else None
+            while found is not None:  # most lines hold nothing: only those that do are cut out
+                first, last = data.rfind(b"\n", 0, found.start()) + 1, data.find(b"\n", found.end())
+                yield data[first : last if last >= 0 else len(data)].decode("utf-8", "replace")
+                found = alone.search(data, last) if last >= 0 else None
 
 
 def _alone(word: str) -> re.Pattern[bytes]:

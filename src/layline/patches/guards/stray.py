@@ -110,9 +110,10 @@ class Ways:
         """What is written where → the writes of each way there: two rounds of a loop may write the same."""
         for event in events:
             if isinstance(event, Write):
-                self._chosen.setdefault(_key(event), {})[event.chosen] = None
+                key = _key(event)
+                self._chosen.setdefault(key, {})[event.chosen] = None
                 self._tested.setdefault(event.at, []).append(event.when)
-                self._passed.setdefault(_key(event), []).append(event)
+                self._passed.setdefault(key, []).append(event)
 
     def describe(self, event: Event, effect: Effect) -> Condition:
         """Everything between the function an effect is listed under and the write; what a caller decides is said so."""

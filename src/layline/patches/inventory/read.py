@@ -24,7 +24,7 @@ from layline.patches.inventory.activation import find_activation
 from layline.patches.inventory.balance import Unlisted, find_candidates, strike_balance, tell_examples, tell_unread
 from layline.patches.inventory.engine import ReadEngine, find_engine_modules, read_engine
 from layline.patches.inventory.named_by_path import build_path_patch
-from layline.patches.inventory.owners import belongs, find_folder_backend, find_home, find_homeless
+from layline.patches.inventory.owners import belongs, find_folder_backend, find_homeless
 from layline.patches.inventory.reached import Reaching
 from layline.patches.inventory.reading import Reading
 from layline.patches.inventory.registering import (
@@ -186,12 +186,7 @@ def _read_all(reading: Reading, installer: Installer) -> Strays:
 
 
 def _open_scope(reading: Reading, key: str) -> Scope:
-    settings = reading.settings
-
-    def find(path: str) -> str | None:
-        imports = reading.facts[path].imports if path in reading.facts else ()
-        return find_home(path, settings, (line.module for line in imports if not line.level))
-
+    settings, find = reading.settings, reading.find_home
     return Scope(
         settings.backend(key).packages,
         reading.own_names,

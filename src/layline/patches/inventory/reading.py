@@ -12,6 +12,7 @@ from layline.interpreter.callers.files import Files
 from layline.interpreter.callers.find import Search
 from layline.interpreter.config_paths import Roots
 from layline.interpreter.modules import find_example_files, find_own_files, read_texts
+from layline.patches.inventory.owners import find_home
 from layline.patches.inventory.since import SearchMemos
 
 if TYPE_CHECKING:
@@ -52,6 +53,14 @@ class Reading:
     """Path → functions and classes outside registrations that are read; None: all. Nothing of it may be kept."""
     load: Callable[[Iterable[str]], dict[str, Facts]] = lambda _: {}
     """What other files of the tree say."""
+    _homes: dict[str, str | None] = field(default_factory=dict)
+
+    def find_home(self, path: str) -> str | None:
+        """The backend that a file of ours is taken to be written for: each effect in it asks, for each backend."""
+        if path not in self._homes:
+            imports = self.facts[path].imports if path in self.facts else ()
+            self._homes[path] = find_home(path, self.settings, (line.module for line in imports if not line.level))
+        return self._homes[path]
 
     @cached_property
     def texts(self) -> dict[str, bytes]:
