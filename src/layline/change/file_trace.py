@@ -32,7 +32,7 @@ class FileTracer:
         self._commits = pin, tip
         self._versions = versions or Versions(repository)
         self.timeline = read_timeline(repository, pin, tip)
-        self._data = lru_cache(maxsize=_VERSIONS)(repository.read_blob)
+        self._texts = lru_cache(maxsize=_VERSIONS)(weakly(self._read_blob))
         self._module = lru_cache(maxsize=256)(weakly(self._parse))
 
     @cached_property
@@ -110,8 +110,14 @@ class FileTracer:
         return self.read_text(changes[0][1].before) if changes else ""
 
     def read_text(self, blob: str | None) -> str:
-        """A version of a file; its bytes are remembered, since one odd character makes a text four times as large."""
-        return "" if blob is None else self._data(blob).decode("utf-8-sig", "replace")
+        """A version of a file."""
+        held = self._texts(blob) if blob is not None else ""
+        return held if isinstance(held, str) else held.decode("utf-8-sig", "replace")
+
+    def _read_blob(self, blob: str) -> str | bytes:
+        """What is remembered of it: one odd character makes a text four times as large as its bytes."""
+        data = self.repository.read_blob(blob)
+        return data.decode("ascii") if data.isascii() else data
 
     def read_module(self, blob: str | None) -> Module | None:
         """What a version of a file binds; None where it is no Python."""

@@ -11,6 +11,8 @@ from layline.source.definitions import Definition, Module
 from layline.source.parsing import parse_module, parse_tree
 
 _QUOTES = ('"""', "'''")
+_BEFORE = " \t\n"
+"""What a name that is defined stands behind."""
 _STAR = re.compile(r"import[\s\\]*\*")
 """`from m import *`, which may bind any name; nearly every file has a star that multiplies."""
 
@@ -142,10 +144,11 @@ def _find_heads(text: str, name: str, start: int, end: int) -> Iterator[re.Match
     """Lines that define or assign the name; a plain search finds the few places where the pattern is worth trying."""
     pattern, place, seen = _pattern(name), start, -1
     while (place := text.find(name, place, end)) >= 0:
-        line = text.rfind("\n", 0, place) + 1
-        if line > seen and (match := pattern.match(text, line, end)) is not None and match.end() > place:
-            yield match
-            seen = line
+        if place == 0 or text[place - 1] in _BEFORE:  # most stand inside another word, or behind a dot
+            line = text.rfind("\n", 0, place) + 1
+            if line > seen and (match := pattern.match(text, line, end)) is not None and match.end() > place:
+                yield match
+                seen = line
         place += len(name)
 
 
