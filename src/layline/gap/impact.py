@@ -29,7 +29,7 @@ from layline.gap.reach import list_beyond
 from layline.gap.successors import Successor, find_successors
 from layline.gap.surface.compare import compare_surface
 from layline.gap.surface.key_losses import name_losses
-from layline.gap.surface.known_keys import find_defaults, find_sections, find_told, read_known
+from layline.gap.surface.known_keys import find_defaults, find_sections, find_told, leave_out_scripts, read_known
 from layline.gap.surface.yaml_keys import find_stale_keys, join_beyond, read_yaml_keys, spell_out
 from layline.history.commits import read_bodies
 from layline.history.timeline import Timeline, read_timeline
@@ -128,7 +128,8 @@ def measure_impact(pair: Pair) -> Impact:
     keys = join_beyond(keys, beyond)
     sections = find_sections(options[0], resolvers[0], keys)
     then, now = (read_known(one, resolver, sections) for one, resolver in zip(options, resolvers, strict=True))
-    gone = find_stale_keys(keys, then.names, replace(now, top=now.top - then.top))
+    before_keys = leave_out_scripts(then.names, options[0], keys, tip.entries)
+    gone = find_stale_keys(keys, before_keys, replace(now, top=now.top - then.top))
     stale = spell_out(ours, gone, keys, then.names.keys())
     gone_keys = tuple(_name_losses(list(stale), (pin, tip), pair.settings, sections, now.near))
     lost_files = list_lost_files(pair.settings.path or "", pin.entries, tip.entries)

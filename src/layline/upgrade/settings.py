@@ -13,7 +13,7 @@ from layline.core.evidence import Evidence, Location, Skipped
 from layline.core.ours import is_own
 from layline.gap.dependencies import Rank, read_declarations
 from layline.gap.refused import find_refused
-from layline.gap.surface.known_keys import KnownKeys
+from layline.gap.surface.known_keys import KnownKeys, leave_out_scripts
 from layline.gap.surface.yaml_keys import find_stale_keys, read_yaml_keys
 from layline.source import Tree
 from layline.source.declared_version import read_version
@@ -125,7 +125,9 @@ def _follow_keys(question: Question, workshop: Workshop, found: Settings) -> Non
     keys, _ = read_yaml_keys(_open(question, {}), backend.configs) if backend.configs else ({}, ())
     if not keys:
         return
-    before, after = (read_options(side, backend.packages).known(side) for side in (sides.pin, sides.tip))
+    pin = read_options(sides.pin, backend.packages)
+    after = read_options(sides.tip, backend.packages).known(sides.tip)
+    before = leave_out_scripts(pin.known(sides.pin), pin, keys, Tree(question.upstream, question.to).entries)
     new = after.keys() - before.keys()
     known = KnownKeys(names=after, near=frozenset(after))
     for stale in list(find_stale_keys(keys, before, known))[:_MOST]:

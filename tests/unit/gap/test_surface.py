@@ -14,7 +14,7 @@ from layline.change.surface import StaleKey, Surface
 from layline.core.evidence import Evidence, Location
 from layline.gap.surface.compare import compare_surface
 from layline.gap.surface.key_losses import name_losses
-from layline.gap.surface.known_keys import KnownKeys, find_sections, find_told, read_known
+from layline.gap.surface.known_keys import KnownKeys, find_sections, find_told, leave_out_scripts, read_known
 from layline.gap.surface.yaml_keys import find_near, find_stale_keys, join_beyond, read_yaml_keys, spell_out
 from layline.git import open_repository
 from layline.history.timeline import BlobChange, Timeline, TimelineCommit
@@ -237,6 +237,35 @@ def test_our_files_are_read_by_the_configuration_that_has_most_of_their_sections
         ("fault.steps", "fault.steps (only in keel/other)"),
         ("model.steps", None),
     ]
+
+
+SCRIPT = "from argparse import ArgumentParser\nparser = ArgumentParser()\n"
+
+
+@pytest.mark.parametrize(
+    ("flags", "ours", "stale"),
+    [
+        (["--fused", "--shards"], ["fused", "lr"], []),
+        (["--fused", "--shards", "--depth"], ["fused", "shards", "depth"], ["depth", "fused", "shards"]),
+        (["--fused", "--seed"], ["fused", "seed"], ["seed"]),
+    ],
+)
+def test_a_key_that_only_has_the_name_of_a_removed_scripts_flag_is_not_stale(
+    tmp_path: Path, flags: list[str], ours: list[str], stale: list[str]
+) -> None:
+    """Unless our files set several flags of that script, or a configuration had a field of the name."""
+    history = History.start(tmp_path / "up")
+    script = SCRIPT + "".join(f"parser.add_argument('{flag}')\n" for flag in flags)
+    config = "from dataclasses import dataclass\n@dataclass\nclass Config:\n    seed: int = 0\n    lr: float = 0.1\n"
+    first = history.commit("pin", {"keel/__init__.py": "", "keel/convert.py": script, "keel/config.py": config})
+    last = history.commit("tip", {"keel/convert.py": None, "keel/config.py": config.replace("    seed: int = 0\n", "")})
+    trees = [Tree(open_repository(history.path), commit) for commit in (first, last)]
+    sides = [Resolver(build_index([Part(tree=tree, packages=PACKAGES)])) for tree in trees]
+    options = [read_options(side, PACKAGES) for side in sides]
+    before = leave_out_scripts(options[0].known(sides[0]), options[0], ours, trees[1].entries)
+    keys = {key: [Location("c.yaml", line)] for line, key in enumerate(ours, 1)}
+    found = find_stale_keys(keys, before, known(*options[1].known(sides[1])))
+    assert sorted(one.key for one in found) == stale
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Set
+from collections import Counter
+from collections.abc import Container, Iterable, Iterator, Mapping, Set
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -55,6 +56,22 @@ def read_known(options: Options, resolver: Resolver, sections: Set[str]) -> Know
     free = frozenset(name for name, one in main.items() if not is_hidden(one))
     near = frozenset(key for key in names if "." not in key or key.partition(".")[0] in free)
     return KnownKeys(names=names, near=near, top=top & free, elsewhere=elsewhere)
+
+
+def leave_out_scripts(
+    known: Mapping[str, Evidence], options: Options, keys: Iterable[str], entries: Container[str]
+) -> dict[str, Evidence]:
+    """What a commit knows without the flags of a script that is gone later (`entries`: the files then), where our files
+    set hardly any of them: a key of ours only happens to have such a name.
+    """
+    fields = {name for one in options.classes.values() for name in one}
+    scripted = {
+        flag.dest: flag.evidence.path
+        for flag in options.flags.values()
+        if not flag.generated and flag.dest not in fields and flag.evidence.path not in entries
+    }
+    ours = Counter(scripted[key] for key in keys if key in scripted)
+    return {key: place for key, place in known.items() if key not in scripted or ours[scripted[key]] >= _WHOLE}
 
 
 def _heads(key: str) -> set[str]:
