@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
-from datetime import date
 from functools import cache
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -16,6 +15,7 @@ from layline.coupling.own_code import find_version
 from layline.coupling.pair import Pair
 from layline.gap.already import mark_known
 from layline.gap.areas import area_classes, find_package_changes, measure_areas, name_deletions, name_origins
+from layline.gap.between import Copies, History, read_history
 from layline.gap.causes import find_causes
 from layline.gap.changes import Changes, build_changes, mark_lost
 from layline.gap.churn import measure_churn
@@ -34,7 +34,6 @@ from layline.gap.overview import (
     measure_footprint,
     pair_locks,
     policy_inputs,
-    read_side,
     slug_of,
 )
 from layline.gap.own_files import find_mentions, find_outside, list_yaml
@@ -43,16 +42,9 @@ from layline.gap.platform import compare_platforms
 from layline.gap.refused import Refused, find_holding, find_refused
 from layline.gap.switched_off import name_switches, open_reader
 from layline.history.changes import read_diff
-from layline.history.commits import compare_commits, find_copied, read_commit, read_log
+from layline.history.commits import read_commit, read_log
 from layline.history.pins import find_pin_moves
-from layline.history.tags import (
-    find_other_tags,
-    find_release,
-    find_release_branch,
-    find_releases,
-    find_releases_around,
-)
-from layline.history.touched import read_touched_files
+from layline.history.tags import find_releases_around
 from layline.source.tree import Tree
 from layline.workspace.guessed import say_guess
 from layline.workspace.kept import open_memos
@@ -61,16 +53,13 @@ if TYPE_CHECKING:
     from layline.config import Backend
     from layline.core.policy import Recommendation
     from layline.core.report import Report
-    from layline.core.revision import Commit
     from layline.coupling.drift_model import Drift
     from layline.gap.areas import PackageChange
     from layline.gap.dependencies import Declarations, Unread
     from layline.gap.endpoints import Endpoints
-    from layline.gap.model import Cause, PlanStep, Side
+    from layline.gap.model import Cause, PlanStep
     from layline.git import Repository
-    from layline.history.changes import Diff
-    from layline.history.commits import Distance
-    from layline.history.tags import Release, ReleaseBranch
+    from layline.history.tags import ReleaseBranch
     from layline.workspace.open import Workspace
 
 
@@ -186,7 +175,7 @@ def _read_both(
     pool = ThreadPoolExecutor(max_workers=1)
     try:
         # the long part in front: an interrupt reaches the main thread alone, and waits for nobody
-        reading = pool.submit(_read_history, upstream, backend, ends)
+        reading = pool.submit(read_history, upstream, backend, ends)
         ours = judge_ours(pair, read_patches if backend.packages else None)
         pair.progress("reading the history between pin and tip", 0, 0)
         return reading.result(), ours
@@ -219,9 +208,10 @@ def _find_named(pair: Pair, sides: tuple[Tree, Tree], history: History) -> tuple
 def _find_packages(pin: Tree, tip: Tree, history: History) -> Iterator[PackageChange]:
     """Packages that are new or gone, with the commits that deleted them or made them of older code."""
     changed = find_package_changes(pin.entries, tip.entries, history.diff)
-    read = cache(lambda commit: read_diff(tip.repository, f"{commit}^", commit, copies=True))
+    copies = Copies(tip.repository)
     gone = name_deletions(changed, history.log, history.touched)
-    return name_origins(gone, history.log, history.touched, read, pin.entries)
+    yield from name_origins(gone, history.log, history.touched, cache(copies.read), pin.entries)
+    copies.save()
 
 
 def _find_deletions(packages: tuple[PackageChange, ...], mentions: Mentions) -> dict[str, list[str]]:
@@ -262,28 +252,6 @@ def judge_ours(pair: Pair, read_patches: ReadPatches | None) -> Ours:
     return None if patches is None else rows, beside, impact
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class History:
-    """What git tells about the two commits and what lies between."""
-
-    sides: tuple[Side, Side]
-    distance: Distance
-    diff: Diff
-    log: tuple[Commit, ...]
-    copied: frozenset[str]
-    """Commits whose change the pin's own branch has under another hash."""
-    touched: dict[str, tuple[str, ...]]
-    releases: tuple[tuple[str, str], ...]
-    other_tags: tuple[str, ...]
-    release: Release | None
-    branch: ReleaseBranch | None
-
-    @property
-    def age_days(self) -> int:
-        before, after = (date.fromisoformat(side.commit.date) for side in self.sides)
-        return (after - before).days
-
-
 def _recommend(
     workspace: Workspace,
     history: History,
@@ -297,24 +265,6 @@ def _recommend(
     broken = (len(places), len(fixes)) if impact.surface else None
     inputs = policy_inputs(history.distance.behind, history.age_days, broken, unmet)
     return recommend(inputs, workspace.settings.policy)
-
-
-def _read_history(upstream: Repository, backend: Backend, ends: Endpoints) -> History:
-    distance = compare_commits(upstream, ends.pin, ends.tip)
-    return History(
-        sides=(read_side(upstream, ends.pin, backend), read_side(upstream, ends.tip, backend)),
-        distance=distance,
-        copied=find_copied(upstream, ends.pin, ends.tip) if distance.ahead else frozenset(),
-        diff=read_diff(upstream, ends.pin, ends.tip),
-        log=tuple(read_log(upstream, ends.pin, ends.tip)),
-        touched=read_touched_files(upstream, ends.pin, ends.tip),
-        releases=find_releases(upstream, ends.pin, ends.tip),
-        other_tags=find_other_tags(upstream, ends.pin, ends.tip),
-        release=find_release(upstream, ends.pin, ends.tip),
-        branch=find_release_branch(
-            upstream, ends.pin, ends.tip, lambda commit: find_version(upstream, commit, backend.packages)
-        ),
-    )
 
 
 def _find_causes(
