@@ -5,11 +5,13 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from layline.core.evidence import Skipped
 from layline.core.why import Reason
 from layline.coupling.model import Consequence, Touch
+from layline.source.walking import walk
 
 if TYPE_CHECKING:
     from layline.core.why import Why
@@ -73,19 +75,44 @@ def measure_effort(
 
 def find_lines(text: str, places: Mapping[int, frozenset[str]]) -> set[int]:
     """These lines, and every use of a lost name that one of them imports; of a call, the lines of its lost keywords."""
+    file = _read_file(text)
+    if file is None:
+        return set(places)
+    keywords: dict[int, set[int]] = {}
+    for call, name, line in file.keywords:
+        if name in places.get(call, ()):
+            keywords.setdefault(call, set()).add(line)
+    bound = {name for node in file.imports for name in _bind(node, places)}
+    uses = {line for name in bound for line in file.names.get(name, ())}
+    return uses.union(*(keywords.get(line) or {line} for line in places))
+
+
+@dataclass(frozen=True, slots=True)
+class _File:
+    keywords: list[tuple[int, str | None, int]]
+    """Line of a call, and each keyword that it passes with its line."""
+    imports: list[ast.Import | ast.ImportFrom]
+    names: dict[str, set[int]]
+    """Names with the lines that hold them."""
+
+
+@lru_cache(maxsize=128)
+def _read_file(text: str) -> _File | None:
+    """Each change that asks something of us looks at files that others have looked at; None for what is no Python."""
     try:
         tree = ast.parse(text)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return set(places)
-    keywords: dict[int, set[int]] = {}
-    bound: set[str] = set()
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Call) and (names := places.get(node.lineno)):
-            keywords.setdefault(node.lineno, set()).update(one.lineno for one in node.keywords if one.arg in names)
-        elif isinstance(node, ast.Import | ast.ImportFrom):
-            bound |= set(_bind(node, places))
-    uses = {node.lineno for node in ast.walk(tree) if isinstance(node, ast.Name) and node.id in bound}
-    return uses.union(*(keywords.get(line) or {line} for line in places))
+        return None
+    found = _File([], [], {})
+    for node in walk(tree):
+        match node:
+            case ast.Name(id=name):
+                found.names.setdefault(name, set()).add(node.lineno)
+            case ast.Call(keywords=words):
+                found.keywords.extend((node.lineno, one.arg, one.lineno) for one in words)
+            case ast.Import() | ast.ImportFrom():
+                found.imports.append(node)
+    return found
 
 
 def _bind(statement: ast.Import | ast.ImportFrom, places: Mapping[int, frozenset[str]]) -> Iterator[str]:
