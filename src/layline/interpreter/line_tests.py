@@ -85,11 +85,17 @@ def _raises(statement: ast.stmt) -> bool:
 
 
 def _compares_values(statement: ast.stmt) -> bool:
-    """True of `assert heads % size == 0`, `assert isinstance(x, int)`: no text is asked for, and nothing but Python."""
-    if not isinstance(statement, ast.Assert):
-        return False
-    parts = list(walk(statement.test))
-    return all(map(_is_plain, parts)) and any(isinstance(part, ast.Compare | ast.Call) for part in parts)
+    """True of `assert heads % size == 0`, `assert isinstance(x, int)`: no text is asked for, and nothing but Python; also
+    where a test stands before it.
+    """
+    match statement:
+        case ast.Assert(test=test):
+            parts = list(walk(test))
+            return all(map(_is_plain, parts)) and any(isinstance(part, ast.Compare | ast.Call) for part in parts)
+        case ast.If(body=body, orelse=orelse):
+            leaving = [one for one in (*body, *orelse) if _find_leaving(one) != NEVER]
+            return bool(leaving) and all(map(_compares_values, leaving))
+    return False
 
 
 def _is_plain(part: ast.AST) -> bool:

@@ -48,6 +48,8 @@ GATES: list[tuple[str, str | None]] = [
     ("assert a % b == 0, 'odd'\nassert isinstance(a, int)\nHERE", None),
     ("assert x is not None and x.y > 2\nif a:\n    HERE", "a and an earlier check does not raise"),
     ("if a:\n    assert len(b) == 2\n    assert b\n    HERE", "a and b and an earlier check does not raise"),
+    ("if a:\n    if b:\n        assert c % d == 0\nHERE", None),
+    ("if a:\n    assert HAVE\n    assert c % d == 0\nHERE", "not a or (HAVE and c % d == 0)"),
     ("assert d.type == 'npu'\nHERE", "d.type == 'npu'"),
     ("assert Version(k.__version__) >= V5\nHERE", "Version(k.__version__) >= V5"),
     ("if a % b:\n    raise E\nHERE", "not (a % b)"),
