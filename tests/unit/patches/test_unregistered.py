@@ -264,6 +264,19 @@ def test_what_a_base_does_whoever_inherits_it_is_told_of_the_base(tmp_path: Path
     ]
 
 
+def test_what_several_heirs_do_alike_is_told_of_the_base(tmp_path: Path) -> None:
+    files = {
+        "own/base.py": "import up.a\n\nclass Base:\n    names = ()\n    def install(self):\n"
+        "        for name in self.names:\n            setattr(up.a, name, len)\n\n"
+        "class One(Base):\n    names = ('f', 'g')\n\nclass Two(Base):\n    names = ('f',)\n",
+    }
+    found = read_files(tmp_path, files).unregistered
+    assert {(item.effect.target, item.within) for item in found} == {
+        ("up.a.f", "own.base.Base.install"),
+        ("up.a.g", "own.base.One.install"),
+    }
+
+
 def test_a_hook_table_binds_the_module_that_a_function_is_handed(tmp_path: Path) -> None:
     files = {
         "own/hooks/web.py": "from wrapt import wrap_function_wrapper\n\ndef instrument_web(module):\n    "

@@ -148,11 +148,9 @@ def _is_apart(item: Unregistered, other: Unregistered) -> bool:
 def _name_definer(
     item: Unregistered, ways: list[Unregistered], enclose: Callable[[Effect], str | None]
 ) -> Unregistered:
-    """What a method does by itself is its own effect, not that of a class which inherits it."""
-    names = {way.within for way in ways}
-    if len(names) == 1 or (definer := enclose(item.effect)) not in names:
-        return item
-    return replace(item, within=definer)
+    """What a method does by itself, or for several that inherit it, is its own effect, not that of one heir."""
+    several = len({way.within for way in ways}) > 1
+    return replace(item, within=enclose(item.effect) or item.within) if several else item
 
 
 def _keep_shared(item: Unregistered, ways: list[Unregistered]) -> Unregistered:
