@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 
 from layline.core.condition import ALWAYS as ALL_HOLD
 from layline.core.condition import NEVER as NONE_HOLDS
@@ -51,8 +52,7 @@ def read_far_tests(body: list[ast.stmt], line: int, is_short: Callable[[Conditio
 
 
 def _read_asked(found: list[LineTest], body: list[ast.stmt], is_short: Callable[[Condition], bool]) -> Condition:
-    once = frozenset(_find_once(body))
-    tests = [test for test in found if not _asks_for_first(test, once)]
+    tests = _drop_first(found, body)
     checks = sum(test.is_check and not test.is_sanity for test in tests)
     whole = read_own_tests(tests, body)
     if not checks or (checks <= _MOST_CHECKS and is_short(whole)):
@@ -63,9 +63,11 @@ def _read_asked(found: list[LineTest], body: list[ast.stmt], is_short: Callable[
 
 
 def read_own_tests(tests: list[LineTest], body: list[ast.stmt]) -> Condition:
-    """The tests as one condition; of assertions about values, which choose nothing, only how many stand beside it."""
-    deciding = [test for test in tests if not test.is_sanity]
-    whole, asserted = read_line_tests(deciding, body), len(tests) - len(deciding)
+    """The tests as one condition, without those for the first run; of assertions about values, which choose nothing, only
+    how many stand beside it.
+    """
+    deciding = [test for test in _drop_first(tests, body) if not test.is_sanity]
+    whole, asserted = read_line_tests(deciding, body), sum(test.is_sanity for test in tests)
     return _count(whole, asserted) if asserted and whole not in (ALL_HOLD, NONE_HOLDS) else whole
 
 
@@ -84,9 +86,19 @@ def _find_once(body: list[ast.stmt]) -> Iterator[str]:
                 yield name
 
 
-def _asks_for_first(test: LineTest, once: frozenset[str]) -> bool:
-    """That a caller does it once says nothing of when it does."""
-    return isinstance(test.node, ast.Name) and not test.holds and test.node.id in once
+def _drop_first(tests: list[LineTest], body: list[ast.stmt]) -> list[LineTest]:
+    """The tests without those that ask whether the function runs for the first time: that it does something once says
+    nothing of when it does.
+    """
+    once = frozenset(_find_once(body))
+    return [left for test in tests if (left := _keep_later(test, once)) != ALWAYS] if once else tests
+
+
+def _keep_later(test: LineTest, once: frozenset[str]) -> LineTest:
+    if test.operator == "and":
+        left = combine("and", tuple(_keep_later(part, once) for part in test.parts))
+        return replace(left, is_check=test.is_check, is_sanity=test.is_sanity)
+    return ALWAYS if isinstance(test.node, ast.Name) and not test.holds and test.node.id in once else test
 
 
 def _asks_for_main(test: LineTest) -> bool:

@@ -59,7 +59,10 @@ GATES: list[tuple[str, str | None]] = [
     ("hits = []\nhits.append(x)\nif hits:\n    HERE", "hits"),
     ("use = env.get('A') == '1'\nif use:\n    HERE", "use (= env.get('A') == '1')"),
     ("if use is None:\n    use = ask()\nif use:\n    HERE", "use"),
-    ("global done\nif done:\n    return\ndone = True\nHERE", "not done"),
+    ("global done\nif done:\n    return\ndone = True\nHERE", None),
+    ("global done\nif a or done:\n    return\ndone = True\nHERE", "not a"),
+    ("global done\nif not a:\n    return\nif not done:\n    HERE\n    done = True", "a"),
+    ("global on\nif not on:\n    return\nHERE", "on"),
     ("with x:\n    if y:\n        return\nHERE", "not y"),
     # what another test decides
     ("if k == 'a':\n    pass\nelif k in ['b', 'c']:\n    HERE", "k in ['b', 'c']"),

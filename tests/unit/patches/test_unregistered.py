@@ -494,7 +494,7 @@ CONDITIONS = [
             "def go():\n    if not _ON:\n        return\n    m.f = print\ndef again():\n    if is_on():\n        m.g = print\n"
             "def once():\n    global _DONE\n    if not _DONE:\n        m.h = print\n    _DONE = True\n"
         ),
-        {"up.a.f": "_ON", "up.a.g": "is_on()", "up.a.h": "not _DONE"},
+        {"up.a.f": "_ON", "up.a.g": "is_on()", "up.a.h": None},
     ),
     (
         "a list that asks itself",
