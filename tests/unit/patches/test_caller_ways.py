@@ -130,6 +130,25 @@ WAYS: list[tuple[str, str, str, tuple[str, ...]]] = [
         ("own/boot.py:5",),
     ),
     (
+        "a check of the class that is called",
+        (
+            "class Kernel:\n    def check():\n        pass\n    @classmethod\n    def apply(cls, x):\n"
+            "        cls.check()\n        cls.fit(x)\n        if x:\n            cls.put()\n"
+            "class Npu(Kernel):\n    @staticmethod\n    def check():\n        found = device()\n"
+            "        if found.kind != 'npu':\n            raise RuntimeError(found)\n"
+            "    @staticmethod\n    def fit(x):\n        if not x.fits:\n            raise ValueError(x)\n"
+            "    @staticmethod\n    def put():\n        _put()\n"
+        ),
+        "in the caller apply: x; and in check: found.kind == 'npu'",
+        ("own/boot.py:25",),
+    ),
+    (
+        "a check that may come back",
+        "def check():\n    if a:\n        return\n    raise E\ndef go(b):\n    check()\n    if b:\n        _put()\n",
+        "in the caller go: b",
+        ("own/boot.py:11",),
+    ),
+    (
         "a parameter that no call sets",
         "def go(a, fast=False):\n    if fast:\n        _put()\ndef main(b):\n    if b:\n        go(1)\n",
         "in the caller go: fast; and no call here asks for fast",

@@ -10,6 +10,7 @@ from layline.core.condition import ALWAYS, NEVER, Condition, ConditionKind, comb
 from layline.interpreter.callers.above import MOST_LEVELS, MOST_SITES, find_function, find_leading
 from layline.interpreter.line_tests import find_body
 from layline.interpreter.line_words import read_caller_tests, read_far_tests
+from layline.patches.guards.checking import read_checks
 from layline.patches.guards.import_gates import ImportGates
 from layline.patches.guards.reaching import Line, is_denied, keep_reaching, tell_denied
 from layline.patches.guards.show import FROM_OUTSIDE, show_condition
@@ -108,9 +109,9 @@ class CallerWays:
         asked = _read(body, line, path)
         if asked == NEVER:
             return NEVER
-        return combine(
-            ConditionKind.ALL, (_ask(_name(function.name), asked), *_parts(self._find_above(function, line, path)))
-        )
+        checked = read_checks(function.node, line, (path[-1], function.name), self.modules) if function.node else ()
+        above = _parts(self._find_above(function, line, path))
+        return combine(ConditionKind.ALL, (_ask(_name(function.name), asked), *filter(_is_short, checked), *above))
 
 
 def _choose(way: Condition, name: str, site: Site) -> Condition:
@@ -192,15 +193,16 @@ def _split(way: Condition) -> Iterator[tuple[str, Condition]]:
 
 
 def _join(tests: list[tuple[str, Condition]]) -> Condition:
-    asked: dict[str, list[Condition]] = {}
-    for name, test in tests:
-        asked.setdefault(name, []).append(test)
+    """What each function asks; a test of none keeps its place."""
+    asked: dict[str | int, list[Condition]] = {}
+    for number, (name, test) in enumerate(tests):
+        asked.setdefault(name or number, []).append(test)
     return combine(
         ConditionKind.ALL,
         (
             part
             for name, found in asked.items()
-            for part in ([_ask(name, combine(ConditionKind.ALL, found))] if name else found)
+            for part in ([_ask(name, combine(ConditionKind.ALL, found))] if isinstance(name, str) else found)
         ),
     )
 
