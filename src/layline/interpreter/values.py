@@ -277,7 +277,12 @@ class Made(Value):
     name: str
     attributes: dict[str, Value] = field(default_factory=dict)
     place: str | None = None
-    """Where it was put in `sys.modules`."""
+    """Which attribute of another package it was put into."""
+
+    @property
+    def dotted(self) -> str:
+        """The name it is made with, where that is a full one; else its place says what it is."""
+        return self.name if "." in self.name or self.place is None else self.place
 
 
 @dataclass(slots=True, eq=False)

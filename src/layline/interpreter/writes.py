@@ -346,6 +346,7 @@ class Writes(Machine):
             self.aside |= {(name, original) for original in find_kept_inside(event.value, event.owner)}
         match event.owner:
             case Outside(path=path) if name is not None and not event.is_item:
+                _place_made(event.value, f"{path}.{name}")
                 if event.value is None or event.transient:
                     self.stored.pop(f"{path}.{name}", None)
                 else:
@@ -368,3 +369,8 @@ class Writes(Machine):
                 attributes = event.owner.attributes
                 self.journal.note(attributes, name)
                 attributes[name] = event.value
+
+
+def _place_made(value: Value | None, path: str) -> None:
+    if isinstance(value, Made):
+        value.place = path

@@ -69,6 +69,11 @@ FINDS: list[tuple[str, str, list[tuple[str, str]]]] = [
         "import sys, types\nm = types.ModuleType('up.x')\nm.f = print\nsys.modules['up.x'] = m",
         [(R, "up.x.f"), (R, "up.x")],
     ),
+    (
+        "stub module in the place of a missing one",
+        "import types, up.a as m\nif not hasattr(m, 'fast'):\n    m.fast = types.ModuleType('fast')\n    m.fast.f = print",
+        [(R, "up.a.fast"), (R, "up.a.fast.f")],
+    ),
     ("deletion", "from up.a import C\ndel C.m", [(R, "up.a.C.m")]),
     ("module flag", "import up.a as m\nm.HAVE_X = True", [(R, "up.a.HAVE_X")]),
     ("private slot", "import up.a as m\nm._get_workspace = None", [(R, "up.a._get_workspace")]),

@@ -31,7 +31,7 @@ def find_module_stubs(event: Event, installer: Installer) -> Iterator[Effect]:
                     yield _describe_unnamed(event, alternative, value, installer)
                 elif name is not None and not installer.machine.modules.knows(name):  # our own module makes itself lazy
                     yield installer.build_effect(event, name, value)
-        case Write(is_item=False, owner=Made(name=made), value=value):
+        case Write(is_item=False, owner=Made(dotted=made), value=value):
             name = text_of(event.name)
             if name is not None and value is not None and _is_others(made, installer) and not name.startswith("__"):
                 yield replace(installer.build_effect(event, f"{made}.{name}", value), holder=Holder.STAND_IN)
