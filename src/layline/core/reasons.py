@@ -58,7 +58,7 @@ class Reason(Enum):
     STAND_IN = "the name belongs to a module object that our code creates: nothing in upstream's module is replaced"
     MEMBER_OF_VALUE = "it belongs to the value {name}, which is still assigned as before"
     SET_BY_METHODS = "methods of its class set it, also at the tip"
-    FROM_OUTSIDE = "its class is still there; the name itself is inherited from another package, or is our own addition"
+    FROM_OUTSIDE = "its class is still there, but upstream does not define the name there: a base class of another package has it, or our code adds it"
     OF_A_FUNCTION = "it is an attribute that our code sets on a function"
     FUNCTION_STAYS = "the function is still there"
     REMOVED_BEFORE = "the pin does not have it: {name} was removed"

@@ -39,7 +39,7 @@ from layline.gap.overview import (
 from layline.gap.own_files import find_mentions, find_outside, list_yaml
 from layline.gap.plan import build_plan
 from layline.gap.platform import compare_platforms
-from layline.gap.refused import Refused, find_holding, find_refused
+from layline.gap.refused import Bound, Refused, find_allowing, find_holding, find_refused
 from layline.gap.switched_off import name_switches, open_reader
 from layline.history.changes import read_diff
 from layline.history.commits import read_commit, read_log
@@ -148,6 +148,7 @@ def measure_between(
         recommendation=_recommend(workspace, history, (patches or (), impact), needs),
         plan=plan,
         around=_find_around(upstream, ends, plan),
+        allowing=_find_allowing(workspace, pair.settings, history),
         refused=refused,
         holding=_find_holding(upstream, pair.settings, refused, plan),
         causes=tuple(cause for cause in causes if cause.places),
@@ -292,6 +293,15 @@ def _find_refused(
 ) -> tuple[Refused, ...]:
     before, after = (side.version.text if side.version is not None else None for side in history.sides)
     return find_refused(workspace.tree, backend, sides, (before, after))
+
+
+def _find_allowing(workspace: Workspace, backend: Backend, history: History) -> Bound | None:
+    """Only a newer version counts: the newest release where the pin lacks it, or the tip's own."""
+    pin, tip = history.sides
+    newest = [history.release.name] if history.release is not None and history.release.lacks else []
+    newest += [tip.version.text] if tip.version is not None and pin.version is not None else []
+    newer = [one for one in newest if pin.version is None or one != pin.version.text]
+    return find_allowing(workspace.tree, backend, newer)
 
 
 def _find_holding(

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from layline.gap.effort import Effort
     from layline.gap.follow import Follow
     from layline.gap.platform import PlatformChange
-    from layline.gap.refused import Refused
+    from layline.gap.refused import Bound, Refused
     from layline.gap.successors import Successor
     from layline.history.changes import Diff
     from layline.history.commits import Distance
@@ -195,6 +195,8 @@ class Gap:
     plan: tuple[PlanStep, ...]
     around: tuple[str | None, str | None] = (None, None)
     """Around the first change that breaks us: the newest release after the pin without it, the first one with it."""
+    allowing: Bound | None = None
+    """What of ours asks for upstream and takes newer versions than the pin, too."""
     refused: tuple[Refused, ...] = ()
     """Bounds of ours that fit the pin and not the tip."""
     holding: tuple[Refused, ...] = ()

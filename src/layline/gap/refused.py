@@ -82,6 +82,24 @@ def find_holding(refused: Iterable[Refused], version: str | None) -> tuple[Refus
     return tuple(one for one in own if not _allows(one.ours.spec, version))
 
 
+def find_allowing(ours: Tree, backend: Backend, versions: Iterable[str]) -> Bound | None:
+    """What asks for upstream itself and takes one of these versions, too: not everybody has the pin."""
+    names = {canonical_name(package.partition(".")[0]) for package in backend.packages}
+    found = (
+        Bound(name=one.name, spec=one.spec, place=one.place)
+        for one in read_declarations(ours, last=Rank.METADATA).items
+        if one.kind is Kind.REQUIREMENT and one.name in names and one.scope == RUNTIME and one.spec and not one.marker
+    )
+    return next((one for one in found if any(_is_within(one.spec, version) for version in versions)), None)
+
+
+def _is_within(spec: str, version: str) -> bool:
+    try:
+        return Version(version) in SpecifierSet(spec, prereleases=True)
+    except (InvalidSpecifier, InvalidVersion):
+        return False
+
+
 def _find_all(own: Iterable[Bound], names: Set[str], upstream: Tree, version: str | None) -> Iterator[Refused]:
     needed = [
         Bound(name=one.name, spec=one.spec, place=one.place)

@@ -1,4 +1,6 @@
-"""One patch as a user names it: its id, the id of an effect, the upstream name it replaces, or file:line of ours."""
+"""One patch as a user names it: its id, the id of an effect, the upstream name it replaces, the function of ours that
+installs or replaces it, or file:line of ours.
+"""
 
 from __future__ import annotations
 
@@ -49,7 +51,7 @@ def find_place(word: str) -> tuple[str, int] | None:
 def find_named(inventories: Iterable[Inventory], word: str) -> Named:
     """What `word` means; the ways of naming are tried from the narrowest to the widest."""
     read = sorted(inventories, key=lambda one: not any(patch.active for patch in one.patches))
-    for matches in (_has_id, _begins_id, _is_at, _targets, _targets_end, _stands_inside, _targets_within):
+    for matches in (_has_id, _begins_id, _is_at, _targets, _targets_end, _stands_inside, _is_ours, _targets_within):
         found = _distinct(_find(read, word, matches))
         if len(found) == 1:
             return found[0]
@@ -171,6 +173,13 @@ def _targets_within(_: Patch | Unregistered, effect: Effect | None, word: str) -
 
 def _stands_inside(holder: Patch | Unregistered, _: Effect | None, word: str) -> bool:
     return isinstance(holder, Unregistered) and holder.within == word
+
+
+def _is_ours(holder: Patch | Unregistered, effect: Effect | None, word: str) -> bool:
+    """The function or class of ours that installs it, or that is put in place."""
+    installer = holder.within if isinstance(holder, Unregistered) else holder.handler
+    names = (installer, effect.replacement if effect is not None else None)
+    return any(name is not None and f".{name}".endswith(f".{word}") for name in names)
 
 
 def as_patch(items: list[Unregistered]) -> Patch:

@@ -14,7 +14,7 @@ from layline.core.evidence import Location
 from layline.gap.cells import plain_text
 from layline.gap.dependencies.bounds import are_apart
 from layline.gap.need_statements import dependency_items
-from layline.gap.refused import Bound, Refused, find_holding, find_refused
+from layline.gap.refused import Bound, Refused, find_allowing, find_holding, find_refused
 from layline.git import open_repository
 from layline.source.tree import Tree
 
@@ -103,6 +103,31 @@ def test_the_line_that_holds_the_pin_moves_with_it(tmp_path: Path) -> None:
     theirs = Tree(open_repository(upstream.path), pin)
     tree = Tree(open_repository(downstream.path), own)
     assert not find_refused(tree, backend, (theirs, theirs), ("1.0", "2.0"))
+
+
+ALLOWED = [
+    ({"pyproject.toml": OURS.format("keel>=1.0")}, ["2.0"], "keel>=1.0 at pyproject.toml:3"),
+    ({"pyproject.toml": OURS.format("keel>=1.0")}, ["v2.0"], "keel>=1.0 at pyproject.toml:3"),
+    ({"pyproject.toml": OURS.format("keel>=1.0,<2")}, ["2.1.dev0", "v1.9"], "keel>=1.0,<2 at pyproject.toml:3"),
+    ({"pyproject.toml": OURS.format("keel>=1.0,<2")}, ["2.1.dev0"], None),
+    ({"pyproject.toml": OURS.format("keel==1.0")}, ["2.0"], None),
+    ({"pyproject.toml": OURS.format("keel")}, ["2.0"], None),
+    ({"pyproject.toml": EXTRA.format("keel>=1.0")}, ["2.0"], None),
+    ({"pyproject.toml": OURS.format("keel>=1.0")}, ["release"], None),
+    ({"pyproject.toml": OURS.format("keel>=1.0")}, [], None),
+    ({"pyproject.toml": OURS.format("rivet>=1.0")}, ["2.0"], None),
+]
+
+
+@pytest.mark.parametrize(("ours", "versions", "told"), ALLOWED)
+def test_a_range_of_ours_that_takes_newer_versions(
+    tmp_path: Path, ours: dict[str, str], versions: list[str], told: str | None
+) -> None:
+    downstream = History.start(tmp_path / "down")
+    tree = Tree(open_repository(downstream.path), downstream.commit("ours", {"deck/__init__.py": "", **ours}))
+    backend = Backend(label="Keel", packages=("keel",), pin=Pin(file="pyproject.toml", requirement="keel"))
+    found = find_allowing(tree, backend, versions)
+    assert (f"{found.name}{found.spec} at {found.place}" if found is not None else None) == told
 
 
 def test_the_report_names_each_bound_once_with_its_places() -> None:

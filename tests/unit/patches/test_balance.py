@@ -55,7 +55,7 @@ def test_what_examples_change_is_said_with_its_place(tmp_path: Path) -> None:
     assert [(row.what, row.why) for row in inventory.skipped] == [
         (
             "examples",
-            "they are not read; 2 of their lines may change another package: examples/run.py:4, examples/run.py:5",
+            "they are not searched for patches; 2 of their lines may change another package: examples/run.py:4, examples/run.py:5",
         )
     ]
     assert inventory.balance.candidates == 0

@@ -286,7 +286,7 @@ KEPT = [
     (
         None,
         Why(Reason.FROM_OUTSIDE),
-        f"{TARGET}: its class is still there, but the name is inherited from another package, or is our own addition",
+        f"{TARGET}: its class is still there, but upstream does not define the name there: a base class of another package has it, or our code adds it",
     ),
 ]
 
@@ -591,7 +591,7 @@ def test_the_command_that_names_missing_commits_is_told_once(finding: Finding, s
     told, silent = (
         [line for group in build_drift_listing(one).groups for line in group.lines] for one in (report, asked)
     )
-    assert (told, silent) == (said, [] if broke else ["The upgrade breaks nothing, so no commit is named for a break."])
+    assert (told, silent) == (said, [] if broke else ["Nothing breaks, so there is no commit to blame."])
 
 
 def test_the_command_asks_for_the_same_commits() -> None:

@@ -33,7 +33,10 @@ def _inventory() -> Inventory:
     strays = (
         Unregistered(effect=_effect("up.layers.Rope.forward", "src/own/rope.py", 5), within="own.rope.install"),
         Unregistered(effect=_effect("up.layers.Loss", "src/own/rope.py", 6), within="own.rope.install"),
-        Unregistered(effect=_effect("up.layers.Loss", "src/own/loss.py", 3), within="own.loss"),
+        Unregistered(
+            effect=replace(_effect("up.layers.Loss", "src/own/loss.py", 3), replacement="own.fast.quick_loss"),
+            within="own.loss",
+        ),
     )
     return name_effects(Inventory(backend="up", commit="c", patches=(registered,), unregistered=strays))
 
@@ -56,7 +59,10 @@ ROPE = INVENTORY.unregistered[0].effect.id
         ("Rope.forward", ["up.layers.Rope.forward"], "install"),
         ("Rope", ["up.layers.Rope.forward"], "install"),
         ("own.rope.install", ["up.layers.Rope.forward", "up.layers.Loss"], "install"),
+        ("rope.install", ["up.layers.Rope.forward", "up.layers.Loss"], "install"),
         ("own.loss", ["up.layers.Loss"], ""),
+        ("quick_loss", ["up.layers.Loss"], ""),
+        ("own.fast.quick_loss", ["up.layers.Loss"], ""),
     ],
 )
 def test_a_patch_is_found_by(word: str, targets: list[str], handler: str) -> None:

@@ -290,7 +290,7 @@ def _say_search(drift: DriftReport) -> Iterator[str]:
     judged: tuple[Drift | Elsewhere, ...] = (*drift.rows, *drift.elsewhere)
     broken = [one for one in judged if one.severity is Severity.BREAKS and not one.fails_already]
     if drift.culprits and not broken and not any(one.culprit for one in judged):
-        yield "The upgrade breaks nothing, so no commit is named for a break."
+        yield "Nothing breaks, so there is no commit to blame."
     if unnamed and not drift.culprits:
         since = [f" --from {drift.since}"] if drift.since else []
         to = [f" --to {drift.to}"] if drift.to else []

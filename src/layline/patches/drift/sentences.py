@@ -108,8 +108,8 @@ def _say_kept(row: Drift, target: str) -> str:
         return ""
     if row.reasons == _OUTSIDE:
         return (
-            f"{target}: its class is still there, but the name is inherited from another package, or is our own "
-            "addition"
+            f"{target}: its class is still there, but upstream does not define the name there: a base class of another "
+            "package has it, or our code adds it"
         )
     if source.partition(".")[0] != target.partition(".")[0]:
         module = source.rpartition(".")[0]

@@ -142,7 +142,9 @@ def tell_examples(candidates: Iterable[Candidate]) -> Iterator[Skipped]:
     if found:
         shown, rest = _show(found)
         more = f" and {rest} more" if rest else ""
-        told = f"they are not read; {len(found)} of their lines may change another package: {shown}{more}"
+        told = (
+            f"they are not searched for patches; {len(found)} of their lines may change another package: {shown}{more}"
+        )
         yield Skipped("examples", told)
 
 
