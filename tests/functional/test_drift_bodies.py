@@ -444,7 +444,7 @@ def test_what_became_of_tables_members_and_bindings(
             "keel.run.steps",
             "unchanged",
             "breaks",
-            "needs keel.old, imported at harbour/store.py:1, which is gone",
+            "needs keel.old (imported at harbour/store.py:1), which is gone",
         ),
         (
             "steps.dead",

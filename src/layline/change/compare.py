@@ -22,6 +22,7 @@ from layline.change.signatures import ParameterChange
 from layline.change.trace import Tracer, Trail, is_followable
 from layline.core.drift import DriftKind, Fate
 from layline.core.finding import Suggestion
+from layline.core.prose import listed
 from layline.core.weak import weakly
 from layline.core.why import Reason, Why
 from layline.source.definitions import Definition, DefinitionKind
@@ -201,11 +202,12 @@ class Comparer:
         if name is None or not self.tip.resolve(target).exists:
             return []
         alike = min(hop.similarity for hop in trail.hops)
-        steps = ", ".join(hop.commit[:9] for hop in trail.hops)
+        steps = listed([hop.commit[:9] for hop in trail.hops], most=len(trail.hops))
         if any(hop.is_merger for hop in trail.hops):
             reason = f"history: {steps} merged it with near copies of it, {alike:.0%} of its body is there"
             return [Suggestion(target, round(0.55 + 0.3 * alike, 2), reason)]
-        reason = f"history: {steps} moved it, bodies {alike:.0%} alike in that commit"
+        there = "that commit" if len(trail.hops) == 1 else "those commits"
+        reason = f"history: {steps} moved it, bodies {alike:.0%} alike in {there}"
         return [Suggestion(target, round(0.7 + 0.3 * alike, 2), reason)]
 
     def _moved(self, start: Comparison, found: list[Suggestion]) -> Comparison:
@@ -385,7 +387,7 @@ def _with_history(found: Comparison, trail: Trail | None) -> Comparison:
     """Of what moved before it was removed: both commits."""
     if found.kind is not DriftKind.REMOVED or trail is None or not trail.hops or trail.lost_in is None:
         return found
-    hops = ", ".join(hop.commit[:9] for hop in trail.hops)
+    hops = listed([hop.commit[:9] for hop in trail.hops], most=len(trail.hops))
     return replace(found, why=(*found.why, Why(Reason.MOVED_THEN_REMOVED, hops, trail.lost_in[:9])))
 
 

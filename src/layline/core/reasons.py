@@ -51,7 +51,7 @@ class Reason(Enum):
     STANDS_INSTEAD = "its own code uses {name} where it used {other}"
     UNBOUND_AND_MOVED = "{name} no longer has the name {other}, which moved to {text}"
     ORIGIN_GONE = "{name}, which it imported, is gone"
-    MOVED_THEN_REMOVED = "{name} moved or renamed it, {other} removed it"
+    MOVED_THEN_REMOVED = "{name} moved or renamed it, and {other} removed it"
     # whose it is
     OTHER_BACKEND = "it belongs to another backend"
     OWN_CODE = "it is our own code, not upstream's"
@@ -125,7 +125,7 @@ class Reason(Enum):
     DELETES_READ = "deletes {name}, which the original keeps and {other} reads"
     LEAVES_UNSET = "does not set {name}, which the original sets and {other} needs"
     LEAVES_UNSET_STILL = "does not set {name}, which the original sets and {other} needs, also at the tip"
-    NEEDS_GONE = "needs {name}, imported at {places}, which is gone{other:? (% now)}"
+    NEEDS_GONE = "needs {name} (imported at {places}), which is gone{other:? (% now)}"
     # the fit of our replacement as a whole
     MISFITS = "our replacement {parts:20}"
     MISFITS_UNSHOWN = "our replacement {parts:20}, but no upstream call is affected by that"

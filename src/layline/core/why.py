@@ -127,8 +127,11 @@ class _Words(Formatter):
             return "; ".join([*shown, "…"] if len(value) > most else shown)
         if format_spec.endswith("&"):
             return listed(list(map(str, value)), most=most)
-        more = [f"and {len(value) - most} more"] if format_spec.endswith("+") and len(value) > most else []
-        return ", ".join([*shown, *more])
+        if format_spec.endswith("+") and len(value) > most:
+            shown.append(f"and {len(value) - most} more")
+        elif len(shown) > 1 and isinstance(value[0], Why):
+            shown[-1] = f"and {shown[-1]}"
+        return ", ".join(shown)
 
 
 _WORDS = _Words()

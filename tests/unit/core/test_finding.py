@@ -97,15 +97,15 @@ def test_every_kind_has_its_row() -> None:
                 Why(Reason.READS_LOST, "b", "up.M"),
                 Why(Reason.READS_LOST, "c", "up.N"),
             ],
-            "reads a and b, which up.M does not have at the tip, reads c, which up.N does not have at the tip",
+            "reads a and b, which up.M does not have at the tip, and reads c, which up.N does not have at the tip",
         ),
         (
             [Why(Reason.REFUSES, text="a=1"), Why(Reason.NEEDS_EXTRA, "x"), Why(Reason.REFUSES, text="b=2")],
-            "does not take a=1 and b=2, needs x, which upstream does not pass",
+            "does not take a=1 and b=2, and needs x, which upstream does not pass",
         ),
         (
             [Why(Reason.REFUSES_KEYWORD, "a"), Why(Reason.NOT_PASSED, "x"), Why(Reason.REFUSES_KEYWORD, "b")],
-            "does not take the keywords a and b, needs x, which is not passed",
+            "does not take the keywords a and b, and needs x, which is not passed",
         ),
         ([Why(Reason.NOT_PASSED, "x"), Why(Reason.NOT_PASSED, "y")], "needs x and y, which are not passed"),
         (
@@ -117,7 +117,7 @@ def test_every_kind_has_its_row() -> None:
         ),
         (
             [Why(Reason.SWAPPED, "a", "b"), Why(Reason.SWAPPED, "b", "a")],
-            "has a at the position where upstream has b, has b",
+            "has a at the position where upstream has b, and has b",
         ),
     ],
 )

@@ -2017,7 +2017,7 @@ def test_what_fails_before_is_told_first_and_what_becomes_of_the_target_too(tmp_
         more={"harbour/base.py": "from keel.old import gone\n\n\ndef helper(x):\n    return gone()\n"},
     )
     assert (row.kind, row.severity, row.own.severity) == ("body-changed", "breaks", "look")
-    assert row.detail == "our code needs keel.old, imported at harbour/base.py:1, which is gone; its body now uses min"
+    assert row.detail == "our code needs keel.old (imported at harbour/base.py:1), which is gone; its body now uses min"
     assert row.own.detail == "its body now uses min"
 
 

@@ -203,7 +203,7 @@ def test_what_a_commit_did_has_the_subject_of_the_whole() -> None:
     row = replace(row_of(whole), causes=tuple(Cause(why=why, commit=COMMIT) for why in (*parts, Why(Reason.GONE))))
     (told,) = (text for label, text in tell_row(row).details if label == "since")
     assert told.endswith(
-        "(#80): our replacement uses keel.mast, which is gone, reads self.rig, which keel.Hull does not have at the tip; "
+        "(#80): our replacement uses keel.mast, which is gone, and reads self.rig, which keel.Hull does not have at the tip; "
         "it is gone"
     )
 
