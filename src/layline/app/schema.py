@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from difflib import get_close_matches
 from functools import cache, reduce
 from operator import or_
 from typing import Any
@@ -53,7 +54,9 @@ def schema(name: str) -> Answer:
     elif (short := name.removeprefix("layline.").partition("/")[0]) in answers:
         title, built = answers[short], build_answer_schema(answers[short])
     else:
-        raise ConfigError(f"There is no schema called {name!r}.", hint=f"Known: {', '.join((CONFIG, *answers))}.")
+        near = get_close_matches(name, (CONFIG, *answers), n=1)
+        hint = f"Did you mean {near[0]!r}?" if near else f"Known: {', '.join((CONFIG, *answers))}."
+        raise ConfigError(f"There is no schema called {name!r}.", hint=hint)
     sections = tuple(
         Section(
             title=place, blocks=(Paragraph(meaning), Table(columns=("key", "type", "default", "meaning"), rows=rows))

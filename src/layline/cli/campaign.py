@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from layline.cli.group import group
+from layline.cli.group import Choice, group
 from layline.cli.show import Function, deliver, executor_option, format_option, show
 from layline.errors import Error
 
@@ -122,7 +122,7 @@ BUCKETS = {
 }
 
 
-class _Bucket(click.Choice[str]):
+class _Bucket(Choice):
     """A choice that says what it is about where it is asked for."""
 
     def get_missing_message(self, param: click.Parameter, ctx: click.Context | None) -> str:

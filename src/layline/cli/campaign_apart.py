@@ -9,6 +9,7 @@ from typing import Any
 import click
 
 from layline.cli.campaign import campaign, tell_progress
+from layline.cli.group import Choice
 from layline.cli.show import deliver, format_option, show
 
 
@@ -91,7 +92,7 @@ def judge(candidate: Path, save: Path | None, format_: str, output: Path | None,
 @click.option(
     "--mode",
     default=None,
-    type=click.Choice(["repo", "workspace"]),
+    type=Choice(["repo", "workspace"]),
     help="Choose execution_mode yourself; default: as recommended.",
 )
 @click.option("--rebuild", default=None, help="Rebuild command after a change.")

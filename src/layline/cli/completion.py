@@ -5,13 +5,13 @@ from __future__ import annotations
 import click
 from click.shell_completion import get_completion_class
 
-from layline.cli.group import command
+from layline.cli.group import Choice, command
 
 _VARIABLE = "_LAYLINE_COMPLETE"
 
 
 @command()
-@click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
+@click.argument("shell", type=Choice(["bash", "zsh", "fish"]))
 @click.pass_context
 def completion(ctx: click.Context, shell: str) -> int:
     """Print the script that lets a shell complete commands and names.

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from layline.cli.group import group
+from layline.cli.group import Choice, group
 from layline.cli.show import config_option, date_option, format_option, show
 
 
@@ -19,7 +19,7 @@ def dashboard() -> None:
 @dashboard.command("index")
 @click.option(
     "--only",
-    type=click.Choice(["backend-gap", "weekly", "monthly"]),
+    type=Choice(["backend-gap", "weekly", "monthly"]),
     default=None,
     help="Only records of this kind.",
 )

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from layline.cli.group import Choice
 from layline.core.evidence import SEVERITY_WORDS, Severity
 
 if TYPE_CHECKING:
@@ -21,7 +22,7 @@ def filter_options(*kinds: str) -> Callable[[Function], Function]:
         click.option(
             "--severity",
             "severities",
-            type=click.Choice(SEVERITY_WORDS),
+            type=Choice(SEVERITY_WORDS),
             multiple=True,
             metavar="WORD",
             help="Only error, warning or note (JSON: breaks, look, ok). Can be repeated.",
@@ -38,7 +39,7 @@ def filter_options(*kinds: str) -> Callable[[Function], Function]:
         click.option(
             "--kind",
             "kinds",
-            type=click.Choice(kinds),
+            type=Choice(kinds),
             multiple=True,
             metavar="KIND",
             help=f"Only this kind: {', '.join(kinds)}. Can be repeated.",

@@ -39,6 +39,15 @@ VERBOSE = click.Option(
 )
 
 
+class Choice(click.Choice[str]):
+    """One of a few words; a near one is asked about."""
+
+    def get_invalid_choice_message(self, value: Any, ctx: click.Context | None) -> str:
+        near = difflib.get_close_matches(str(value), self.choices, n=1)
+        said = super().get_invalid_choice_message(value, ctx)
+        return f"{said} Did you mean {near[0]!r}?" if near else said
+
+
 class Command(click.Command):
     """A command with examples below its options."""
 

@@ -9,7 +9,7 @@ import click
 
 from layline.cli.complete import backend_argument, backend_option, patch_argument
 from layline.cli.filters import filter_options, read_filters
-from layline.cli.group import group
+from layline.cli.group import Choice, group
 from layline.cli.progress import show_progress
 from layline.cli.show import at_option, config_option, deliver, format_option, show, worktree_option
 
@@ -29,7 +29,7 @@ def patches() -> None:
 @at_option
 @worktree_option
 @click.option("--phase", default=None, help="Only patches of this phase.")
-@click.option("--style", type=click.Choice(_STYLES), default=None, help="Only patches with an effect of this style.")
+@click.option("--style", type=Choice(_STYLES), default=None, help="Only patches with an effect of this style.")
 @click.option("--active/--inactive", default=None, help="Only patches that are active, or never active.")
 @filter_options(*_STYLES, "dead", "never-active", "state")
 @format_option("text", "json", "md", "csv", "html")

@@ -10,7 +10,7 @@ import click
 
 from layline.cli.complete import backend_argument, patch_argument
 from layline.cli.filters import filter_options, read_filters
-from layline.cli.group import command
+from layline.cli.group import Choice, command
 from layline.cli.show import (
     at_option,
     config_option,
@@ -47,7 +47,7 @@ from layline.patches.drift.kinds import DRIFT_KINDS
 @click.option("--culprits", is_flag=True, help="Name the upstream commit that caused each finding.")
 @click.option(
     "--fail-on",
-    type=click.Choice(("error", "warning", "none", "breaks", "look")),
+    type=Choice(("error", "warning", "none", "breaks", "look")),
     default="error",
     show_default=True,
     metavar="WORD",

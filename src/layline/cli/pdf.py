@@ -7,7 +7,7 @@ from typing import get_args
 
 import click
 
-from layline.cli.group import command
+from layline.cli.group import Choice, command
 from layline.core.environment import PdfEngine
 
 
@@ -20,7 +20,7 @@ from layline.core.environment import PdfEngine
 @click.option("--commit", default="", help="Commit in the page header.")
 @click.option("--date", default="", help="Date in the page header and inside the file, YYYY-MM-DD.")
 @click.option("--one-page", is_flag=True, help="Fit it on one page; refuse what does not fit.")
-@click.option("--engine", type=click.Choice(get_args(PdfEngine)), default="typst", show_default=True)
+@click.option("--engine", type=Choice(get_args(PdfEngine)), default="typst", show_default=True)
 @click.option(
     "--style",
     type=click.Path(dir_okay=False, path_type=Path),

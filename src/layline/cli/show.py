@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from layline.cli.group import Choice
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -75,7 +77,7 @@ def format_option(*formats: str) -> Callable[[Function], Function]:
         option = click.option(
             "--format",
             "format_",
-            type=click.Choice(formats),
+            type=Choice(formats),
             default=formats[0],
             show_default=True,
             help="How to show the answer.",

@@ -7,6 +7,9 @@ from enum import StrEnum
 
 from layline.core.evidence import Severity
 
+DOES_NOT_FIT, NOT_INSTALLED = "does-not-fit", "not-installed"
+"""What answers print of a row beside the kinds."""
+
 
 class DriftKind(StrEnum):
     """In the order of how much is known to be well; `unchanged` first."""

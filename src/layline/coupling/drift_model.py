@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
 from layline.change.comparison import Comparison
-from layline.core.drift import DriftKind, Fate
+from layline.core.drift import DOES_NOT_FIT, DriftKind, Fate
 from layline.core.evidence import Evidence, Location, Severity
 from layline.core.finding import WORST_FIRST, Finding, Suggestion, name_kind, weigh
 from layline.core.patch import Effect, Style
@@ -30,8 +30,6 @@ MISFITTING = (Reason.MISFITS_TODAY, Reason.MISREADS_TODAY, *_NOT_REACHED)
 _ALREADY = frozenset({*MISFITTING, Reason.RAISES_TODAY})
 _NOT_RUN = (Reason.GUARD_NEVER, Reason.GUARD_NOT_YET, Reason.NOT_RUN_AT_ALL, Reason.NOT_RUN_YET, Reason.ADDED_THERE)
 """What does not run at the pin."""
-DOES_NOT_FIT, NOT_INSTALLED = "does-not-fit", "not-installed"
-"""What answers print of a row beside the kinds."""
 LOST = frozenset(kind for kind in DriftKind if kind.facts.fate is Fate.GONE)
 
 

@@ -220,3 +220,13 @@ def test_an_option_before_its_command_is_told_where_it_stands(tmp_path: Path) ->
 @pytest.mark.parametrize(("text", "day"), [("2026-05", date(2026, 5, 1)), ("2026-05-07", date(2026, 5, 7))])
 def test_a_month_is_its_first_day(text: str, day: date) -> None:
     assert parse_month(text) == day
+
+
+def test_help_of_the_patch_commands_reads_no_judge() -> None:
+    """Start-up stays short: the words that `--kind` takes are known without the code that finds them."""
+    script = (
+        "import sys, layline.cli.patches_drift; print(*(name for name in sys.modules if name.startswith('layline.')))"
+    )
+    loaded = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True).stdout.split()
+    rooms = {name.split(".")[1] for name in loaded}
+    assert rooms <= {"cli", "core", "patches", "errors"}, sorted(rooms)

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
-from layline.core.drift import DriftKind
-from layline.core.why import Reason
-from layline.coupling.drift_model import DOES_NOT_FIT, NOT_INSTALLED, Drift
+from layline.core.drift import DOES_NOT_FIT, NOT_INSTALLED, DriftKind
+from layline.core.reasons import Reason
 from layline.patches.wanted import DEAD, ELSEWHERE, MAY_NOT_APPLY
+
+if TYPE_CHECKING:
+    from layline.coupling.drift_model import Drift
 
 DRIFT_KINDS = (*(kind.value for kind in DriftKind), DOES_NOT_FIT, NOT_INSTALLED, MAY_NOT_APPLY, DEAD, *ELSEWHERE)
 """What `--kind` of drift takes: each word that its answers print in square brackets."""

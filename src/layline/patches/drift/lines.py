@@ -7,13 +7,13 @@ from dataclasses import replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
-from layline.core.drift import DriftKind
+from layline.core.drift import NOT_INSTALLED, DriftKind
 from layline.core.evidence import Location, Severity
 from layline.core.listing import Diagnostic, Group, Listing
 from layline.core.prose import count, listed, verb
 from layline.core.revision import Commit
 from layline.core.why import Why, say, say_all
-from layline.coupling.drift_model import NOT_INSTALLED, Drift
+from layline.coupling.drift_model import Drift
 from layline.coupling.model import State
 from layline.coupling.roots import Root, explain, find_roots
 from layline.patches.drift.headline import name_commits, say_shown, say_together, title, title_dead
