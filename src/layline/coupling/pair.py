@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from typing import TYPE_CHECKING
@@ -293,8 +294,7 @@ class Pair:
         """Files of upstream that could not be read at either commit."""
         if self._known is not None and self.memos.compare is None:
             return self._known.skipped
-        then, now = self.indexes
-        found = tuple(dict.fromkeys((*then.skipped(), *now.skipped())))
+        found = tuple(dict.fromkeys(item for index in self.indexes for item in _find_skipped(index)))
         self.memos.keep(self.memos.key("unread"), codec.encode(Unread(skipped=found)))
         return found
 
@@ -304,6 +304,13 @@ class Pair:
         if "comparer" in self.__dict__:
             self.comparer.save()
         self.answers.save()
+
+
+def _find_skipped(index: Index) -> Iterator[Skipped]:
+    """With the repository that each file belongs to: nobody is to look for it among our own."""
+    for number, part in enumerate(index.parts):
+        name = part.tree.repository.name
+        yield from (replace(one, what=f"{name}: {one.what}") for one in index.skipped(number))
 
 
 def _other_parts(workspace: Workspace, backend: str) -> list[Part]:

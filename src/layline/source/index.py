@@ -221,9 +221,10 @@ class Index:
         """Every module with its rows as text, in order of name; who looks for something in them notes it himself."""
         yield from ((name, self._texts[self.every[name].blob]) for name in sorted(self.every))
 
-    def skipped(self) -> Iterator[Skipped]:
-        """What could not be read, and why; in order of path."""
-        for entry in sorted(self.entries.values(), key=lambda entry: (entry.part, entry.path)):
+    def skipped(self, part: int | None = None) -> Iterator[Skipped]:
+        """What could not be read, of all parts or of one, and why; in order of path."""
+        asked = (entry for entry in self.entries.values() if part in {None, entry.part})
+        for entry in sorted(asked, key=lambda entry: (entry.part, entry.path)):
             # a module is a JSON object, the reason why there is none a JSON string: most need not be decoded
             found = self._decode(entry.blob) if self._texts[entry.blob].startswith('"') else None
             if isinstance(found, str):

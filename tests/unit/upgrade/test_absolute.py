@@ -195,6 +195,14 @@ def test_a_check_of_another_commit_is_kept_whole(tmp_path: Path) -> None:
     assert (again.data, told) == (first.data, [])
 
 
+def test_a_file_of_upstream_that_cannot_be_read_is_named_with_its_repository(tmp_path: Path) -> None:
+    """`examples/run.py` alone would be looked for among our own files."""
+    broken: Files = {**UPSTREAM, "keel/odd.py": "def f(:\n"}
+    project = make_project(tmp_path, [("all", broken)], {"own/use.py": "from keel.run import run\n"})
+    (found,) = [one for one in upgrade_check(project.open(), "keel").data["skipped"] if "odd.py" in one["what"]]
+    assert found["what"] == "keel: keel/odd.py"
+
+
 def test_what_drift_calls_broken_at_that_commit_does_not_fit_it(tmp_path: Path) -> None:
     """A replacement that reads what upstream's class loses, an attribute of a value, an example: seen by comparing."""
     boat = "class Boat:\n    def __init__(self):\n{}\n    def sail(self):\n        return 1\n"
