@@ -46,7 +46,7 @@ def index(only: str | None, check: bool, today: date, format_: str, output: Path
 @format_option("text", "json", "md")
 @config_option
 def build(output_dir: Path, no_pdf: bool, today: date, format_: str, output: Path | None, config: Path | None) -> int:
-    """Build the site: check the records, render the pages, put them in place."""
+    """Build the site: check records, render pages, put them in place."""
     from layline.app.dashboard_build import dashboard_build
     from layline.cli.progress import show_progress
 
