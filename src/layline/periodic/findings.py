@@ -64,14 +64,19 @@ def show_trend(drift: Drift) -> str:
 
 def show_steadiness(drift: Drift) -> str:
     """Whether the label is the one the earlier report gave."""
-    before = recommendation_label(drift.previous.recommendation) if drift.previous else None
+    before = _find_before(drift)
     if before is None:
         return ""
     return " (unchanged)" if before == drift.recommendation.label else f" (was {before})"
 
 
+def _find_before(drift: Drift) -> str | None:
+    """The label of the earlier report; None where there is none."""
+    return recommendation_label(drift.previous.recommendation) if drift.previous else None
+
+
 def _rank(drift: Drift) -> int:
-    changed = show_steadiness(drift).startswith(" (was")
+    changed = _find_before(drift) not in (None, drift.recommendation.label)
     return _PRESSING[drift.recommendation.label] + 4 * changed
 
 
