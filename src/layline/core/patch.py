@@ -163,6 +163,13 @@ class Effect:
     id: str = ""
     """Short, unique in its inventory, the same after lines moved; given by `core.effect_ids` when all are known."""
 
+    @property
+    def gives_back(self) -> bool:
+        """What upstream has elsewhere is put under the name it had: for code that still looks for it there."""
+        here, there = ((name or "").split(".") for name in (self.target, self.replacement))
+        is_upstreams = self.replacement_at is None and here != there
+        return is_upstreams and len(there) > 1 and (here[0], here[-1]) == (there[0], there[-1])
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Guard:

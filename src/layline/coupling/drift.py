@@ -159,7 +159,7 @@ def judge_target(question: Question) -> Iterator[Finding]:
     comparison, effect = question.comparison, question.effect
     if question.lost_texts[0]:
         return  # dead today already: what the tip does to its target changes nothing
-    if question.kind is DriftKind.DEAD_AT_PIN and is_for_missing(question, question.target):
+    if question.kind is DriftKind.DEAD_AT_PIN and (is_for_missing(question, question.target) or effect.gives_back):
         yield Finding(kind=DriftKind.EXTERNAL, severity=Severity.OK, why=Why(Reason.ADDS_MISSING), is_limit=True)
         return
     fails = question.kind is DriftKind.DEAD_AT_PIN and effect.raises

@@ -99,7 +99,7 @@ def is_ruled_out(effect: Effect) -> bool:
 def is_dead(effect: Effect) -> bool:
     """Upstream does not have the target, and its history or a name close by says that it was once meant to."""
     known = bool(effect.suggestion) or (effect.removal is not None and effect.removal.commit is not None)
-    return effect.target_kind is TargetKind.ABSENT and known and not asks_first(effect)
+    return effect.target_kind is TargetKind.ABSENT and known and not effect.gives_back and not asks_first(effect)
 
 
 def is_absent(effect: Effect) -> bool:
@@ -118,6 +118,8 @@ def is_addition(effect: Effect) -> bool | None:
     One that is written only where it is missing is added, whoever has it; one that is None is there.
     """
     if effect.target is not None and lacks(effect.when, effect.target) and not _may_be_none(effect.when, effect.target):
+        return True
+    if effect.gives_back and effect.target_kind is TargetKind.ABSENT:
         return True
     if not effect.adds and (effect.target is None or effect.target_kind in _UNREAD):
         return None
