@@ -407,3 +407,18 @@ def test_a_function_that_a_flag_keeps_from_running_raises_no_name_error(
     assert "sets HAVE to False" in place["detail"]
     told = [line for line in ("11", "15") if f"raises NameError in line {line}" in place["detail"]]
     assert told == lines, place["detail"]
+
+
+PARTS = "from dataclasses import dataclass\n\n\n@dataclass\nclass Parts:\n    mixer: type = object\n"
+BUILT = "import copy\n\nimport keel.spec\n\n\nclass Layer:\n    pass\n\n\n"
+SET = [
+    ("def build(parts: keel.spec.Parts):\n    one = copy.copy(parts)\n    one.mixer = Layer\n    return one\n", False),
+    ("keel.spec.Parts.mixer = Layer\n", True),
+]
+
+
+@pytest.mark.parametrize(("ours", "is_late"), SET, ids=["an object", "the class"])
+def test_only_what_is_set_on_a_dataclass_itself_comes_too_late(tmp_path: Path, ours: str, is_late: bool) -> None:
+    project = make_project(tmp_path, {"keel/spec.py": PARTS}, {"keel/spec.py": PARTS}, BUILT + ours)
+    (row,) = find_rows(project)
+    assert (row["target"], bool(row["risks"])) == ("keel.spec.Parts.mixer", is_late)

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 from layline.change.compare import Comparison
 from layline.core.drift import DriftKind
-from layline.core.patch import Effect, Style
+from layline.core.patch import Effect, Holder, Style
 from layline.core.why import Reason, Why
 from layline.source import DefinitionKind, Symbol, SymbolKind
 from layline.source.resolve import Resolver
@@ -24,7 +24,7 @@ def find_risks(effect: Effect, comparison: Comparison, pin: Resolver) -> Iterato
     shadow = comparison.before.shadowed_by
     if shadow is not None and comparison.kind is not DriftKind.DEAD_AT_PIN:
         yield Why(Reason.SHADOWED, shadow)
-    if effect.style in _REBINDS:
+    if effect.style in _REBINDS and effect.holder is not Holder.OBJECT:
         yield from _find_late_fields(effect.target, comparison, pin)
 
 
