@@ -361,7 +361,7 @@ def every(tmp_path_factory: pytest.TempPathFactory) -> list[dict[str, Any]]:
             "needs rope, which upstream calls depth; upstream omits it at",
         ),
         ("Boat.moor", "unchanged", "breaks", "uses keel.old.helper, which is gone"),
-        ("step", "body-changed", "breaks", "returns 3 values where upstream's callers expect 4"),
+        ("step", "body-changed", "breaks", "returns 3 values where upstream's own function returns 4 at the tip"),
         (
             "spec",
             "signature-changed",

@@ -101,7 +101,7 @@ class Reason(Enum):
     HAS_NATURE = "is a {name}, but upstream's is not at the tip"
     NOT_ASYNC = "is not async, but upstream's is at the tip"
     ASYNC = "is async, but upstream's is not at the tip"
-    RETURNS_OLD = "returns {counts[0]:#value} where upstream's callers expect {counts[1]}"
+    RETURNS_OLD = "returns {counts[0]:#value} where upstream's own function returns {counts[1]} at the tip"
     TAKES_OLD = "expects {counts[0]:#value} from the original, which now returns {counts[1]}"
     MAKES_OLD = "on some paths returns its own result, written for an original that returned {counts[0]:#value}"
     # what our replacement reads
