@@ -105,11 +105,14 @@ def say_parts(parts: Iterable[Why], sums: Iterable[Why]) -> str:
     for part in parts:
         told.setdefault(next((one for one in whole if part in one.parts), part), []).append(part)
     return say_all(
-        one
-        if one not in whole
-        else replace(one, reason=_ALONE.get(one.reason, one.reason), parts=tuple(some), places=())
-        for one, some in told.items()
+        one if one not in whole or some == [one] else _narrow(one, tuple(some)) for one, some in told.items()
     )
+
+
+def _narrow(whole: Why, parts: tuple[Why, ...]) -> Why:
+    """A sum of these parts alone."""
+    alone = _ALONE.get(whole.reason)
+    return replace(whole, parts=parts) if alone is None else replace(whole, reason=alone, parts=parts, places=())
 
 
 class _Words(Formatter):

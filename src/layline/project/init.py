@@ -6,7 +6,7 @@ import posixpath
 import re
 import tomllib
 from dataclasses import dataclass, replace
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import TYPE_CHECKING
 
 from layline.config import FILE_NAME, Backend, Pin, parse_settings
@@ -303,6 +303,8 @@ def _say_steps(drafts: tuple[Draft, ...]) -> Iterator[str]:
     pin = first.backend.pin
     own = ". `layline upgrade apply` moves the pin in it; requirements of your package and of CI stay as they are"
     yield f"commit {FILE_NAME}{own if pin is not None and pin.revision is not None else ''}"
+    if any(PurePath(draft.backend.objects or "").is_absolute() for draft in drafts):
+        yield f"`objects` in {FILE_NAME} is a path of this machine: on others change it, or take it out and use --fetch"
 
 
 def _say_blocks(number: int) -> str:

@@ -139,7 +139,11 @@ def test_a_long_list_of_files_is_told_where_it_is_asked_for() -> None:
 INSTALLING = [
     (Moment.INSTALL, "go", "Call go() before the name is used."),
     (Moment.TRANSIENT, "go", "Temporary: go() sets it and puts the old value back. Copy all of that function."),
-    (Moment.TRANSIENT, "Go.__enter__", "It is undone when Go ends. Put the code that uses the name inside with Go(…):"),
+    (
+        Moment.TRANSIENT,
+        "Go.__enter__",
+        "It is undone when Go ends. Indent the code that uses the name below with Go(…):",
+    ),
 ]
 
 

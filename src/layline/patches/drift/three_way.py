@@ -50,17 +50,20 @@ def _blocks(view: ThreeWay) -> Iterator[Block]:
         )
         yield Bullets(tuple(_describe(hunk) for hunk in view.hunks) or ("nothing",), ordered=True)
     upstream = render_diff(view.then, view.now, ("upstream at the pin", "upstream at the tip"))
-    yield (
-        Code(upstream, "diff")
-        if upstream
-        else Paragraph(
-            "Upstream's source is the same at pin and tip." if view.now else "Upstream's source is gone at the tip."
-        )
-    )
+    yield Code(upstream, "diff") if upstream else Paragraph(_explain_nothing(view))
     if view.ours and view.is_copy:
         yield Code(render_diff(view.then, view.ours, ("upstream at the pin", "our code")), "diff")
     elif view.ours:
         yield Code(view.ours, "python")
+
+
+def _explain_nothing(view: ThreeWay) -> str:
+    """Why there is no diff of upstream."""
+    if view.now:
+        return "Upstream's source is the same at pin and tip."
+    if view.then:
+        return "Upstream's source is gone at the tip."
+    return "Upstream has no function or class of this name at pin or tip, so there is no source to compare."
 
 
 def _places(view: ThreeWay) -> Iterator[Inline]:

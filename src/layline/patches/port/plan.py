@@ -185,7 +185,7 @@ def _describe_undone(patch: Patch, entered: str | None) -> Inline:
         return (
             "It is undone when ",
             Cell(entered, code=True),
-            " ends. Put the code that uses the name inside ",
+            " ends. Indent the code that uses the name below ",
             around,
         )
     call = Cell(f"{patch.handler}()", code=True)
