@@ -66,7 +66,8 @@ def _hint(inventories: list[Inventory], word: str) -> str:
     listed = "`layline patches list` shows every id, target and place."
     if word.startswith(_FINDING):
         return "That is the id of a finding. Use the `effect` id of the same row. " + listed
-    near = _find_beside(inventories, word) or _find_mistyped(inventories, word) or find_near(inventories, word)
+    near = _find_beside(inventories, word) or _find_mistyped(inventories, word)
+    near = near or _find_function(inventories, word) or find_near(inventories, word)
     return f"Did you mean {near!r}? {listed}" if near else listed
 
 
@@ -95,6 +96,16 @@ def find_near(inventories: Iterable[Inventory], word: str) -> str | None:
     """The name that comes closest; a hash that looks alike is another patch."""
     known = [name for name in dict.fromkeys(find_names(inventories)) if not _SHORT_ID.match(name)]
     near = difflib.get_close_matches(word, known, n=1, cutoff=0.5) or [name for name in known if word in name][:1]
+    return near[0] if near else None
+
+
+def _find_function(inventories: list[Inventory], word: str) -> str | None:
+    """The function of ours that is spelled like it, with as many names before it."""
+    parts = word.count(".") + 1
+    scopes = (item.within for inventory in inventories for item in inventory.unregistered)
+    handlers = (patch.handler for inventory in inventories for patch in inventory.patches if patch.handler)
+    known = {".".join(name.split(".")[-parts:]) for name in (*scopes, *handlers)}
+    near = difflib.get_close_matches(word, sorted(known), n=1, cutoff=0.85)
     return near[0] if near else None
 
 

@@ -92,6 +92,7 @@ def test_a_name_of_several_patches_lists_their_ids() -> None:
         ("up.layers.Rope.forwad", "Did you mean 'up.layers.Rope.forward'?"),
         ("own/rope.py:4", "Did you mean 'src/own/rope.py:5'?"),
         ("norm.py:13", "Did you mean 'own/norm.py:12'?"),
+        ("rope.instal", "Did you mean 'rope.install'?"),
         ("own/nrm.py:13", "Did you mean 'own/norm.py:12'?"),
         (f"{ROPE[:-1]}z", f"Did you mean {ROPE!r}?"),
         ("drift-c45f784c0720", "That is the id of a finding. Use the `effect` id of the same row."),
