@@ -42,6 +42,11 @@ ARGUMENTS = [
     ),
     (("patches", "find", "deep", "ep"), "extra argument (ep)", "Did you mean `layline patches find 'deep ep'`?"),
     (("patches", "show", "x.y", "z"), "extra argument (z)", "`layline patches show --help` explains it."),
+    (
+        ("campaign", "handoff", "gemm", "--op", "gemm", "--backend", "TRITON", "--gpu", "gfx950"),
+        "extra argument (gemm)",
+        "`layline campaign handoff --help` explains it.",
+    ),
     (("patches", "list", "keel", "--kind", "ded"), "'ded' is not one of", "Did you mean 'dead'?"),
     (("patches", "drift", "keel", "--severity", "eror"), "'eror' is not one of", "Did you mean 'error'?"),
     (("schema", "confg"), "There is no schema called 'confg'", "Did you mean 'config'?"),

@@ -33,10 +33,12 @@ def _judge_both(workspace: Workspace, key: str, commit: str, here: Standing, pro
     """What fits another commit than the pin, by itself and compared with the pin; both stay as they are, so it is
     kept.
     """
+    upstream = workspace.open_backend(key)
 
     def judge() -> Standing:
         there = judge_at(workspace, key, commit, progress)
         between = judge_as_drift(workspace, key, commit, progress, culprits=False)
-        return add_compared(leave_out_older(there, here, workspace.open_backend(key)), between)
+        return add_compared(leave_out_older(there, here, upstream), between)
 
-    return find_kept(Standing, "standing-compared", judge, key, commit, *find_inputs(know_packages(workspace)))
+    inputs = key, commit, upstream.is_shallow, *find_inputs(know_packages(workspace))
+    return find_kept(Standing, "standing-compared", judge, *inputs)

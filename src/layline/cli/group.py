@@ -79,7 +79,8 @@ class ExtraArgument(click.UsageError):
 def _find_call(extra: list[str], ctx: click.Context) -> str | None:
     arguments = [one.name for one in ctx.command.params if isinstance(one, click.Argument)]
     given = [str(ctx.params[name]) for name in arguments if name and ctx.params[name] is not None]
-    if any(one.name == "backend" and isinstance(one, click.Option) for one in ctx.command.params) and len(extra) == 1:
+    takes = any(one.name == "backend" and isinstance(one, click.Option) for one in ctx.command.params)
+    if takes and given and len(extra) == 1:
         keys = {item.value for item in complete_backends(ctx, ctx.command.params[0], "")}
         for backend, rest in ((extra[0], given), (given[0], extra)):
             if backend in keys:

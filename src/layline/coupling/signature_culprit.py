@@ -14,9 +14,11 @@ from layline.coupling.body_culprit import find_tracer
 from layline.coupling.drift_model import Drift, Sides
 from layline.coupling.row_parts import Passed
 from layline.source import Definition, DefinitionKind, Symbol
+from layline.source.loads import called_name
 from layline.source.parsing import parse_tree
 from layline.source.resolve import Resolver
 from layline.source.slices import read_signature
+from layline.source.walking import walk
 
 
 def find_signature_change(row: Drift, sides: Sides) -> str | None:
@@ -119,8 +121,8 @@ def passes_any(text: str, passed: Passed) -> bool:
     return isinstance(tree, ast.Module) and any(
         isinstance(node, ast.Call)
         and any(one.arg in passed.arguments for one in node.keywords)
-        and passed.name in (getattr(node.func, "id", None), getattr(node.func, "attr", None))
-        for node in ast.walk(tree)
+        and called_name(node) == passed.name
+        for node in walk(tree)
     )
 
 

@@ -154,9 +154,8 @@ def find_in_code(upstream: Repository, ends: Endpoints, name: str) -> Mapping[st
     """Commits between pin and tip that bring a name into a file of code, or take its last use away; they stay as they
     are, so what was found once is kept.
     """
-    return find_kept(
-        _Found, "gap-code", lambda: _Found(_search(upstream, ends, name)), upstream.name, ends, name
-    ).commits
+    inputs = upstream.name, upstream.is_shallow, ends.pin, ends.tip, name
+    return find_kept(_Found, "gap-code", lambda: _Found(_search(upstream, ends, name)), *inputs).commits
 
 
 def _search(upstream: Repository, ends: Endpoints, name: str) -> dict[str, InCode]:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from layline.core.evidence import Location
 from layline.core.ours import is_own
 from layline.core.prose import count, listed
+from layline.core.report import Cell
 from layline.gap.cells import change_cell, join_text, listed_text, place_cell, plain_text
 from layline.gap.dependencies import Kind, Rank
 from layline.gap.dependencies.compare import Move
@@ -15,7 +16,7 @@ from layline.gap.dependencies.model import BY, EVERY_EXTRA, PYTHON, RUNTIME
 from layline.gap.platform import IN_CI, PlatformChange, is_platform
 
 if TYPE_CHECKING:
-    from layline.core.report import Cell, Inline
+    from layline.core.report import Inline
     from layline.gap.dependencies import Difference
     from layline.gap.model import Gap
     from layline.gap.refused import Refused
@@ -168,6 +169,15 @@ def dependency_items(
         return (*told, *(difference_item(gap, row) for row in ordered)) or _NO_NEEDS
     shown = ordered[: max(0, most - 1 - len(told))]
     return (*told[: most - 1], *(difference_item(gap, row) for row in shown), more)
+
+
+def range_sentence(gap: Gap) -> Inline:
+    """Of a project that supports several versions the pin is one; empty where ours ask for it alone."""
+    if gap.allowing is None or gap.distance.behind == 0:
+        return ""
+    place = place_cell(gap.downstream, gap.downstream_commit.hash, gap.allowing.place)
+    asks = f" asks for {gap.allowing.name}{gap.allowing.spec}, which allows newer versions than the pin; this page is about the pin. "
+    return join_text(place, asks, Cell(f"layline patches matrix {gap.key}", code=True), " judges the others.")
 
 
 def _tell_refused(gap: Gap) -> Inline:

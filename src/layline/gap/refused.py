@@ -90,14 +90,7 @@ def find_allowing(ours: Tree, backend: Backend, versions: Iterable[str]) -> Boun
         for one in read_declarations(ours, last=Rank.METADATA).items
         if one.kind is Kind.REQUIREMENT and one.name in names and one.scope == RUNTIME and one.spec and not one.marker
     )
-    return next((one for one in found if any(_is_within(one.spec, version) for version in versions)), None)
-
-
-def _is_within(spec: str, version: str) -> bool:
-    try:
-        return Version(version) in SpecifierSet(spec, prereleases=True)
-    except (InvalidSpecifier, InvalidVersion):
-        return False
+    return next((one for one in found if any(_allows(one.spec, it, unsure=False) for it in versions)), None)
 
 
 def _find_all(own: Iterable[Bound], names: Set[str], upstream: Tree, version: str | None) -> Iterator[Refused]:
@@ -118,12 +111,12 @@ def _find_all(own: Iterable[Bound], names: Set[str], upstream: Tree, version: st
             yield Refused(ours=one, asked=theirs.spec, theirs=theirs.place)
 
 
-def _allows(spec: str, version: str | None) -> bool:
-    """True also where that cannot be said."""
+def _allows(spec: str, version: str | None, *, unsure: bool = True) -> bool:
+    """`unsure`: what counts where that cannot be said."""
     try:
-        return version is None or Version(version) in SpecifierSet(spec, prereleases=True)
+        return unsure if version is None else Version(version) in SpecifierSet(spec, prereleases=True)
     except (InvalidSpecifier, InvalidVersion):
-        return True
+        return unsure
 
 
 def _find_declared(tree: Tree, backend: Backend, names: Set[str]) -> Iterator[Bound]:

@@ -143,7 +143,7 @@ def _high_level(gap: Gap, before: Before | None) -> Section:
         blocks=(
             Paragraph(join_text(*[piece for part in told for piece in (" ", part)][1:])),
             *([Paragraph(cost)] if cost else []),
-            *([Paragraph(range_told)] if (range_told := statements.range_sentence(gap)) else []),
+            *([Paragraph(range_told)] if (range_told := need_statements.range_sentence(gap)) else []),
             Table(columns=("", "pin", f"tip ({gap.ref})", "impact"), rows=rows),
         ),
     )

@@ -45,7 +45,7 @@ def build_short(gap: Gap, before: Before | None) -> Section:
     blocks: list[Block] = [Paragraph(head)]
     since = since_sentence(gap, before)
     blocks += [Paragraph(since)] if since else []
-    blocks += [Paragraph(told)] if (told := statements.range_sentence(gap)) else []
+    blocks += [Paragraph(told)] if (told := need_statements.range_sentence(gap)) else []
     blocks += [Paragraph(cost_sentence(gap))] if gap.surface is not None else []
     blocks += [Paragraph(told) for told in (tell_follows(gap), tell_unmade(gap)) if told]
     blocks += [Paragraph(gone) for gone in tell_gone(gap)]

@@ -11,12 +11,11 @@ from layline.change.surface import SurfaceChange
 from layline.core.drift import UNCOMPARED, Uncompared
 from layline.core.ours import is_own, is_packaged
 from layline.core.prose import count, listed, sentence, share, shorten, verb
-from layline.core.report import Cell
 from layline.core.revision import Relation
 from layline.coupling.drift_model import find_breaking
 from layline.coupling.model import Consequence, State, Touch
 from layline.gap.breaks import Standing, count_touched, find_places, find_rewritten, find_standings, say_state
-from layline.gap.cells import change_cell, join_text, place_cell, plain_text
+from layline.gap.cells import change_cell, join_text, plain_text
 from layline.gap.need_statements import dependency_sentence
 from layline.gap.novelty import build_novelties
 from layline.gap.plan import find_stops
@@ -46,15 +45,6 @@ def headline(gap: Gap) -> Inline:
     if gap.surface is None:
         return f"{behind}, with {count(len(gap.diff.files), 'changed file')}."
     return join_text(f"{behind}, and ", breaks_phrase(gap), ".")
-
-
-def range_sentence(gap: Gap) -> Inline:
-    """Of a project that supports several versions the pin is one; empty where ours ask for it alone."""
-    if gap.allowing is None or gap.distance.behind == 0:
-        return ""
-    place = place_cell(gap.downstream, gap.downstream_commit.hash, gap.allowing.place)
-    asks = f" asks for {gap.allowing.name}{gap.allowing.spec}, which allows newer versions than the pin; this page is about the pin. "
-    return join_text(place, asks, Cell(f"layline patches matrix {gap.key}", code=True), " judges the others.")
 
 
 def tell_failing(gap: Gap) -> str:

@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
+from histories import History
+from layline.core.evidence import Evidence
+from layline.gap import find
 from layline.gap.changes import UpstreamChange
-from layline.gap.find import Touching, find_matches
+from layline.gap.endpoints import Endpoints
+from layline.gap.find import Touching, find_in_code, find_matches
+from layline.git import Repository, open_repository
 
 TITLES = (
     (1, "Add fused-moe tuning configs"),
@@ -32,3 +39,22 @@ def test_a_name_as_code_spells_it_comes_first(word: str, numbers: list[int]) -> 
         for number, title in TITLES
     ]
     assert [match.change.number for match in find_matches(changes, word)] == numbers
+
+
+def test_what_commits_do_to_a_name_is_kept_but_not_for_a_history_that_may_grow(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("LAYLINE_CACHE", str(tmp_path / "cache"))
+    history = History.start(tmp_path / "up")
+    pin, tip = history.commit("one", {"a.py": "x = 1\n"}), history.commit("two", {"a.py": "save_every = 1\n"})
+    upstream = open_repository(history.path)
+
+    def ask(ours: str) -> dict[str, tuple[str, ...]]:
+        ends = Endpoints(pin=pin, tip=tip, pin_evidence=Evidence(repo="deck", commit=ours), ref="main")
+        return {commit: one.adds for commit, one in find_in_code(upstream, ends, "save_every").items()}
+
+    assert ask("1" * 40) == {tip: ("a.py",)}
+    monkeypatch.setattr(find, "_search", lambda *_: {})
+    assert ask("2" * 40) == {tip: ("a.py",)}  # whatever our own commit is
+    monkeypatch.setattr(Repository, "is_shallow", True)
+    assert ask("2" * 40) == {}

@@ -9,6 +9,7 @@ import pytest
 from layline.app.patches_drift import patches_drift
 from layline.app.upgrade_check import upgrade_check
 from layline.core.evidence import Severity
+from layline.git import Repository
 from layline.patches.drift.ask import DriftOptions
 from layline.upgrade.absolute import Standing
 from layline.upgrade.judging import judge_at
@@ -186,13 +187,18 @@ def test_what_does_not_fit_the_pin_either_is_marked(tmp_path: Path) -> None:
     assert data.listing.title.endswith("; 1 of them does not fit today's pin either.")
 
 
-def test_a_check_of_another_commit_is_kept_whole(tmp_path: Path) -> None:
-    """Asked again it judges nothing: not even what only a comparison with the pin shows."""
+def test_a_check_of_another_commit_is_kept_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Asked again it judges nothing: not even what only a comparison with the pin shows; a shallow clone may get more
+    history.
+    """
     ours: Files = {"own/old.py": "from keel.run import fly\n", "own/new.py": "from keel.text import speak\n"}
     project = make_project(tmp_path, [("all", UPSTREAM), ("Hush (#2)", {"keel/text.py": "x = 1\n"})], ours)
     first, told = upgrade_check(project.open(), "keel", pin="main"), []
     again = upgrade_check(project.open(), "keel", pin="main", progress=lambda *said: told.append(said))
     assert (again.data, told) == (first.data, [])
+    monkeypatch.setattr(Repository, "is_shallow", True)
+    upgrade_check(project.open(), "keel", pin="main", progress=lambda *said: told.append(said))
+    assert told
 
 
 def test_a_file_of_upstream_that_cannot_be_read_is_named_with_its_repository(tmp_path: Path) -> None:
