@@ -40,6 +40,8 @@ class CallShape:
     has_double_star: bool = False
     taken: int | None = None
     """Into how many names the result is taken, where it is; 1: it is used as one value."""
+    names: tuple[str, ...] = ()
+    """Of our own calls: the variables that are passed by position, nothing for other values."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,6 +166,14 @@ def find_shifted(
         if was != now and (was in known or now in old):
             found.append(Problem(was, Why(Reason.LANDS_IN_ANOTHER, was, now, counts=(place,))))
     return tuple(found)
+
+
+def find_mixed(call: CallShape, parameters: tuple[Parameter, ...], *, bound: bool) -> tuple[tuple[str, str], ...]:
+    """Variables of a call that are called as a parameter is and land in another, with that one."""
+    given = _without_self(parameters) if bound else parameters
+    places = [item.name for item in given if item.kind in _BY_POSITION]
+    landed = zip(call.names, places, strict=False)
+    return tuple((name, place) for name, place in landed if name != place and name in places)
 
 
 def pair_given(

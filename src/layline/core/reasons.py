@@ -230,6 +230,7 @@ class Reason(Enum):
     NEVER_CALLED = "assigning to it raises no error: what we install is never called"
     TYPES_ONLY = "imported for type checking only"
     CALL_NEVER = "at the pin {name} {parts:;}; at the tip our call does not fit either"
+    CALL_MIXED = "at the pin {name} {parts:;}; at the tip it takes our {names:6&} as {other}"
     CALL_TOO_NEW = "our call needs the tip: at the pin {name} {parts:;}"
     NEVER_BOUND = (
         "our call does not seem to fit the signature at the pin either: either it does not run there, or Layline "

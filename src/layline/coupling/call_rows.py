@@ -17,17 +17,26 @@ def encode_call(call: Call | None) -> list[Any] | None:
     node, taken, aside = call
     shape = read_call(node)
     words = [word for word in shape.keywords if word not in aside]
-    return [shape.positional, words, int(shape.has_star), int(shape.has_double_star), taken]
+    names = [item.id if isinstance(item, ast.Name) else "" for item in node.args if not shape.has_star]
+    return [
+        shape.positional,
+        words,
+        int(shape.has_star),
+        int(shape.has_double_star),
+        taken,
+        names if any(names) else [],
+    ]
 
 
 def decode_call(row: list[Any] | None) -> CallShape | None:
     if row is None:
         return None
-    positional, keywords, star, double, taken = row
+    positional, keywords, star, double, taken, names = row
     return CallShape(
         positional=positional,
         keywords=tuple(keywords),
         has_star=bool(star),
         has_double_star=bool(double),
         taken=taken,
+        names=tuple(names),
     )

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from dataclasses import replace
 
-from layline.change.binding import Problem, check_call
+from layline.change.binding import Problem, check_call, find_mixed
 from layline.change.compare import Comparer, Comparison
 from layline.core.drift import DriftKind
+from layline.core.prose import listed
 from layline.core.why import Reason, Why
 from layline.coupling.callee import (
     find_callee,
@@ -59,7 +60,11 @@ def judge_call(comparer: Comparer, patched: Collection[str], place: Place, found
     if misfits:
         late = not check_call(call, new, bound=bound[1])
         why = sum_up(Reason.CALL_TOO_NEW if late else Reason.CALL_NEVER, misfits, found.name.rpartition(".")[2])
-        state = State.TOO_NEW if late else State.NEVER_FITTED
+        mixed = find_mixed(call, new, bound=bound[1]) if late else ()
+        if mixed:
+            places = listed([place for _, place in mixed], most=len(mixed))
+            why = replace(why, reason=Reason.CALL_MIXED, names=tuple(name for name, _ in mixed), other=places)
+        state = State.TOO_NEW if late and not mixed else State.NEVER_FITTED
         return Verdict(state=state, consequence=Consequence.LOOK, why=(why,))
     if before[0].is_async != after[0].is_async:
         why = Why(Reason.MUST_AWAIT if after[0].is_async else Reason.CANNOT_AWAIT)

@@ -61,7 +61,7 @@ def follow_apply(place: Place, pin: Resolver) -> Place:
     forward = pin.resolve(f"{owner}.forward").definition
     if forward is None or not forward.parameters or forward.parameters[0].name != "ctx":
         return place
-    call = replace(place.call, positional=place.call.positional + 1)
+    call = replace(place.call, positional=place.call.positional + 1, names=("", *place.call.names))
     return replace(place, target=f"{owner}.forward", call=call)
 
 

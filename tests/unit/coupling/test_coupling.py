@@ -669,6 +669,13 @@ CASES = [
         [("calls", "keel.run.run", "too new", "look at")],
     ),
     (
+        "bound at the tip alone, in another order",
+        "from keel.run import run\n\n\ndef go(x, y, mast):\n    run(x, mast, y)\n",
+        {"keel/run.py": RUN},
+        {"keel/run.py": RUN.replace("y=1", "y=1, mast=1")},
+        [("calls", "keel.run.run", "fits neither pin nor tip", "look at")],
+    ),
+    (
         "bound at the tip alone, where the version is asked for",
         (
             "import keel\nfrom packaging.version import Version\nfrom keel.run import run\n"
