@@ -229,7 +229,7 @@ def test_the_first_line_answers_with_one_number(project: Path) -> None:
     assert listed[0] == "Keel: 3 monkey patches: 3 on Keel."
     drift = layline("patches", "drift", "keel", "--to", "main", cwd=project).out.splitlines()
     assert drift[0].startswith("Keel: 2 of 3 patched places break at ")
-    assert "error[" in drift[3]
+    assert "error[" in drift[4]
 
 
 @pytest.mark.parametrize(

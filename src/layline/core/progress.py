@@ -32,6 +32,21 @@ def within(progress: Progress, part: str) -> Progress:
     return tell
 
 
+class Parts:
+    """A `Progress` for work in parts: what is said has the part before it, `part 2 of 3, our patches: reading files`."""
+
+    def __init__(self, progress: Progress, names: tuple[str, ...]) -> None:
+        self._names, self._progress, self._number = names, progress, 0
+
+    def begin(self) -> None:
+        """The next part."""
+        self._number += 1
+
+    def __call__(self, what: str, done: int, total: int, at: str = "") -> None:
+        name = f"part {self._number} of {len(self._names)}, {self._names[self._number - 1]}"
+        self._progress(f"{name}: {what}" if self._number else what, done, total, at)
+
+
 def count(
     items: Iterable[T], what: str, total: int, progress: Progress, name: Callable[[T], str] = lambda _: ""
 ) -> Iterator[T]:

@@ -269,10 +269,7 @@ class Reason(Enum):
     FLAG_NOW = "at the tip {name}"
     DEFAULT = "default {name} became {other}"
     IMPORT_FAILS = "the import fails at the tip, so {name} not installed: {names:3+}"
-    CALLERS_FAIL = (
-        "{counts[0]:#more patched place} {text} not installed either, because the files that call their installers "
-        "load this one: {names:3+}"
-    )
+    CALLERS_FAIL = "the files that install {counts[0]:#other patched place} load this one and fail with it: {names:3+}"
     ALSO = "also line {names:6&}"
     ALSO_LINES = "also lines {names:6&}"
     # when it applies

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
 from layline.change.comparison import Comparison
-from layline.core.drift import DOES_NOT_FIT, DriftKind, Fate
+from layline.core.drift import DOES_NOT_FIT, NOT_INSTALLED, DriftKind, Fate
 from layline.core.evidence import Evidence, Location, Severity
 from layline.core.finding import WORST_FIRST, Finding, Suggestion, name_kind, weigh
 from layline.core.patch import Effect, Style
@@ -30,6 +30,7 @@ MISFITTING = (Reason.MISFITS_TODAY, Reason.MISREADS_TODAY, *_NOT_REACHED)
 _ALREADY = frozenset({*MISFITTING, Reason.RAISES_TODAY})
 _NOT_RUN = (Reason.GUARD_NEVER, Reason.GUARD_NOT_YET, Reason.NOT_RUN_AT_ALL, Reason.NOT_RUN_YET, Reason.ADDED_THERE)
 """What does not run at the pin."""
+_NOT_JUDGED = frozenset({DriftKind.UNRESOLVED, DriftKind.EXTERNAL})
 LOST = frozenset(kind for kind in DriftKind if kind.facts.fate is Fate.GONE)
 
 
@@ -141,9 +142,16 @@ class Drift:
 
     @property
     def code(self) -> str:
-        """The word that answers print for it: the kind; where the target is as it was, what that means for us."""
+        """The word that answers print for it: the kind; where that is not what is wrong, what it means for us."""
+        if self.breaks_elsewhere:
+            return NOT_INSTALLED if self.has(Reason.NOT_INSTALLED) else DOES_NOT_FIT
         unlike = self.kind is DriftKind.UNCHANGED and self.severity is not Severity.OK
         return DOES_NOT_FIT if unlike or self.fails_by_itself else self.kind.value
+
+    @property
+    def breaks_elsewhere(self) -> bool:
+        """It breaks, though nothing is known to be wrong with its target: that was not decided, or is not upstream's."""
+        return self.severity is Severity.BREAKS and self.kind in _NOT_JUDGED
 
     @property
     def own(self) -> Drift:

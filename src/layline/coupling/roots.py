@@ -48,9 +48,15 @@ def find_roots(rows: Iterable[Drift]) -> dict[Root, list[Drift]]:
 
 
 def explain(row: Drift) -> Root | None:
-    """The root cause where it is all that is wrong with a row: the target stays, and nothing else is said of ours."""
+    """The root cause where it is all that is wrong with a row: the target is not known to be gone, and nothing else is
+    said of ours.
+    """
     parts = row.problems
-    if row.kind not in _STAYS or not parts or any(part.reason not in FAILS_FIRST for part in parts):
+    if (
+        not (row.kind in _STAYS or row.breaks_elsewhere)
+        or not parts
+        or any(part.reason not in FAILS_FIRST for part in parts)
+    ):
         return None
     return _read(parts[0], row)
 

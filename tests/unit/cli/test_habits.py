@@ -140,7 +140,9 @@ def test_version_help_quiet_and_verbose(sample: Sample, tmp_path: Path) -> None:
     assert layline("help", "patches", "drift", cwd=sample.harbor).out.startswith("Usage: layline patches drift ")
     # an answer that another test has kept is given in silence
     loud = layline("patches", "drift", "keel", "-v", cwd=sample.harbor, env={"LAYLINE_CACHE": str(tmp_path)})
-    assert "layline: reading the patches" in loud.err
+    assert "layline: part 1 of 3, our patches: reading the patches" in loud.err
+    assert "layline: part 2 of 3, what they replace in Keel: comparing targets" in loud.err
+    assert "layline: part 3 of 3, our other uses of Keel: " in loud.err
     assert layline("-q", "patches", "drift", "keel", cwd=sample.harbor).err == ""
 
 

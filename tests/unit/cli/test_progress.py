@@ -8,7 +8,7 @@ import pytest
 
 from layline.cli import progress
 from layline.cli.progress import write_lines
-from layline.core.progress import count, tell_result
+from layline.core.progress import Parts, count, tell_result
 
 
 @pytest.fixture(autouse=True)
@@ -79,3 +79,19 @@ def test_items_are_counted_as_they_come() -> None:
     items = list(count(iter("abc"), "reading our files", 3, lambda *said: told.append(said), lambda item: f"{item}.py"))
     assert items == ["a", "b", "c"]
     assert told == [("reading our files", number, 3, f"{name}.py") for number, name in enumerate("abc", 1)]
+
+
+def test_work_in_parts_says_which_part_it_is_at() -> None:
+    told = list[str]()
+    parts = Parts(
+        lambda what, done, total, at="": told.append(f"{what}, {done} of {total}"), ("our patches", "our calls")
+    )
+    parts("opening", 0, 0)
+    for number in (1, 2):
+        parts.begin()
+        parts("reading files", number, 2)
+    assert told == [
+        "opening, 0 of 0",
+        "part 1 of 2, our patches: reading files, 1 of 2",
+        "part 2 of 2, our calls: reading files, 2 of 2",
+    ]

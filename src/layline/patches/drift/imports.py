@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from layline.core.evidence import Location, Severity
 from layline.core.patch import Unregistered
-from layline.core.prose import count, verb
+from layline.core.prose import count
 from layline.core.why import Reason, Why, say
 from layline.coupling.drift_model import Drift
 from layline.coupling.own_imports import OwnModules
@@ -63,7 +63,7 @@ def tell_callers(
             calls |= dict.fromkeys(known)
     if not found:
         return cause
-    why = Why(Reason.CALLERS_FAIL, text=verb(len(found), "is"), counts=(len(found),), names=tuple(calls))
+    why = Why(Reason.CALLERS_FAIL, counts=(len(found),), names=tuple(calls))
     return replace(cause, detail=f"{cause.detail}; {say(why)}")
 
 

@@ -18,7 +18,7 @@ from layline.coupling.model import State
 from layline.coupling.roots import Root, explain, find_roots
 from layline.patches.drift.headline import name_commits, say_shown, say_together, title, title_dead
 from layline.patches.drift.sentences import NOT_RUN, say_commit, say_row, tell_details, tell_row
-from layline.patches.drift.tally import group_effects
+from layline.patches.drift.tally import group_effects, say_compared
 from layline.patches.wanted import MAY_NOT_APPLY, say_rewriters
 
 if TYPE_CHECKING:
@@ -71,6 +71,7 @@ def build_drift_listing(
     return Listing(
         title=title_dead(whole or drift) if dead else title(whole or drift),
         meta=(
+            *(() if dead else say_compared(whole or drift)),
             name_commits(drift),
             *say_together(whole or drift),
             *((say_shown(drift),) if whole else ()),
@@ -102,10 +103,10 @@ def group_causes(rows: list[Drift], loaders: Mapping[str, tuple[str, ...]] = _NO
         else:
             reasons.setdefault((row.kind, row.reasons), []).append(row)
     causes = [group for group in reasons.values() if group[0].detail and len(group) >= _TOGETHER]
-    behind = [group for group in roots.values() if len(group) > 1]
+    behind = [(root, group) for root, group in roots.items() if len(group) > 1]
     waiting = find_roots(rows)
-    for group in sorted(behind, key=len, reverse=True):
-        yield _group_behind(group, waiting, loaders)
+    for root, group in sorted(behind, key=lambda item: len(item[1]), reverse=True):
+        yield _group_behind(root, group, waiting, loaders)
     for group in sorted(causes, key=len, reverse=True):
         places = count(len({row.location for row in group}), "place")
         effects = f"{len(group)} effects at " if len({row.location for row in group}) < len(group) else "at "
@@ -113,34 +114,49 @@ def group_causes(rows: list[Drift], loaders: Mapping[str, tuple[str, ...]] = _NO
             title=f"{group[0].severity.word}[{group[0].code}] {effects}{places}: {group[0].detail}",
             items=tuple(tell_row(row, together=True) for row in group),
         )
-    known = {id(row) for group in (*causes, *behind) for row in group}
+    known = {id(row) for group in (*causes, *(group for _, group in behind)) for row in group}
     single = tuple(tell_row(row) for row in rows if id(row) not in known)
     if single:
         yield Group(items=single)
 
 
 def _group_behind(
-    rows: list[Drift], waiting: Mapping[Root, list[Drift]], loaders: Mapping[str, tuple[str, ...]]
+    root: Root, rows: list[Drift], waiting: Mapping[Root, list[Drift]], loaders: Mapping[str, tuple[str, ...]]
 ) -> Group:
     """Rows whose only trouble is one import of ours: told once, with what else is known of each; `waiting`: all that it
     keeps from being installed.
     """
-    root = explain(rows[0])
-    cause = ""
-    if root is not None:
-        cause = f", because {_tell_roots(_find_beside(rows[0], root))} fails{_tell_loaders(root, loaders)}"
     commits = {row.culprit for row in rows}
     since = commits.pop() if len(commits) == 1 else None
     told = f" (since {say_commit(since)})" if since is not None else ""
-    after = "" if all(map(_fits_else, rows)) else " (see `then` for what else changed)"
-    number = len(waiting.get(root, rows)) if root is not None else len(rows)
-    alone = sum(len(_find_beside(row, root)) == len(find_roots([row])) for row in rows)
-    some = f"{alone or 'none'} of them {'fail' if alone > 1 else 'fails'} only because of that"
-    some = "nothing else is known to break them" if number == alone else some
+    cause = f"{_tell_roots(_find_beside(rows[0], root))} fails{_tell_loaders(root, loaders)}{told}"
+    number = len(waiting[root])
     return Group(
-        title=f"{rows[0].severity.word}: {count(number, 'effect')} {verb(number, 'is')} not installed{cause}{told}; {some}{after}:",
+        title=(
+            f"{rows[0].severity.word}: {cause}, so {count(number, 'effect')} {verb(number, 'is')} not installed. "
+            f"{_say_beside(rows, root, number)}:"
+        ),
         items=tuple(_tell_waiting(row, root, since) for row in rows),
     )
+
+
+def _say_beside(rows: list[Drift], root: Root, number: int) -> str:
+    """What else is known of these rows, of `number` effects that the root keeps from being installed."""
+    only = all(len(_find_beside(row, root)) == len(find_roots([row])) for row in rows)
+    told, others = [], number - len(rows)
+    if others:
+        here = f"{'has' if len(rows) == 1 else 'have'} no other error and " if only else ""
+        listed_here = f"{here}{verb(len(rows), 'is')} listed here"
+        told.append(
+            f"{len(rows)} of them {listed_here}, the other {others} with {'its' if others == 1 else 'their'} own error"
+        )
+    elif only:
+        told.append(f"Nothing else breaks {'it' if number == 1 else 'them'}")
+    if not only:
+        told.append("`also` names another line that fails")
+    if not all(map(_fits_else, rows)):
+        told.append("`then` says what else changed")
+    return "; ".join(told)
 
 
 def _tell_loaders(root: Root, loaders: Mapping[str, tuple[str, ...]]) -> str:

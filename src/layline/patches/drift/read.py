@@ -17,7 +17,7 @@ from layline.change.kept import KeptComparer
 from layline.core.drift import DriftKind
 from layline.core.evidence import Severity, Skipped
 from layline.core.finding import Finding
-from layline.core.progress import Progress, count, silent
+from layline.core.progress import Parts, Progress, count, silent
 from layline.core.why import Reason, Why
 from layline.coupling.additions import accept_additions, accept_placed
 from layline.coupling.agree import find_owned
@@ -81,10 +81,16 @@ def judge_drift(asked: Asked, options: DriftOptions, progress: Progress, pair: P
     `pair`: the two commits, where another question has read them already.
     """
     workspace = know_packages(asked.workspace)
-    opening = Opening(pair or Pair(workspace, asked.backend, asked.pin, asked.tip, progress), progress)
+    parts = Parts(progress, tuple(_name_parts(workspace.label(asked.backend), options)))
+    parts.begin()
+    opening = Opening(pair or Pair(workspace, asked.backend, asked.pin, asked.tip, parts), parts)
+    _ = opening.inventory
+    parts.begin()
     judged = judge_rows(opening, culprits=options.culprits, since=options.since is not None)
     rows = _accept_ours([row for one in judged for row in one.rows], opening.pair)
     opening.pair.owned = find_owned(rows)
+    if options.reads_ours:
+        parts.begin()
     if not options.dead:
         rows = list(mark_unreached(rows, opening.pair.settled, opening.pair.modules))
     if options.dead:
@@ -107,6 +113,13 @@ def judge_drift(asked: Asked, options: DriftOptions, progress: Progress, pair: P
     )
     opening.save()
     return found
+
+
+def _name_parts(label: str, options: DriftOptions) -> Iterator[str]:
+    yield "our patches"
+    yield f"what they replace in {label}"
+    if options.reads_ours:
+        yield f"our other uses of {label}"
 
 
 def judge_rows(

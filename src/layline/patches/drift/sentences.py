@@ -51,6 +51,12 @@ def say_row(row: Drift) -> str:
     target = row.target or row.patch
     if dropped := _say_dropped(row):
         return f"upstream no longer mentions {dropped}"
+    if row.breaks_elsewhere:
+        return (
+            f"{target} is not patched"
+            if row.has(Reason.NOT_INSTALLED)
+            else f"our replacement of {target} does not work"
+        )
     said = _say_kept(row, target) or row.kind.facts.message.format(target=target)
     if row.kind is DriftKind.SIGNATURE_CHANGED and (owners := _find_decorated(row)):
         said = f"the decorators of {listed([f'{target}{one}' for one in owners])} changed"

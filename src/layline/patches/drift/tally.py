@@ -24,9 +24,25 @@ _RANKS = {
     FITS: ("fits", "fit"),
 }
 """What is said of one row, and of several, by their rank."""
+_BRIEFLY = {
+    Uncompared.SETTING: "set on config keys or environment variables",
+    Uncompared.NO_TARGET: "without a target that is known before the code runs",
+    Uncompared.OTHER_PACKAGE: "on other packages",
+    Uncompared.REPEATED: "told by another row of the same line",
+}
 _HELP = {
     Uncompared.NO_TARGET: " (`patches list --uncertain` lists them, with the other uncertain effects, and says what helps)"
 }
+
+
+def say_compared(drift: DriftReport) -> Iterator[str]:
+    """How many effects of the list were compared with the tip, and why the others were not."""
+    if drift.listed and Uncompared.FILTERED not in drift.uncompared:
+        left = sum(drift.uncompared.values())
+        judged = f"{drift.listed - left} of the {drift.listed} effects" if left else f"all {drift.listed} effects"
+        judged = "the one effect" if (drift.listed, left) == (1, 0) else judged
+        reasons = ", ".join(f"{number} {_BRIEFLY[reason]}" for reason, number in drift.uncompared.items() if number)
+        yield f"Compared: {judged} of {_name_list(drift)}." + (f" Not compared: {reasons}." if reasons else "")
 
 
 def group_effects(drift: DriftReport, *, notes: bool) -> Iterator[Group]:
@@ -34,13 +50,16 @@ def group_effects(drift: DriftReport, *, notes: bool) -> Iterator[Group]:
     rows = [row for row in drift.rows if row.effect is not None]
     if not drift.listed or Uncompared.FILTERED in drift.uncompared:
         return
-    where = f"`patches list`{f' with {drift.since} as the pin' if drift.since else ''}"
     whole = "The one effect" if drift.listed == 1 else f"The {drift.listed} effects"
     yield Group(
-        title=f"{whole} of {where}:",
+        title=f"{whole} of {_name_list(drift)}:",
         counts=tuple(_count(drift, rows, notes=notes)),
         lines=(*_say_absent(rows), *_say_keys(drift)),
     )
+
+
+def _name_list(drift: DriftReport) -> str:
+    return f"`patches list`{f' with {drift.since} as the pin' if drift.since else ''}"
 
 
 def _count(drift: DriftReport, rows: list[Drift], *, notes: bool) -> Iterator[tuple[int, str]]:
