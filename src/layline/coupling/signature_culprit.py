@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 from dataclasses import replace
-from functools import cache
+from functools import cache, lru_cache
 
 from layline.change.signatures import SignatureChange, compare_signatures, returns_another, split_change
 from layline.change.trace import Tracer
@@ -17,7 +17,7 @@ from layline.source import Definition, DefinitionKind, Symbol
 from layline.source.loads import called_name
 from layline.source.parsing import parse_tree
 from layline.source.resolve import Resolver
-from layline.source.slices import read_signature
+from layline.source.slices import find_statements, read_signature
 from layline.source.walking import walk
 
 
@@ -114,14 +114,31 @@ def _find_passing(tracer: Tracer, passed: Passed) -> str | None:
 
 
 def passes_any(text: str, passed: Passed) -> bool:
-    """Whether a version of a file calls the name with one of the arguments; most are not parsed for it."""
+    """Whether a version of a file calls the name with one of the arguments; only statements that speak of both are
+    parsed, and once for all versions that have them.
+    """
     if passed.name not in text or not any(name in text for name in passed.arguments):
         return False
+    answers = {
+        _passes(statement, passed.name, passed.arguments)
+        for statement in find_statements(text, passed.name)
+        if any(name in statement for name in passed.arguments)
+    }
+    if True in answers or None not in answers:
+        return True in answers
+    return _passes(text, passed.name, passed.arguments) or False  # cut at a wrong place
+
+
+@lru_cache(maxsize=4096)
+def _passes(text: str, called: str, arguments: tuple[str, ...]) -> bool | None:
+    """None if the text is no Python."""
     tree = parse_tree("", text.encode("utf-8", "surrogatepass"))
-    return isinstance(tree, ast.Module) and any(
+    if not isinstance(tree, ast.Module):
+        return None
+    return any(
         isinstance(node, ast.Call)
-        and any(one.arg in passed.arguments for one in node.keywords)
-        and called_name(node) == passed.name
+        and any(one.arg in arguments for one in node.keywords)
+        and called_name(node) == called
         for node in walk(tree)
     )
 

@@ -17,6 +17,25 @@ _STAR = re.compile(r"import[\s\\]*\*")
 """`from m import *`, which may bind any name; nearly every file has a star that multiplies."""
 
 
+_MARGIN = re.compile(r"\n(?!else\b|elif\b|except\b|finally\b)(?=[^\s)\]}#])")
+"""The end of a line before one at the margin that may begin a statement."""
+
+
+def find_statements(text: str, word: str) -> Iterator[str]:
+    """The statements at the margin of a file that hold a word, each whole: decorators, all branches, strings that reach
+    back to the margin.
+    """
+    start = line = 0
+    for found in _MARGIN.finditer(text):
+        if text[line] != "@" and not _is_open(text[start : found.end()]):
+            if word in (statement := text[start : found.end()]):
+                yield statement
+            start = found.end()
+        line = found.end()
+    if word in text[start:]:
+        yield text[start:]
+
+
 def slice_definition(text: str, qualname: str) -> str | None:
     """The lines of every definition or assignment of `qualname`, decorators included; None where there is none.
 

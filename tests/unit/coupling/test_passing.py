@@ -18,6 +18,7 @@ VERSIONS = [
     ("one_step(mask=1)", False),
     ("def step(mask=1): ...\nclass step(B, mask=1): ...\n", False),
     ("'''step(mask=1)'''  # step(mask=1)\n", False),
+    ("x = \\\nstep(mask=1)", True),
     ("step(mask=1", False),
     ("", False),
 ]

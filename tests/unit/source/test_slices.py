@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from layline.source import Module, parse_module
-from layline.source.slices import binds
+from layline.source.slices import binds, find_statements
 
 CASES = [
     # text, name, bound
@@ -34,3 +34,23 @@ def test_the_short_way_agrees_with_parsing_the_whole_file(text: str, name: str, 
     assert isinstance(module, Module)
     imports = module.bound_imports
     assert bound is (name in imports or "*" in imports or bool(module.find(name)))
+
+
+STATEMENTS = [
+    ("a = 1\nb = f(a)\nc = 2\n", ["b = f(a)\n"]),
+    ("@f(\n    1,\n)\n@g\ndef h():\n    pass\nx = 1\n", ["@f(\n    1,\n)\n@g\ndef h():\n    pass\n"]),
+    (
+        "try:\n    f()\nexcept E:\n    f()\nelse:\n    pass\nx = 1\n",
+        ["try:\n    f()\nexcept E:\n    f()\nelse:\n    pass\n"],
+    ),
+    ("if a:\n    b\n# f\nelif c:\n    d\nelses = 1\n", ["if a:\n    b\n# f\nelif c:\n    d\n"]),
+    ("x = '''\nnot f\n'''\ny = 1\n", ["x = '''\nnot f\n'''\n"]),
+    ("x = 1\nreturned = f", ["returned = f"]),
+    ("x = 1\n", []),
+    ("", []),
+]
+
+
+@pytest.mark.parametrize(("text", "found"), STATEMENTS)
+def test_statements_that_hold_a_word_are_cut_out_whole(text: str, found: list[str]) -> None:
+    assert list(find_statements(text, "f")) == found
