@@ -4,21 +4,48 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import cached_property, lru_cache
+from typing import TypeVar
 
+from layline import codec
 from layline.change.similarity import compare_lines, compare_names
 from layline.core.weak import weakly
 from layline.git import Repository
 from layline.history.timeline import BlobChange, follows, read_timeline
-from layline.source.definitions import Module
-from layline.source.memos import Memos
+from layline.source.definitions import Definition, Module
+from layline.source.memos import Answers, Memos
 from layline.source.parsing import parse_module
 from layline.source.seen import Asked, Seen
+from layline.source.slices import read_signature
 from layline.source.versions import Versions
 
+T = TypeVar("T")
 TESTS = "tests/"
 _VERSIONS = 128
 """So many versions of files are remembered: more than one file has between two pins."""
+
+
+@dataclass(frozen=True, slots=True)
+class Version:
+    """A file as one commit left it, read when somebody asks for its text; without a blob it is not there."""
+
+    tracer: FileTracer
+    blob: str | None
+
+    @property
+    def text(self) -> str:
+        return self.tracer.read_text(self.blob)
+
+    def ask(self, question: str, make: Callable[[str], T]) -> T:
+        """What follows from the text alone, as a plain value: the next tip has this version, too."""
+        if self.blob is None:
+            return make("")
+        return self.tracer.answers.find(self.blob, question, lambda: make(self.text))
+
+    def read_signature(self, qualname: str) -> Definition | None:
+        """The definition without its body (`slices.read_signature`)."""
+        return self.tracer.find_signature(self.blob, qualname)
 
 
 class FileTracer:
@@ -29,11 +56,14 @@ class FileTracer:
         self.seen = Seen()
         self.memos = Memos()
         """What single steps of the history did: the next tip has them, too."""
+        self.answers = Answers()
+        """What single versions of files say."""
         self._commits = pin, tip
         self._versions = versions or Versions(repository)
         self.timeline = read_timeline(repository, pin, tip)
         self._texts = lru_cache(maxsize=_VERSIONS)(weakly(self._read_blob))
         self._module = lru_cache(maxsize=256)(weakly(self._parse))
+        self.find_signature = lru_cache(maxsize=4096)(weakly(self._find_signature))
 
     @cached_property
     def diverges(self) -> bool:
@@ -93,21 +123,28 @@ class FileTracer:
         lines = compare_lines(self.read_text(change.before), self.read_text(other.after))
         return max(compare_names(gone.names(), there.names()), lines)
 
-    def find_first_text(self, path: str, holds: Callable[[str], bool]) -> str | None:
-        """The same for a claim about the text of a file (empty where the file is not there); None where it held on this
-        line before its first change: what only the branch of the pin has, no commit took away.
+    def find_first_version(self, path: str, holds: Callable[[Version], bool]) -> str | None:
+        """The same for a claim about a file (empty where it is not there); None where it held on this line before its
+        first change: what only the branch of the pin has, no commit took away.
         """
         culprit: str | None = None
         for number, change in reversed(self._changes(path)):
-            if not holds(self.read_text(change.after)):
+            if not holds(Version(self, change.after)):
                 return culprit
             culprit = self.timeline.steps[number].commit
-        return None if self.diverges and culprit and holds(self.read_base(path)) else culprit
+        return None if self.diverges and culprit and holds(self.find_base(path)) else culprit
 
-    def read_base(self, path: str) -> str:
+    def find_base(self, path: str) -> Version:
         """The file as it was where the line of the tip leaves that of the pin; empty where no commit changed it."""
         changes = self._changes(path)
-        return self.read_text(changes[0][1].before) if changes else ""
+        return Version(self, changes[0][1].before if changes else None)
+
+    def _find_signature(self, blob: str | None, qualname: str) -> Definition | None:
+        def make(text: str) -> object:
+            found = read_signature(text, qualname)
+            return codec.encode(found) if found is not None else None
+
+        return codec.decode_kept(Definition, Version(self, blob).ask(f"signature {qualname}", make))
 
     def read_text(self, blob: str | None) -> str:
         """A version of a file."""

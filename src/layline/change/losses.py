@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from layline.change.comparison import Comparison
-from layline.change.file_trace import FileTracer
+from layline.change.file_trace import FileTracer, Version
 from layline.change.snapshots import Snapshots
 from layline.core.why import Reason
 from layline.source.names import is_within, parents
@@ -54,7 +54,7 @@ class Losses:
         if entry is None or holder is None or tracer is None:
             return None
         rest = name[len(holder) + 1 :]
-        guess = tracer.find_first_text(entry.path, lambda text: not binds(text, rest))  # notes what is read, too
+        guess = tracer.find_first_version(entry.path, lambda one: not _binds(one, rest))  # notes what is read, too
         if (name, holder) not in self._known:
             reads = set[Read]()
             self._known[name, holder] = self._find_since(name, entry.part, tracer, guess, reads), reads
@@ -91,3 +91,7 @@ class Losses:
             middle = (low + high) // 2
             low, high = (low, middle) if is_lost(middle) else (middle, high)
         return steps[high].commit
+
+
+def _binds(version: Version, rest: str) -> bool:
+    return version.ask(f"binds {rest}", lambda text: binds(text, rest))

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from layline import codec
-from layline.change.file_trace import TESTS, FileTracer
+from layline.change.file_trace import TESTS, FileTracer, Version
 from layline.change.signatures import compare_signatures
 from layline.change.similarity import (
     SMALL,
@@ -33,7 +33,7 @@ from layline.git import Repository
 from layline.history.timeline import BlobChange, TimelineCommit
 from layline.source.definitions import Definition, DefinitionKind
 from layline.source.parsing import parse_tree
-from layline.source.slices import read_definition, read_signature, slice_definition
+from layline.source.slices import read_definition, slice_definition
 from layline.source.versions import Versions
 from layline.source.walking import walk
 
@@ -135,9 +135,9 @@ class Tracer(FileTracer):
             hops.append(hop)
             place, start = hop.arrival, number + 1
 
-    def find_versions(self, path: str, qualname: str) -> Iterator[tuple[str, str, str]]:
-        """Every version on the way of a definition, wherever it stands then: the commit, the text of its file, its
-        name there. A member goes with its class.
+    def find_versions(self, path: str, qualname: str) -> Iterator[tuple[str, Version, str]]:
+        """Every version on the way of a definition, wherever it stands then: the commit, its file, its name there. A
+        member goes with its class.
         """
         owner, _, member = qualname.rpartition(".")
         trail, start = self.follow(path, owner or member), 0
@@ -149,27 +149,27 @@ class Tracer(FileTracer):
             name = f"{there.qualname}.{member}" if owner else there.qualname
             for number, change in self._changes(there.path):
                 if start <= number < end:
-                    yield self.timeline.steps[number].commit, self.read_text(change.after), name
+                    yield self.timeline.steps[number].commit, Version(self, change.after), name
             start = end
 
     def find_reshaping(self, path: str, qualname: str, pin: Definition) -> Iterator[str]:
         """The commits after which a call that was right before them may be wrong, one after the other."""
         before = pin
-        for commit, text, name in self.find_versions(path, qualname):
-            now = read_signature(text, name)
+        for commit, version, name in self.find_versions(path, qualname):
+            now = version.read_signature(name)
             if now is not None:
                 if any(one.may_break for one in compare_signatures(before, now)):
                     yield commit
                 before = now
 
-    def find_since(self, path: str, qualname: str, holds: Callable[[str, str], bool]) -> str | None:
-        """The first commit from which on a claim about the definition (the text of its file, its name there) holds
+    def find_since(self, path: str, qualname: str, holds: Callable[[Version, str], bool]) -> str | None:
+        """The first commit from which on a claim about the definition (its file, its name there) holds
         without a break, wherever it stands by then; None where it held before the first of them.
         """
         culprit: str | None = None
-        held = self.diverges and holds(self.read_base(path), qualname)
-        for commit, text, name in self.find_versions(path, qualname):
-            if not holds(text, name):
+        held = self.diverges and holds(self.find_base(path), qualname)
+        for commit, version, name in self.find_versions(path, qualname):
+            if not holds(version, name):
                 culprit, held = None, False
             elif not held:
                 culprit = culprit or commit
@@ -179,7 +179,7 @@ class Tracer(FileTracer):
         """The first commit from which on the claim about the definition at `path` holds without a break up to the
         tip.
         """
-        return self.find_first_text(path, lambda text: holds(read_definition(text, qualname)))
+        return self.find_first_version(path, lambda version: holds(read_definition(version.text, qualname)))
 
     def find_first_change(self, path: str, qualname: str, pin: Definition) -> str | None:
         """The first commit since whose version the body has never again been written as it was at the pin."""

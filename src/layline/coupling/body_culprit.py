@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterator
 from dataclasses import replace
-from functools import lru_cache
+from functools import lru_cache, partial
 from itertools import chain
 
+from layline.change.file_trace import Version
 from layline.change.trace import Tracer
 from layline.core.drift import DriftKind
 from layline.core.why import Reason, Why
@@ -37,17 +38,21 @@ def find_naming(row: Drift, sides: Sides, told: Collection[Why]) -> Iterator[tup
 
 def _find_versions(tracer: Tracer, path: str, qualname: str) -> Iterator[tuple[str, frozenset[str]]]:
     """The names that each version of a definition uses; in front, without a commit, the one that the line begins with."""
-    base = ("", tracer.read_base(path), qualname)
-    for commit, text, name in chain([base], tracer.find_versions(path, qualname)):  # one text at a time
-        cut = slice_definition(text, name)
-        yield commit, _read_names(cut) if cut is not None else frozenset()
+    base = ("", tracer.find_base(path), qualname)
+    for commit, version, name in chain([base], tracer.find_versions(path, qualname)):
+        yield commit, frozenset(version.ask(f"body names {name}", partial(_read_names, name)))
+
+
+def _read_names(qualname: str, text: str) -> tuple[str, ...]:
+    cut = slice_definition(text, qualname)
+    return _parse_names(cut) if cut is not None else ()
 
 
 @lru_cache(maxsize=128)
-def _read_names(cut: str) -> frozenset[str]:
+def _parse_names(cut: str) -> tuple[str, ...]:
     """Most commits that change a file leave a definition of it as it was."""
     node = parse_cut(cut)
-    return frozenset(find_names(node) if node is not None else ())
+    return tuple(sorted(set(find_names(node)))) if node is not None else ()
 
 
 def _find_since(versions: list[tuple[str, frozenset[str]]], name: str, *, wanted: bool) -> str:
@@ -66,8 +71,8 @@ def find_rewriting(row: Drift, tracer: Tracer, path: str, qualname: str) -> str 
     told = {one.why.reason: one.why.names for one in row.findings}
     came, went = told.get(Reason.BODY_USES, ()), told.get(Reason.BODY_DROPS, ())
 
-    def is_so(text: str, name: str) -> bool:
-        words = set(re.findall(r"\w+", slice_definition(text, name) or ""))
+    def is_so(version: Version, name: str) -> bool:
+        words = set(re.findall(r"\w+", slice_definition(version.text, name) or ""))
         return 2 * (len(words.intersection(came)) + len(set(went) - words)) > len(came) + len(went)
 
     return tracer.find_since(path, qualname, is_so) if came or went else None

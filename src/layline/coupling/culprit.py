@@ -10,6 +10,7 @@ from dataclasses import replace
 from functools import partial
 from typing import TypeAlias
 
+from layline.change.file_trace import Version
 from layline.change.shims import name_only_call
 from layline.core.drift import DriftKind
 from layline.core.evidence import Location, Severity
@@ -305,11 +306,11 @@ def _find_returning(row: Drift, sides: Sides) -> str | None:
         return None
     (tracer, path), qualname = place, before.definition.qualname
 
-    def returns_another_count(text: str) -> bool:
-        node = read_node(text, qualname)
+    def returns_another_count(version: Version) -> bool:
+        node = read_node(version.text, qualname)
         return node is not None and set(find_arities(node)) != {counts[0] if counts[0] > 1 else None}
 
-    return tracer.find_first_text(path, returns_another_count)
+    return tracer.find_first_version(path, returns_another_count)
 
 
 def _find_rewriting(row: Drift, sides: Sides) -> str | None:
@@ -319,14 +320,14 @@ def _find_rewriting(row: Drift, sides: Sides) -> str | None:
     if place is None or before is None or before.home is None or before.definition is None:
         return None
     (tracer, path), pin, qualname = place, before.definition, before.definition.qualname
-    if not tracer.diverges or _has_body(tracer.read_base(path), qualname, pin):
+    if not tracer.diverges or _has_body(tracer.find_base(path), qualname, pin):
         return tracer.find_first_change(path, qualname, pin)
-    changed = tracer.find_first_text(path, lambda text: not _has_body(text, qualname, pin))
+    changed = tracer.find_first_version(path, lambda version: not _has_body(version, qualname, pin))
     return changed or find_rewriting(row, tracer, path, qualname)
 
 
-def _has_body(text: str, qualname: str, pin: Definition) -> bool:
-    found = read_definition(text, qualname)
+def _has_body(version: Version, qualname: str, pin: Definition) -> bool:
+    found = read_definition(version.text, qualname)
     return found is not None and (found.fingerprint, found.bases) == (pin.fingerprint, pin.bases)
 
 
@@ -340,7 +341,7 @@ def _find_leaving(row: Drift, sides: Sides) -> str | None:
     shimmed = next((one.why.name for one in row.findings if one.why.reason is Reason.ONLY_CALLS), "")
     if shimmed:
         called = shimmed.rpartition(".")[2]
-        return tracer.find_first_text(path, lambda text: name_only_call(read_node(text, qualname)) == called)
+        return tracer.find_first_version(path, lambda one: name_only_call(read_node(one.text, qualname)) == called)
     return tracer.find_first(path, qualname, lambda now: now is None)
 
 
@@ -352,7 +353,7 @@ def _find_emptying(row: Drift, sides: Sides) -> str | None:
         return None
     tracer, path = place
     name = row.target.rpartition(".")[2]
-    return tracer.find_first_text(path, lambda text: not mentions(text.encode("utf-8", "surrogatepass"), name))
+    return tracer.find_first_version(path, lambda one: not mentions(one.text.encode("utf-8", "surrogatepass"), name))
 
 
 def _find_anchor_loss(row: Drift, sides: Sides) -> str | None:
@@ -363,8 +364,8 @@ def _find_anchor_loss(row: Drift, sides: Sides) -> str | None:
     tracer, path = place
     qualname = before.definition.qualname if before.definition is not None else None
 
-    def is_lost(text: str) -> bool:
-        source = text if qualname is None else slice_definition(text, qualname) or ""
+    def is_lost(version: Version) -> bool:
+        source = version.text if qualname is None else slice_definition(version.text, qualname) or ""
         return any(anchor not in source + "\n" for anchor in row.effect.anchors) if row.effect else False
 
-    return tracer.find_first_text(path, is_lost)
+    return tracer.find_first_version(path, is_lost)

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from layline.change.binding import CallShape, Problem, check_call, read_call
 from layline.change.compare import Comparer
+from layline.change.file_trace import Version
 from layline.core.evidence import Location, Severity
 from layline.core.finding import Finding
 from layline.core.patch import Holder
@@ -53,8 +54,8 @@ def find_field_change(comparer: Comparer, target: str, ours: Replacement, why: W
     owner, _, field = target.rpartition(".")
     method = next((one for one in _find_methods(ours.node) if one.name == why.name), None)
 
-    def passes(text: str, name: str) -> bool:
-        node = read_node(text, name)
+    def passes(version: Version, name: str) -> bool:
+        node = read_node(version.text, name)
         calls = _find_calls(node, field, why.name) if node is not None else ()
         return any(one.why in why.parts for _, shape in calls for one in (_check(shape, method) if method else ()))
 

@@ -9,6 +9,7 @@ from dataclasses import replace
 
 from layline.change.compare import Comparer
 from layline.change.comparison import Comparison
+from layline.change.file_trace import Version
 from layline.core.drift import Fate
 from layline.core.evidence import Severity
 from layline.core.finding import Finding
@@ -53,11 +54,11 @@ def find_keeping(comparison: Comparison | None, getter: str, comparer: Comparer)
         return None
     name = before.definition.name
 
-    def keeps(text: str) -> bool:
-        node = read_node(text, getter)
+    def keeps(version: Version) -> bool:
+        node = read_node(version.text, getter)
         return not (isinstance(node, ast.FunctionDef) and _returns(node, name))
 
-    return tracer.find_first_text(comparer.pin.index.entries[before.module].path, keeps)
+    return tracer.find_first_version(comparer.pin.index.entries[before.module].path, keeps)
 
 
 def _tell_reading(function: ast.FunctionDef, name: str) -> Why:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 
 from layline.change.compare import Comparer
+from layline.change.file_trace import Version
 from layline.change.trace import Tracer
 from layline.coupling.binding_kind import walk_own
 from layline.source import Symbol
@@ -21,7 +22,8 @@ def find_attribute_loss(comparer: Comparer, owner: str, attribute: str) -> str |
     if history is None:
         return None
 
-    def is_gone(text: str, name: str) -> bool:
+    def is_gone(version: Version, name: str) -> bool:
+        text = version.text
         named = _follow_alias(text, name)
         return attribute not in (slice_definition(text, named) or "") or not gives(read_node(text, named), attribute)
 
@@ -47,15 +49,15 @@ def find_result_change(comparer: Comparer, function: str, made: str, attribute: 
     if history is None:
         return None
 
-    def makes(text: str, name: str) -> bool:
-        node = read_node(text, name)
+    def makes(version: Version, name: str) -> bool:
+        node = read_node(version.text, name)
         returned = [one.value for one in walk_own(node) if isinstance(one, ast.Return)] if node is not None else []
         return bool(returned) and all(
             isinstance(one, ast.Call) and ast.unparse(one.func).rpartition(".")[2] == last for one in returned
         )
 
     tracer, path, qualname = history
-    if makes(tracer.read_base(path), qualname):
+    if makes(tracer.find_base(path), qualname):
         return find_attribute_loss(comparer, made, attribute)
     return tracer.find_since(path, qualname, makes)
 
@@ -66,8 +68,8 @@ def find_setting(comparer: Comparer, method: Symbol, word: str) -> str | None:
     if history is None:
         return None
 
-    def sets(text: str, name: str) -> bool:
-        node = read_node(text, name)
+    def sets(version: Version, name: str) -> bool:
+        node = read_node(version.text, name)
         named = (one for one in walk(node) if isinstance(one, ast.Attribute)) if node is not None else ()
         return any(one.attr == word and isinstance(one.ctx, ast.Store) for one in named)
 

@@ -174,7 +174,9 @@ class Pair:
         now.watch()  # what is said is kept with what it read of the tip
         then.answers = now.answers = self.answers
         versions = Versions(self.upstream, (then, now), open_cache())
-        found = open_comparer("drift", then, now, (Tracer(self.upstream, self.pin, self.tip, versions),))
+        tracer = Tracer(self.upstream, self.pin, self.tip, versions)
+        tracer.answers = self.answers
+        found = open_comparer("drift", then, now, (tracer,))
         found.fates = self._fates
         return found
 

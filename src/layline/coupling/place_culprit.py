@@ -6,6 +6,7 @@ import ast
 from dataclasses import replace
 
 from layline.change.compare import Comparer, Comparison
+from layline.change.file_trace import Version
 from layline.change.signatures import returns_another
 from layline.core.why import Reason
 from layline.coupling.binding_kind import find_arities
@@ -16,7 +17,7 @@ from layline.coupling.refusals import Refusal, find_refusal
 from layline.coupling.states import Verdict
 from layline.coupling.unreached import find_silencing
 from layline.source import DefinitionKind
-from layline.source.slices import read_definition, read_node, read_signature
+from layline.source.slices import read_definition, read_node
 
 _OTHER = {Reason.CLASS_NO_MORE, Reason.METHOD_RETURNS, Reason.SILENT, Reason.RESULT_MISFITS}
 """What is looked for in another way than an argument that does not fit."""
@@ -73,8 +74,8 @@ def _find_retyping(comparer: Comparer, found: Comparison) -> str | None:
     if history is None or before is None:
         return None
 
-    def is_another(text: str, name: str) -> bool:
-        now = read_signature(text, name)
+    def is_another(version: Version, name: str) -> bool:
+        now = version.read_signature(name)
         return now is None or returns_another(before.returns, now.returns)
 
     return history[0].find_since(*history[1:], is_another)
@@ -85,8 +86,8 @@ def _find_recounting(comparer: Comparer, found: Comparison, taken: int) -> str |
     if history is None:
         return None
 
-    def is_another(text: str, name: str) -> bool:
-        node = read_node(text, name)
+    def is_another(version: Version, name: str) -> bool:
+        node = read_node(version.text, name)
         return node is not None and set(find_arities(node)) != {taken if taken > 1 else None}
 
     return history[0].find_since(*history[1:], is_another)
@@ -99,7 +100,8 @@ def _find_refielding(comparer: Comparer, place: Place, found: Comparison) -> str
         return None
     given = set(place.call.keywords).intersection(_find_fields(read_node(_read_pin(comparer, found), made.qualname)))
 
-    def refuses(text: str, name: str) -> bool:
+    def refuses(version: Version, name: str) -> bool:
+        text = version.text
         return read_definition(text, name) is not None and not given.issubset(_find_fields(read_node(text, name)))
 
     return history[0].find_since(*history[1:], refuses) if given else None

@@ -8,6 +8,7 @@ from functools import partial
 
 from layline.change.binding import CallShape, Problem, check_call, check_replacement, find_shifted, pair_given
 from layline.change.compare import Comparer, Comparison
+from layline.change.file_trace import Version
 from layline.change.signatures import ParameterChange, compare_signatures
 from layline.change.trace import Tracer
 from layline.core.why import Reason, Why
@@ -15,7 +16,6 @@ from layline.coupling.callee import find_callee, find_named, find_texts, find_wr
 from layline.coupling.place import Place
 from layline.source import Definition
 from layline.source.instances import bare_annotation
-from layline.source.slices import read_signature
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,19 +76,19 @@ def find_refusal(comparer: Comparer, place: Place, found: Comparison, told: Iter
     path = comparer.pin.index.entries[module].path
     find_since = partial(tracer.find_since, path, pin.qualname)
 
-    def refuses(text: str, name: str) -> bool:
-        now = read_signature(text, name)
+    def refuses(version: Version, name: str) -> bool:
+        now = version.read_signature(name)
         return now is not None and bool(_find_problems(place, pin, now, bound=bound))
 
-    def is_lost(text: str, name: str) -> bool:
-        return read_signature(text, name) is None or refuses(text, name)
+    def is_lost(version: Version, name: str) -> bool:
+        return version.read_signature(name) is None or refuses(version, name)
 
-    def takes_another(text: str, name: str) -> bool:
-        now = read_signature(text, name)
+    def takes_another(version: Version, name: str) -> bool:
+        now = version.read_signature(name)
         return now is None or _takes_another(place, pin, now, bound=bound)
 
-    def has_problem(why: Why, text: str, name: str) -> bool:
-        now = read_signature(text, name)
+    def has_problem(why: Why, version: Version, name: str) -> bool:
+        now = version.read_signature(name)
         return now is not None and any(_is_same(one.why, why) for one in _find_problems(place, pin, now, bound=bound))
 
     # who took it away broke us first; what is said of it at the tip, who brought it back did
@@ -110,7 +110,7 @@ def find_refusal(comparer: Comparer, place: Place, found: Comparison, told: Iter
 def _was_gone(tracer: Tracer, path: str, pin: Definition, since: str) -> bool:
     """Whether a commit took the definition away that is back at the tip."""
     versions = tracer.find_versions(path, pin.qualname)
-    return any(commit == since and read_signature(text, name) is None for commit, text, name in versions)
+    return any(commit == since and version.read_signature(name) is None for commit, version, name in versions)
 
 
 def _is_same(one: Why, other: Why) -> bool:

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from functools import cache, lru_cache
 
+from layline.change.file_trace import Version
 from layline.change.signatures import SignatureChange, compare_signatures, returns_another, split_change
 from layline.change.trace import Tracer
 from layline.core.why import Why
@@ -17,7 +18,7 @@ from layline.source import Definition, DefinitionKind, Symbol
 from layline.source.loads import called_name
 from layline.source.parsing import parse_tree
 from layline.source.resolve import Resolver
-from layline.source.slices import find_statements, read_signature
+from layline.source.slices import find_statements
 from layline.source.walking import walk
 
 
@@ -31,12 +32,12 @@ def find_signature_change(row: Drift, sides: Sides) -> str | None:
         return None
     (tracer, path), pin = place, symbol.definition
 
-    def differs(text: str) -> bool:
-        now = read_signature(text, pin.qualname)
+    def differs(version: Version) -> bool:
+        now = version.read_signature(pin.qualname)
         return now is None or bool(compare_signatures(pin, now)) or returns_another(pin.returns, now.returns)
 
     # what no commit did by itself: since when the two differ
-    changed = next(filter(None, _date_changes(row, sides)), None) or tracer.find_first_text(path, differs)
+    changed = next(filter(None, _date_changes(row, sides)), None) or tracer.find_first_version(path, differs)
     return _later(tracer, changed, _find_passing(tracer, row.passed)) if row.passed is not None else changed
 
 
@@ -65,16 +66,16 @@ def _date_changes(row: Drift, sides: Sides) -> dict[str, tuple[str, ...]]:
     tip = now.definition or pin
 
     @cache
-    def read_changes(text: str) -> frozenset[str] | None:
-        found = read_signature(text, pin.qualname)
+    def read_changes(version: Version) -> frozenset[str] | None:
+        found = version.read_signature(pin.qualname)
         return frozenset(_tell_each(pin, found)) if found is not None else None
 
     def find_since(part: SignatureChange) -> str | None:
-        def has(text: str) -> bool:
-            changes = read_changes(text)
+        def has(version: Version) -> bool:
+            changes = read_changes(version)
             return changes is None or str(part) in changes
 
-        return tracer.find_first_text(path, has)
+        return tracer.find_first_version(path, has)
 
     order = find_order(tracer)
     made: dict[str, list[str]] = {}
@@ -107,7 +108,12 @@ def _find_made(symbol: Symbol, side: Resolver) -> Symbol | None:
 
 def _find_passing(tracer: Tracer, passed: Passed) -> str | None:
     """Since when upstream's calls pass what our replacement refuses."""
-    found = [tracer.find_first_text(path, lambda text: passes_any(text, passed)) for path in passed.paths]
+    question = f"passes {passed.name} {' '.join(passed.arguments)}"
+
+    def passes(version: Version) -> bool:
+        return version.ask(question, lambda text: passes_any(text, passed))
+
+    found = [tracer.find_first_version(path, passes) for path in passed.paths]
     order = find_order(tracer)
     known = [commit for commit in found if commit is not None]
     return min(known, key=lambda commit: order[commit]) if known else None

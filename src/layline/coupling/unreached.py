@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 from layline.change.compare import Comparer
+from layline.change.file_trace import Version
 from layline.core.evidence import Location
 from layline.core.ours import is_own
 from layline.core.why import Reason, Why
@@ -98,8 +99,8 @@ def find_silencing(comparer: Comparer, verdict: Verdict, name: str) -> str | Non
     if history is None:
         return None
 
-    def is_silent(text: str, owner: str) -> bool:
-        node = read_node(text, owner)
+    def is_silent(version: Version, owner: str) -> bool:
+        node = read_node(version.text, owner)
         used = {(word, method) for word, method, _ in _list_uses(node)}
         return node is not None and all(word != name or method == name for word, method in used)
 

@@ -11,10 +11,11 @@ from layline.change.signatures import ParameterChange, SignatureChange, compare_
 from layline.core.evidence import Location
 from layline.core.prose import listed
 from layline.source.instances import Instances
-from layline.source.slices import read_node, read_signature
+from layline.source.slices import read_node
 
 if TYPE_CHECKING:
     from layline.change.compare import Comparer
+    from layline.change.file_trace import Version
     from layline.change.trace import Tracer
     from layline.coupling.place import Place
     from layline.source import Definition
@@ -146,12 +147,12 @@ class _Trail:
         yield from sorted(found.values(), key=lambda change: order[change.commit])
 
     def _find_reshaped(
-        self, versions: Iterable[tuple[str, str, str]]
+        self, versions: Iterable[tuple[str, Version, str]]
     ) -> Iterator[tuple[str, tuple[SignatureChange, ...]]]:
         """Commits after which a caller passes something else, each with the changes that count."""
         before = self.pin
-        for commit, text, name in versions:
-            now = read_signature(text, name)
+        for commit, version, name in versions:
+            now = version.read_signature(name)
             if now is None:
                 continue
             changes = tuple(one for one in compare_signatures(before, now) if one.may_break)
@@ -162,18 +163,18 @@ class _Trail:
     def _find_unset(self, name: str) -> str | None:
         """The first commit since which the class does not set the attribute."""
 
-        def lacks(text: str, owner: str) -> bool:
-            return name not in _find_stored(read_node(text, owner))
+        def lacks(version: Version, owner: str) -> bool:
+            return name not in _find_stored(read_node(version.text, owner))
 
         return self.tracer.find_since(self.path, self.pin.qualname.rpartition(".")[0], lacks)
 
 
-def _find_resized(versions: Iterable[tuple[str, str, str]], name: str, number: int) -> str | None:
+def _find_resized(versions: Iterable[tuple[str, Version, str]], name: str, number: int) -> str | None:
     """The first commit since which upstream's method reads other sizes of the parameter, where it reads any then."""
     culprit: str | None = None
     was = False
-    for commit, text, qualname in versions:
-        node = read_node(text, qualname)
+    for commit, version, qualname in versions:
+        node = read_node(version.text, qualname)
         has = _find_taken(node).get(name) == number
         if has:
             culprit = None

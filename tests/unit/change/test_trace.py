@@ -6,11 +6,13 @@ from textwrap import indent
 import pytest
 
 from histories import History
+from layline.change.file_trace import Version
 from layline.change.trace import TracedDefinition, Tracer
 from layline.git import open_repository
 from layline.source.cache import Cache
-from layline.source.memos import Memos
+from layline.source.memos import Answers, Memos
 from layline.source.slices import read_definition, slice_definition
+from layline.workspace.kept import open_memos
 
 BODY = """
     total = 0
@@ -185,7 +187,38 @@ def test_first_commit_since_which_a_claim_holds(history: History) -> None:
     found = tracer(history)
     assert found.find_first("pkg/a.py", "f", lambda item: item is None or len(item.parameters or ()) > 3) == culprit
     assert found.find_first("pkg/a.py", "f", lambda item: item is None) is None
-    assert found.find_first_text("pkg/a.py", lambda text: "handle" in text) == history.commits[-1]
+    assert found.find_first_version("pkg/a.py", lambda version: "handle" in version.text) == history.commits[-1]
+
+
+def test_what_versions_say_is_asked_once_for_all_tips(history: History, empty_cache: Path) -> None:
+    history.commit("pin", {"pkg/a.py": f("f")})
+    history.commit("More", {"pkg/a.py": f("f", signature="(items, *, more)")})
+    history.commit("Again", {"pkg/a.py": f("f", signature="(items, *, again)")})
+    asked: list[str] = []
+
+    def ask(found: Tracer) -> tuple[str | None, str | None]:
+        def notes(text: str) -> bool:
+            asked.append(text)
+            return "again" in text
+
+        found.answers = Answers(open_memos("test"))
+        signature = found.find_since("pkg/a.py", "f", lambda version, name: names(version, name) == ["items", "again"])
+        told = found.find_first_version("pkg/a.py", lambda version: version.ask("notes", notes))
+        found.answers.save()
+        return signature, told
+
+    assert ask(tracer(history)) == (history.commits[2], history.commits[2])
+    assert len(asked) == 2
+    history.commit("Later", {"pkg/a.py": f("f", OTHER, "(items, *, again)")})
+    assert ask(tracer(history)) == (history.commits[2], history.commits[2])
+    assert len(asked) == 3  # the new version alone
+    history.commit("Gone", {"pkg/a.py": None})
+    assert ask(tracer(history)) == (None, None)  # a file that is not there says nothing
+
+
+def names(version: Version, qualname: str) -> list[str]:
+    found = version.read_signature(qualname)
+    return [one.name for one in found.parameters or ()] if found is not None else []
 
 
 def test_merges_are_one_step(history: History) -> None:
