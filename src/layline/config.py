@@ -194,6 +194,14 @@ class Executor:
     """`local:N`, `ray://HOST:PORT` or `auto`, as `--executor` takes it; default: in the command itself."""
 
 
+def miss_backend() -> ConfigError:
+    """A layline.toml without a block for any upstream: what every command says that needs one."""
+    return ConfigError(
+        "No backend is configured yet.",
+        hint=f"In {FILE_NAME} uncomment one block and fill it in, or run `layline init --force --upstream CLONE`.",
+    )
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
     """Everything `layline.toml` says."""
@@ -218,10 +226,7 @@ class Settings:
             if len(self.backends) == 1:
                 return next(iter(self.backends))
             if not self.backends:
-                raise ConfigError(
-                    "No backend is configured yet.",
-                    hint="Edit layline.toml: uncomment one block, or run `layline init`.",
-                )
+                raise miss_backend()
             raise ConfigError("Which backend?", hint=f"Name one of {', '.join(self.backends)}{or_else}.")
         if name in self.backends:
             return name

@@ -490,6 +490,7 @@ def test_a_clone_that_the_project_does_not_import_is_refused(tmp_path: Path) -> 
     told = layline("init", "--upstream", "../upstream", cwd=layered.downstream.path)
     assert told.code == 2
     assert "../upstream offers keel; the project imports none of these." in told.err
+    assert "hint: Name a clone of one that it imports: rope." in told.err
 
 
 def test_of_two_packages_of_a_clone_the_one_that_is_imported_most_is_meant(tmp_path: Path) -> None:

@@ -5,10 +5,11 @@ from __future__ import annotations
 from datetime import date
 from typing import TYPE_CHECKING
 
+from layline.config import miss_backend
 from layline.core.evidence import Skipped
 from layline.core.report import Answer
 from layline.core.revision import Relation
-from layline.errors import ConfigError, Error
+from layline.errors import Error
 from layline.gap.endpoints import find_alerts, find_endpoints
 from layline.gap.show import build_data, build_report, find_broken_limits, join_gaps, measure, parse_limit
 from layline.workspace.guessed import tell_guess
@@ -35,8 +36,7 @@ def gap_show_all(workspace: Workspace, *, to: str | None = None, today: date, fa
         except Error as error:
             errors[key] = error
     if not found:
-        missing = ConfigError("No backend is configured.", hint="`layline init` looks for them.")
-        raise next(iter(errors.values()), missing)
+        raise next(iter(errors.values()), miss_backend())
     skipped = [Skipped(f"backend {key}", error.message) for key, error in errors.items()]
     return tell_uncommitted(workspace, join_gaps(workspace, found, skipped), workspace.settings.backends, code=False)
 

@@ -65,9 +65,11 @@ def gap_find(workspace: Workspace, key: str, word: str, *, to: str | None = None
                 title="",
                 blocks=(Table(columns=("Date", "Change", "What", "Title", "Area"), rows=rows),)
                 if rows
-                else (Paragraph(f"Did you mean {near!r}?" if near else "No match."),),
+                else (Paragraph(f"Did you mean {near!r}?"),),
             ),
-        ),
+        )
+        if rows or near
+        else (),
     )
     return Answer(report=report, data=data)
 
@@ -94,7 +96,7 @@ def _tell_searched(word: str) -> str:
 
 def _tell_left_out(searched: Searched) -> str:
     quiet = f"{count(searched.housekeeping, 'commit')} of bots, CI, docs and tests"
-    return f"{quiet}; {count(searched.reverted, 'commit')} reverted since"
+    return quiet + (f"; {count(searched.reverted, 'commit')} reverted since" if searched.reverted else "")
 
 
 def _name(match: Match) -> str:

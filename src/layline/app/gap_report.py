@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING
 
 from layline.app.gap_handed import HANDED
 from layline.codec import parse_json
+from layline.config import miss_backend
 from layline.core.progress import Progress, silent
 from layline.core.records import read_gap_record
 from layline.core.report import Answer
 from layline.dashboard.check.markup import read_page
-from layline.errors import ConfigError, RecordError
+from layline.errors import RecordError
 from layline.gap.files import Places, write_gap
 from layline.gap.written import Wanted, build_answer, make_report
 from layline.render.html import render_article
@@ -36,7 +37,7 @@ def gap_report(
 ) -> Answer:
     """Write the report of every backend named; nothing is written if one of them cannot be measured."""
     if not keys:
-        raise ConfigError("No backend is configured.", hint="`layline init` looks for them.")
+        raise miss_backend()
     wanted = Wanted(to=to, today=today, take_over=take_over, patches=patches)
     workspace = know_packages(workspace)
     made = [make_report(workspace, key, wanted, HANDED, progress) for key in keys]

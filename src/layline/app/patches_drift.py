@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from layline.config import miss_backend
 from layline.core.evidence import Skipped
 from layline.core.progress import Progress, silent
 from layline.core.report import Answer
-from layline.errors import ConfigError, Error
+from layline.errors import Error
 from layline.patches.drift.answer import build_drift_answer, join_drifts, read_baseline
 from layline.patches.drift.ask import DriftOptions, find_drift
 from layline.workspace.guessed import tell_guess
@@ -35,6 +36,5 @@ def patches_drift_all(workspace: Workspace, options: DriftOptions, *, progress: 
         except Error as error:
             errors[key] = error
     if not answers:
-        missing = ConfigError("No backend is configured.", hint="`layline init` looks for them.")
-        raise next(iter(errors.values()), missing)
+        raise next(iter(errors.values()), miss_backend())
     return join_drifts(answers, [Skipped(f"backend {key}", error.message) for key, error in errors.items()])

@@ -20,7 +20,7 @@ from layline.source.fingerprint import dotted_text, text_of
 from layline.source.handlers import catches
 from layline.source.walking import find_children, walk
 
-ANALYSER = f"uses-28-py{sys.version_info[0]}.{sys.version_info[1]}"
+ANALYSER = f"uses-29-py{sys.version_info[0]}.{sys.version_info[1]}"
 """Part of the cache key: raise the number whenever the rows change."""
 _LAUNCH = frozenset({"num_warps", "num_stages", "num_ctas", "maxnreg", "warmup", "grid", "stream"})
 """What a kernel's launcher takes itself: `kernel[grid](x, num_warps=4)`."""
@@ -492,8 +492,9 @@ class _Walker:
                 copied = origins.trace(value, self._variables[-1], self._fields[-1]) or f"call:{text_of(func)}"
                 way, _, kept = self._variables[-1].get(name, "").partition(":")
                 at = [place for place, one in enumerate(given) if isinstance(one, ast.Name) and one.id == name]
-                if copied.startswith("call:") and way == "type" and " " not in kept and at:
-                    copied = f"through:{text_of(func)}:{at[0]}:{kept}"
+                maker = dotted_text(func)
+                if maker and copied.startswith("call:") and way == "type" and " " not in kept and at:
+                    copied = f"through:{maker}:{at[0]}:{kept}"
                 self._variables[-1][name] = copied
             case ast.Name(id=other) if other in self._variables[-1]:
                 self._variables[-1][name] = self._variables[-1][other]

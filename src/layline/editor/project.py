@@ -89,7 +89,9 @@ class EditorProject:
         return found
 
     def warm(self, path: str) -> Iterator[None]:
-        """Read what every edit of a file needs, step by step: what it imports, and who imports what in upstream."""
+        """Read what edits of a file need, step by step: the file and what it imports, who imports what in upstream, and
+        what each of its patches is judged by.
+        """
         known = self.known.get(path, [])
         self._read_anew(path, Edit(frozenset(), ()))
         yield
@@ -98,6 +100,17 @@ class EditorProject:
             sides = self.opened[key].sides
             for side in (sides.pin, sides.tip):
                 next(side.find_importers(target), None)
+                yield
+        self._read_anew(path, None)
+        yield
+        ours, roots = Replacements(self._narrow(path)), self.reading.workspace.settings.project.source_roots
+        for one in known:
+            if one.unjudged is None:
+                opened = self.opened[one.backend]
+                for _ in find_drifts(
+                    _keep_ids(opened.inventory, {one.effect.id}), _with_ours(opened.sides, ours, roots)
+                ):
+                    pass
                 yield
         keep_for_good()
 

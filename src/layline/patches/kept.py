@@ -7,9 +7,9 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Protocol
 
 from layline import codec
+from layline.config import miss_backend
 from layline.core.patch import Inventory
 from layline.core.progress import Progress, silent
-from layline.errors import ConfigError
 from layline.workspace.kept import Results, find_judged, result_key
 from layline.workspace.open import know_packages
 
@@ -39,9 +39,7 @@ def read_inventories(workspace: Workspace, backends: tuple[str, ...], progress: 
     for key in backends:
         workspace.settings.backend(key)
     if not backends:
-        raise ConfigError(
-            "No backend is configured.", hint="`layline init` writes layline.toml by looking at the project."
-        )
+        raise miss_backend()
     known = know_packages(workspace)
 
     def open_() -> Opened:

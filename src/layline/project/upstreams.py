@@ -39,8 +39,11 @@ if TYPE_CHECKING:
     from layline.git import Repository
 
 _MOST = 3
+_NAMED = 5
 _OFTEN = 3
 """So many writes make an upstream of a package beside submodules."""
+_PYTHONS = frozenset({*sys.stdlib_module_names, "test"})
+"""What comes with Python: its own tests are installed with it, and no list of its modules names them."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -86,7 +89,7 @@ Meant = tuple[bool, int, int, str]
 def propose_upstreams(tree: Tree, imported: Counter[str], beside: Path, clones: Iterable[Path]) -> list[Proposal]:
     """Imported packages of others: those whose clone was named first, then the most patched, then the most imported."""
     own = {Path(folder).name for folder in survey.find_own_folders(tree)}
-    foreign = [name for name in imported if name not in own | set(sys.stdlib_module_names)]
+    foreign = [name for name in imported if name not in own | _PYTHONS]
     declared, addresses = read_declarations(tree), survey.find_addresses(tree)
     writes = count_writes(tree, foreign)
 
@@ -222,9 +225,13 @@ def _match_clones(
         }
         fitting = [name for name in foreign if name in offered]
         if not fitting:
-            listed = ", ".join(sorted(offered)[:5]) or "no Python package"
+            ours = ", ".join(sorted(foreign, key=rank, reverse=True)[:_NAMED])
             raise ConfigError(
-                f"{place} offers {listed}; the project imports none of these.", hint="Name another clone."
+                f"{place} offers {', '.join(sorted(offered)[:_NAMED]) or 'no Python package'}; the project imports none "
+                "of these.",
+                hint=f"Name a clone of one that it imports: {ours}."
+                if ours
+                else "The project imports no other package.",
             )
         named = survey.normalise(place.resolve().name)
         yield max(fitting, key=lambda name: (survey.normalise(name) == named, rank(name))), place

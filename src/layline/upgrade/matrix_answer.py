@@ -66,7 +66,7 @@ def build_matrix_answer(workspace: Workspace, key: str, matrix: Matrix) -> Answe
     ends = _find_ends(workspace, key)
     safe = _find_safe(upstream, ends, matrix)
     said = (
-        _say_safe(safe, _find_next(upstream, ends, matrix, safe)),
+        _say_safe(safe, _find_next(upstream, ends, matrix, safe), is_after=_has_later(upstream, ends, matrix)),
         *_say_others(matrix),
         *([_say_legend(matrix)] if matrix.rows else []),
     )
@@ -171,13 +171,15 @@ def _find_next(upstream: Repository, ends: tuple[str, str], matrix: Matrix, safe
     return min(later)[2] if later else None
 
 
-def _say_safe(safe: answers.SafeRef | None, after: str | None) -> str:
-    """In the word of `upgrade plan`, which looks at more commits."""
+def _has_later(upstream: Repository, ends: tuple[str, str], matrix: Matrix) -> bool:
+    return any(find_position(upstream, ends, ref.commit) is not None for ref in matrix.refs)
+
+
+def _say_safe(safe: answers.SafeRef | None, after: str | None, *, is_after: bool) -> str:
+    """In the word of `upgrade plan`, which looks at more commits; `is_after`: one of these comes after the pin."""
     if safe is None:
-        return (
-            "None of them is a safe pin: each one after the pin breaks something of ours. "
-            "`upgrade plan --safe` looks at every commit between pin and tip."
-        )
+        why = "each one after the pin breaks something of ours" if is_after else "none of them comes after the pin"
+        return f"No safe pin is among them: {why}. `upgrade plan --safe` looks at every commit between pin and tip."
     lacks = safe["commits_lacking"]
     branch = f" (it does not contain {count(lacks, 'commit')} that the pin has)" if lacks else ""
     broken = f"; {after}, the next of them, breaks places of ours" if after is not None else ""
@@ -208,7 +210,11 @@ def _say_last(matrix: Matrix) -> Iterator[str]:
     broken, others = matrix.find_broken(-1), set(matrix.elsewhere[-1])
     parts = (f"{len(broken - others)} in patches", f"{len(others)} outside patches")
     told = f", {' and '.join(parts)}" if others and broken - others else " outside patches" if others else ""
-    yield f"{count(len(broken), 'place')} of ours {verb(len(broken), 'breaks')}{told}"
+    yield (
+        f"{count(len(broken), 'place')} of ours {verb(len(broken), 'breaks')}{told}"
+        if broken
+        else "nothing of ours breaks"
+    )
     if matrix.failing and matrix.failing[-1]:
         yield f"{matrix.failing[-1]} {verb(matrix.failing[-1], 'fails')} there as at the pin"
     if not matrix.rows:

@@ -2599,6 +2599,7 @@ HANDED_BACK = [
     ("handed back", "context = renew(context, None)", True),
     ("made into something", "context = make(context)", False),
     ("handed back by another", "context = other(context)", False),
+    ("made into something by a method of a text", "context = ' '.join(context)", False),
 ]
 
 

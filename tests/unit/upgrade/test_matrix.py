@@ -221,8 +221,20 @@ def test_a_name_that_a_package_lost_before_the_pin(tmp_path: Path, before: str, 
     assert title.startswith("Keel: 3 of 3 upstream commits break nothing of ours")
     assert ("nothing of ours that fits the pin (" in title) == fails
     assert (
-        title.endswith("no places of ours break; 1 fails there as at the pin; no patch of ours changes this upstream.")
+        title.endswith("nothing of ours breaks; 1 fails there as at the pin; no patch of ours changes this upstream.")
         == fails
     )
     each = f"Places of ours that fail there as they do at the pin: {begin}: 0; {pin}: 1; main: 1. They do not count"
     assert (each in told) == fails
+
+
+def test_where_no_commit_comes_after_the_pin_that_is_why_none_is_safe(tmp_path: Path) -> None:
+    """It said that each one after the pin breaks something; there was none."""
+    steps: list[tuple[str, Files]] = [("begin", {"keel/a.py": RUN}), ("go on", {"keel/b.py": RUN})]
+    project = make_project(tmp_path, steps, {"own/use.py": "from keel.a import run\n"})
+    project.downstream.gitlink("third_party/keel", project.upstream.commits[1])
+    project.downstream.commit("Pin the second")
+    matrix = patches_matrix(project.open(), "keel", refs=project.upstream.commits[0])
+    assert matrix.listing is not None
+    assert ", nothing of ours breaks" in matrix.listing.title
+    assert matrix.listing.meta[0].startswith("No safe pin is among them: none of them comes after the pin. ")
