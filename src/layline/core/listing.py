@@ -19,7 +19,9 @@ class Diagnostic:
     code: str = ""
     """What kind of finding it is; empty: a plain row of a list."""
     tail: str = ""
-    """The end of the line, which a terminal may cut from its beginning: what differs stands last."""
+    """The end of the line."""
+    short: str = ""
+    """The same in few words, for a terminal."""
     details: tuple[tuple[str, str], ...] = ()
     """A word and what is to be said under it: target, since, why, fix."""
 

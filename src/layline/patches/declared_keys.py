@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 import yaml
@@ -69,7 +70,7 @@ def read_schema(tree: Tree, places: tuple[str, ...]) -> Schema:
         if isinstance(text, Skipped):
             skipped.append(text)
             continue
-        found = parse_keys(path, text)
+        found = _know_keys(path, text)
         if isinstance(found, Skipped):
             skipped.append(found)
             continue
@@ -94,6 +95,10 @@ def parse_keys(path: str, text: str) -> list[Declared] | Skipped:
     found: list[Declared] = []
     _collect(root, (), path, found)
     return found
+
+
+_know_keys = lru_cache(maxsize=1024)(parse_keys)
+"""A process that answers many questions reads each file once."""
 
 
 def _collect(node: Any, prefix: tuple[str, ...], path: str, found: list[Declared]) -> None:

@@ -48,13 +48,12 @@ def is_there(hit: Hit, path: str, line: int) -> bool:
     )
 
 
-def find_inside(inventory: Inventory, tree: Tree, word: str) -> Iterator[Hit]:
+def find_inside(inventory: Inventory, replacements: Replacements, word: str) -> Iterator[Hit]:
     """Patches whose replacement has the line that `word` names in its body."""
     asked = find_place(word)
     if asked is None:
         return
     path, line = asked
-    replacements = Replacements(tree)
     for effect in inventory.every_effect():
         at = effect.replacement_at
         if at is None or not (at.path == path or at.path.endswith(f"/{path}")) or at.line > line:
@@ -68,9 +67,9 @@ def find_inside(inventory: Inventory, tree: Tree, word: str) -> Iterator[Hit]:
             )
 
 
-def find_used(inventory: Inventory, tree: Tree, word: str) -> Iterator[Hit]:
+def find_used(inventory: Inventory, replacements: Replacements, word: str) -> Iterator[Hit]:
     """Patches whose replacement uses, imports or calls the name, each at the first line that does."""
-    name, replacements = word.strip().rpartition(".")[2], Replacements(tree)
+    name, tree = word.strip().rpartition(".")[2], replacements.ours
     if not name.isidentifier():
         return
     lines: dict[Location, int | None] = {}
@@ -94,16 +93,21 @@ def find_used(inventory: Inventory, tree: Tree, word: str) -> Iterator[Hit]:
 def build_found(workspace: Workspace, inventories: list[Inventory], word: str) -> Answer:
     """Every place that speaks of `word`, best first."""
     tree = workspace.tree
+    replacements = Replacements(tree)
     read = [(inventory, _schema(workspace, tree, inventory.backend)) for inventory in inventories]
     hits = [
         hit
         for inventory, schema in read
-        for hit in find_word(inventory, schema, word, read_inner_keys(inventory.patches, tree, find_keys(schema, word)))
+        for hit in find_word(
+            inventory, schema, word, read_inner_keys(inventory.patches, replacements, find_keys(schema, word))
+        )
     ]
     if (asked := find_place(word)) is not None:
         hits = [hit for hit in hits if is_there(hit, *asked)]
     told = {(hit.backend, hit.patch) for hit in hits}
-    inside = (hit for inventory, _ in read for find in (find_inside, find_used) for hit in find(inventory, tree, word))
+    inside = (
+        hit for inventory, _ in read for find in (find_inside, find_used) for hit in find(inventory, replacements, word)
+    )
     hits += [hit for hit in inside if (hit.backend, hit.patch) not in told]
     near = [] if hits else [one for inventory, schema in read if (one := find_near_word(inventory, schema, word))]
     hits.sort(key=lambda hit: (hit.rank, hit.backend, hit.patch or "~", str(hit.location)))
@@ -176,7 +180,7 @@ def build_noted(opened: OpenedInventory, inventories: list[Inventory], file: Pat
     schemas = {key: _schema(workspace, opened.tree, key) for key in workspace.settings.backends}
     whole = [_with_strays(one) for one in inventories]
     flags = {row.flag for row in parse_rows(text)}
-    inner = read_inner_keys((patch for one in whole for patch in one.patches), opened.tree, flags)
+    inner = read_inner_keys((patch for one in whole for patch in one.patches), Replacements(opened.tree), flags)
     claims = check_notes(text, whole, schemas, opened.reading.texts, inner)
     counts = Counter(claim.verdict.value for claim in claims)
     data: answers.Notes = {

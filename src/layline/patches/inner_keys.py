@@ -16,7 +16,6 @@ from layline.source.walking import walk
 
 if TYPE_CHECKING:
     from layline.core.patch import Patch
-    from layline.source.tree import Tree
 
 _OWN = frozenset({"self", "cls"})
 _LONGEST = 160
@@ -53,14 +52,16 @@ def find_inner_keys(patch: Patch, replacements: Replacements, known: Container[s
     return list(found.values())
 
 
-def read_inner_keys(patches: Iterable[Patch], tree: Tree, keys: Iterable[str]) -> dict[str, list[InnerKey]]:
+def read_inner_keys(
+    patches: Iterable[Patch], replacements: Replacements, keys: Iterable[str]
+) -> dict[str, list[InnerKey]]:
     """Patch → those of the keys that its replacements read; only files that speak of one are read."""
-    replacements, wanted, told = Replacements(tree), set(keys), dict[str, bool]()
+    wanted, told = set(keys), dict[str, bool]()
     found: dict[str, list[InnerKey]] = {}
     for patch in patches:
         paths = {place.path for place in _find_places(patch)}
         for path in paths - told.keys():
-            text = tree.read_text(path)
+            text = replacements.ours.read_text(path)
             told[path] = isinstance(text, str) and any(key in text for key in wanted)
         if any(told[path] for path in paths):
             found[patch.id] = find_inner_keys(patch, replacements, wanted)

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
 _LONGEST = 160
 """A condition is shown up to here; the JSON and `patches show` tell the whole."""
+_SHORT = 70
+"""The same on a terminal."""
 _MOST = 5
 """Other packages that the head line names, those with most patches first."""
 _NEXT = "`layline patches show ID` shows one patch in full, `patches port` plans how to reuse it elsewhere, `-o FILE` saves this list."
@@ -248,7 +250,12 @@ def _name_commits(inventory: Inventory, repository: str, label: str) -> str:
 
 
 def _tell(effect: Effect, patch: Patch | None) -> Diagnostic:
-    return Diagnostic(location=effect.location, message=_say(effect, patch), tail=_condition(effect, patch))
+    return Diagnostic(
+        location=effect.location,
+        message=_say(effect, patch),
+        tail=_condition(effect, patch),
+        short=_condition_short(effect, patch),
+    )
 
 
 def _say(effect: Effect, patch: Patch | None) -> str:
@@ -284,6 +291,12 @@ def _condition(effect: Effect, patch: Patch | None) -> str:
     return f"when {both}{rest if effect.otherwise else ''}" if both else ""
 
 
+def _condition_short(effect: Effect, patch: Patch | None) -> str:
+    """For a terminal: what is asked nearest to the line, and how many conditions more there are."""
+    told, _ = show_short(effect, patch, _SHORT)
+    return f"when {told}" if told else ""
+
+
 def _warn(effect: Effect, patch: Patch | None) -> Diagnostic:
     if DEAD in find_warnings(effect, patch):
         return _warn_dead(effect, patch)
@@ -294,6 +307,7 @@ def _warn(effect: Effect, patch: Patch | None) -> Diagnostic:
         code=NEVER_ACTIVE,
         message=_say(effect, patch),
         tail=_condition(effect, patch),
+        short=_condition_short(effect, patch),
         details=(("why", reason),),
     )
 

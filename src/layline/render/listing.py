@@ -43,7 +43,7 @@ def _render_group(group: Group, width: int | None, *, color: bool) -> Iterator[s
     if group.title:
         yield _paint(safe(group.title), "bold", color)
     for item in group.items:
-        yield _render_line(item, color=color) + _render_tail(item.tail, width)
+        yield _render_line(item, color=color) + _render_tail(item, width)
         for label, text in item.details:
             yield from _wrap(f"  {label:<{_LABEL}} ", _flat(text), width)
     digits = max((len(str(number)) for number, _ in group.counts), default=0)
@@ -61,12 +61,11 @@ def _render_line(item: Diagnostic, *, color: bool) -> str:
     return f"{place}: {head}: {_flat(item.message)}"
 
 
-def _render_tail(tail: str, width: int | None) -> str:
-    flat = _flat(tail)
-    if width is None or len(flat) <= _TAIL:
-        return f" {flat}" if flat else ""
-    cut = flat[-_TAIL:]
-    return f" …{cut[cut.find(' ') :] if ' ' in cut else cut}"
+def _render_tail(item: Diagnostic, width: int | None) -> str:
+    flat = _flat(item.tail)
+    if width is not None and len(flat) > _TAIL:
+        flat = _flat(item.short) or flat
+    return f" {flat}" if flat else ""
 
 
 def _wrap(head: str, text: str, width: int | None) -> Iterator[str]:

@@ -45,7 +45,7 @@ def test_keys_and_limits_inside_a_replacement_are_told_everywhere(tmp_path: Path
     ]
     limits = [(limit.text, limit.location.line) for limit in find_limits(patch, Replacements(tree))]
     assert limits == [("not (config.size <= 1)", 5), ("config.flat", 7)]
-    inner = read_inner_keys([patch], tree, find_keys(SCHEMA, "deep"))
+    inner = read_inner_keys([patch], Replacements(tree), find_keys(SCHEMA, "deep"))
     assert [(hit.patch, hit.text) for hit in find_word(inventory, SCHEMA, "deep", inner)] == [
         ("the.id", "deep_width deep_level"),
         (None, "deep_width: 1 (read by the.id when it runs, own/ours.py:10)"),
