@@ -68,6 +68,8 @@ class Arena:
         need = self.footprint(step, shape)
         if at + need + 8192 > self.size:
             at = 64 * int(rng.integers(4, 64))
+        if at + need > self.size:
+            raise ValueError(f"a call of {need} bytes does not fit into {self.size}")
         offsets = []
         for name, room in self._lengths(step, shape).items():
             at += GUARD

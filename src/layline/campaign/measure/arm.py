@@ -225,7 +225,9 @@ class LiveArm:
             queued = ()
         places = self.remembered.places.get(key, ())
         if not given.on_same_place or len(places) < len(given.inputs):
-            rng = self.stage.rng
+            rng, room = self.stage.rng, (len(given.inputs) + 1) * self.memory.footprint(step, given.shape)
+            if len(given.inputs) > 1 and room > self.memory.size:
+                raise ValueError(f"calls of one request on {describe_shape(given.shape)} would lie on one another")
             laid = [self.memory.place(step, given.shape, rng) for _ in given.inputs]
             # where the next call lies cannot be guessed
             places = tuple(laid[int(at)] for at in rng.permutation(len(laid)))

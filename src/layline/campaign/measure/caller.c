@@ -277,6 +277,7 @@ static void look_first(int count, char **words, char **variables) { /* before an
     (void)count, (void)words;
     if (!environ) environ = variables;
     calls = fopen("calls", "rb"), answers = fopen("answers", "wb");
+    if (calls) setvbuf(calls, 0, _IONBF, 0); /* a child that ends by exit() would put the place to read at back, for us too */
     if (!getcwd(here, sizeof here)) here[0] = 0;
     survey(at_start);
     alarm(0);

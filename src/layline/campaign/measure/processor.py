@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -73,12 +72,7 @@ class Processor:
 
     def find_arena_bytes(self, operator: Operator, shapes: tuple[Shape, ...]) -> int:
         """Sixteen of the largest calls fit a request, and the arena holds several requests."""
-        import numpy as np
-
-        largest = max(
-            sum(math.prod(buffer.extent(shape)) * np.dtype(buffer.dtype).itemsize + 1024 for buffer in operator.buffers)
-            for shape in shapes
-        )
+        largest = max(sum(buffer.count_bytes(shape) + 1024 for buffer in operator.buffers) for shape in shapes)
         return max(ARENA_BYTES, 64 * largest)
 
     def count_room(self, stage: Stage, shape: Shape) -> int:  # noqa: ARG002  the arena is made for the most there are

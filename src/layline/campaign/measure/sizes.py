@@ -52,7 +52,7 @@ def fit_shapes(operator: Operator, shapes: Iterable[Shape], most_bytes: float = 
 def _fit_memory(operator: Operator, shape: Shape, most_bytes: float) -> Shape | None:
     assert operator.fit is not None  # noqa: S101  the caller looked
     fitted = operator.fit(shape)
-    while fitted is not None and max(step.bytes_moved(fitted) for step in operator.passes) > most_bytes:
+    while fitted is not None and operator.count_bytes(fitted) > most_bytes:
         sizes = dict(fitted.sizes)
         before = fitted.sizes
         for name in sorted(sizes, key=lambda one: -sizes[one]):  # the largest that can be made smaller
@@ -159,9 +159,8 @@ def find_largest_shape(operator: Operator, most_bytes: float, most_flops: float)
         shape = next(fit_shapes(operator, (built,)), None)
         if shape is None:
             return None
-        moved = max(step.bytes_moved(shape) for step in operator.passes)
         work = max(step.flops(shape) for step in operator.passes)
-        if (moved <= most_bytes and work <= most_flops) or max(largest.values()) < THIN:
+        if (operator.count_bytes(shape) <= most_bytes and work <= most_flops) or max(largest.values()) < THIN:
             return shape
         name = max((one for one in names if one != _name_groups(operator.shapes[0])), key=lambda one: largest[one])
         largest[name] = max(1, largest[name] * 3 // 4)

@@ -17,6 +17,7 @@ from layline.campaign.values.statistics import (
     takes_back,
 )
 from layline.campaign.values.verdict import Interval, ShapeGain, Verdict
+from layline.core.prose import count
 
 FULL_VALIDATION_BELOW = 0.05
 """A quick result (representative shapes) under this gain is measured again on all shapes."""
@@ -219,11 +220,8 @@ def _note_first_call(measurement: Measurement, shapes: tuple[ShapeGain, ...], ou
     if not measurement.first_call_ms:
         return
     saved = math.fsum(row.best_ms - row.candidate_ms for row in shapes) / len(shapes)
-    earned = (
-        f"; {math.ceil(measurement.first_call_ms / saved)} calls make up for it"
-        if saved > 0 and outcome.is_accepted
-        else ""
-    )
+    calls = math.ceil(measurement.first_call_ms / saved) if saved > 0 and outcome.is_accepted else 0
+    earned = f"; it is made up for after {count(calls, 'call')}" if calls else ""
     yield f"The first call of a process took {measurement.first_call_ms:.1f} ms with loading{earned}."
 
 

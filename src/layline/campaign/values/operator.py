@@ -4,6 +4,7 @@ clock.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -11,6 +12,8 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     import numpy as np
 
+WIDTHS = {"float16": 2, "bfloat16": 2, "float64": 8, "int16": 2, "int32": 4, "int64": 8, "float32": 4}
+"""Bytes of an element by dtype; of all others one."""
 Arrays = Mapping[str, "np.ndarray[Any, Any]"]
 
 
@@ -58,6 +61,9 @@ class Buffer:
     dtype: str
     """A numpy dtype name: `float32`, `int64`."""
     extent: Callable[[Shape], tuple[int, ...]]
+
+    def count_bytes(self, shape: Shape) -> int:
+        return math.prod(self.extent(shape)) * WIDTHS.get(self.dtype, 1)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -155,6 +161,10 @@ class Operator:
 
     def buffer(self, name: str) -> Buffer:
         return next(buffer for buffer in self.buffers if buffer.name == name)
+
+    def count_bytes(self, shape: Shape) -> int:
+        """What the buffers of its largest pass take; a pass need not move all of that."""
+        return max(sum(self.buffer(name).count_bytes(shape) for name in step.buffers) for step in self.passes)
 
     def start(self, name: str) -> str:
         return dict(self.starts)[name]

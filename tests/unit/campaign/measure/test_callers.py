@@ -130,6 +130,25 @@ def test_a_lost_register_is_named(tmp_path: Path, lost: str) -> None:
     assert name in lost or (name, lost) == ("the direction flag", "std")
 
 
+def test_a_child_that_ends_the_process_does_not_move_what_is_read_next(tmp_path: Path) -> None:
+    """A parallel kernel without memory for its threads ends its process by `exit`, which tidies up open files."""
+    operator = load_operator("softmax")
+    (tmp_path / "calling.c").write_text(write_caller(operator))
+    ends = "struct rlimit now; getrlimit(RLIMIT_AS, &now); if (!now.rlim_cur) exit(1); return 0;"
+    kernel = "".join(f"int {one.symbol}() {{ {ends} }}\n" for one in operator.passes)
+    (tmp_path / "kernel.c").write_text("#include <stdlib.h>\n#include <sys/resource.h>\n" + kernel)
+    build = ["cc", IN_MEMORY, "-w", "-o", "calling", "calling.c", "kernel.c", "-lpthread", "-lm"]
+    subprocess.run(build, cwd=tmp_path, check=True, timeout=60)
+    sizes = len(operator.shapes[0].sizes)
+    calls = [
+        struct.pack(f"<{6 + sizes}q", 0, 0, sizes, 0, manner, -1, *[1] * sizes)
+        for manner in (Manner.POOR, Manner.LINE, Manner.LINE)
+    ]
+    (tmp_path / "calls").write_bytes(b"".join(calls))
+    assert subprocess.run(["./calling"], cwd=tmp_path, check=False, timeout=60).returncode == ENDING
+    assert len((tmp_path / "answers").read_bytes()) == 3 * 24
+
+
 def test_times_are_not_kept_where_a_kernel_may_spoil_them(tmp_path: Path) -> None:
     lost = {"aarch64": "fmov d8, xzr\\n fmov d9, xzr\\n fmov d10, xzr", "x86_64": "mov $7, %rbx\\n mov $7, %r12"}
     spoil = lost.get(os.uname().machine, "")

@@ -13,14 +13,17 @@ from layline.campaign.measure.probes.probe import Trial
 from layline.campaign.measure.probes.shown import Shown
 from layline.campaign.measure.sizes import find_largest_shape
 from layline.campaign.measure.stage import Stage
-from layline.campaign.values.operator import Shape
+from layline.campaign.values.operator import Operator, Shape
 
 MOST_BYTES, MEMORY_SHARE = 256e6, 1 / 16
 MOST_FLOPS = 5e9
 CONFIDENCE = 0.95
+SPARE = 1 << 22
+"""Beside the buffers: guards, and gaps whose size nobody can guess."""
 TOGETHER = 4
 """New processes that start at once."""
-SMALL = 1 << 22
+CALLS = 2
+"""In one request."""
 
 
 def show_processes(on: Trial) -> Shown:
@@ -29,7 +32,7 @@ def show_processes(on: Trial) -> Shown:
     """
     stage, fresh = on.stage, on.stage.device.pace.fresh
     shape = stage.by_work[0]
-    size = min(stage.arena_bytes, SMALL) if stage.device.pace.whole else None
+    size = find_room(stage.operator, shape, calls=CALLS) if stage.device.pace.whole else None
     for first in range(0, fresh, TOGETHER):
         opened = [on.open_again(size, (), is_stale=at % 2 == 1) for at in range(min(TOGETHER, fresh - first))]
         with live(opened) as arms:
@@ -45,7 +48,7 @@ def show_processes(on: Trial) -> Shown:
 
 
 def _call_once(stage: Stage, arm: LiveArm, shape: Shape, number: int) -> None:
-    given = draw(stage, shape, count=2)
+    given = draw(stage, shape, count=CALLS)
     try:
         for step in stage.operator.passes:
             arm.run(step, given)
@@ -55,6 +58,13 @@ def _call_once(stage: Stage, arm: LiveArm, shape: Shape, number: int) -> None:
             "in every second one allocated memory holds what was in it before, as in a program that has run for a while"
         )
         raise Fault("every-process", told, *fault.evidence, "the processes before were right", stale) from None
+
+
+def find_room(operator: Operator, shape: Shape, *, calls: int) -> int:
+    """Bytes of memory in which so many calls of one request do not meet: what is left at the end may be too small for one
+    more.
+    """
+    return SPARE + int(1.2 * (calls + 1) * operator.count_bytes(shape))
 
 
 def bound_rate(right: int) -> float:
@@ -70,8 +80,7 @@ def show_largest(on: Trial) -> Shown:
     if shape is None:
         on.left_out["largest extents"] = "needs a shape beyond the listed ones, and the operator allows none"
         return
-    room = int(1.2 * max(step.bytes_moved(shape) for step in operator.passes)) + SMALL
-    with on.open_again(room, ()).loaded() as arm:
+    with on.open_again(find_room(operator, shape, calls=1), ()).loaded() as arm:
         given = replace(draw(stage, shape), is_held_out=True)
         for step in operator.passes:
             arm.run(step, given)

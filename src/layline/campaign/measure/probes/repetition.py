@@ -46,8 +46,7 @@ def _enlarge(stage: Stage, shape: Shape) -> Shape:
         if fitted is None or fitted.sizes == shape.sizes:
             return shape
         wider = fitted
-        moved = max(step.bytes_moved(wider) for step in passes)
-        if passes[0].flops(wider) > LARGE_FLOPS or 8 * moved > stage.arena_bytes:
+        if passes[0].flops(wider) > LARGE_FLOPS or 8 * stage.operator.count_bytes(wider) > stage.arena_bytes:
             return shape
         shape = wider
 

@@ -17,7 +17,7 @@ from layline.campaign.operators.own.draws import draw_structure, find_structure
 from layline.campaign.operators.own.mutants import write_mutants
 from layline.campaign.operators.own.read import OperatorFile, read_axes
 from layline.campaign.operators.own.sizes import build_shape, find_neighbours, fit
-from layline.campaign.values.operator import Buffer, Operator, Pass, Shape
+from layline.campaign.values.operator import WIDTHS, Buffer, Operator, Pass, Shape
 from layline.campaign.values.operator_file import FLOATS, Tensor, Uniform
 from layline.errors import ConfigError
 
@@ -27,8 +27,6 @@ LEVEL = "level"
 INTEGERS = "integers"
 KEPT_SHAPES = 8
 """Whose constants are held; those of others are drawn again, by their seed."""
-BYTES = {"float16": 2, "bfloat16": 2, "float64": 8, "int16": 2, "int32": 4, "int64": 8, "float32": 4}
-"""Of one element; all others are single bytes."""
 
 
 Sizes = tuple[tuple[str, int], ...]
@@ -166,7 +164,8 @@ def _find_work(file: OperatorFile, what: str, step: str, names: tuple[str, ...])
     tensors = file.said.tensors
     if said is None:
         sizes = [
-            (_find_extent(tensors[name]), BYTES.get(tensors[name].dtype, 1) if what == "bytes" else 1) for name in names
+            (_find_extent(tensors[name]), WIDTHS.get(tensors[name].dtype, 1) if what == "bytes" else 1)
+            for name in names
         ]
         return lambda shape: float(sum(wide * math.prod(extent(shape)) for extent, wide in sizes))
     if isinstance(said, Mapping) and step not in said:
