@@ -6,6 +6,7 @@ import platform
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import pairwise
 from types import TracebackType
 from typing import Any, Self
 
@@ -225,10 +226,11 @@ class LiveArm:
             queued = ()
         places = self.remembered.places.get(key, ())
         if not given.on_same_place or len(places) < len(given.inputs):
-            rng, room = self.stage.rng, (len(given.inputs) + 1) * self.memory.footprint(step, given.shape)
-            if len(given.inputs) > 1 and room > self.memory.size:
-                raise ValueError(f"calls of one request on {describe_shape(given.shape)} would lie on one another")
+            rng, need = self.stage.rng, self.memory.footprint(step, given.shape)
             laid = [self.memory.place(step, given.shape, rng) for _ in given.inputs]
+            starts = sorted(min(at for _, at in place) for place in laid)
+            if given.right and any(after - before < need for before, after in pairwise(starts)):
+                raise ValueError(f"calls of one request on {describe_shape(given.shape)} lie on one another")
             # where the next call lies cannot be guessed
             places = tuple(laid[int(at)] for at in rng.permutation(len(laid)))
             self.remembered.places[key] = places

@@ -4,14 +4,19 @@ from __future__ import annotations
 
 import itertools
 from dataclasses import replace
+from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
 
 from layline.campaign.devices.shared_memory import Arena
+from layline.campaign.measure.arm import LiveArm
+from layline.campaign.measure.given import Given
 from layline.campaign.measure.probes.processes import CALLS, find_room
 from layline.campaign.measure.sizes import find_largest_shape
 from layline.campaign.operators import load_operator
+from layline.campaign.values.measurement import Arm
 from layline.campaign.values.operator import Operator, Shape
 
 GEMM = load_operator("gemm")
@@ -56,3 +61,24 @@ def test_memory_is_reckoned_by_buffers_not_by_what_is_said_to_be_moved() -> None
     largest = find_largest_shape(gather, 1e6, 1e12)
     assert largest is not None
     assert gather.count_bytes(largest) <= 1e6 or max(value for _, value in largest.sizes) < 64
+
+
+@pytest.mark.parametrize("count", [1, 2, 3])
+def test_a_request_whose_calls_lie_on_one_another_is_our_error(count: int) -> None:
+    rng = np.random.default_rng(0)
+    step = GEMM.passes[0]
+    need = sum(GEMM.buffer(name).count_bytes(LARGE) for name in step.buffers)
+    arena = Arena(GEMM, int(2.5 * need), rng)
+    stage: Any = SimpleNamespace(operator=GEMM, rng=rng, device=SimpleNamespace(values=None))
+    worker: Any = None  # nothing is called
+    inputs = GEMM.draw(LARGE, rng, GEMM.distributions[0])
+    given = Given(shape=LARGE, kind="normal", inputs=(inputs,) * count, right=((step.name, ({},) * count),))
+    try:
+        arm = LiveArm(Arm.BEST, stage, arena, worker)
+        if count < 3:
+            assert len(arm.fill(step, given)) == count
+            return
+        with pytest.raises(ValueError, match="on one another"):
+            arm.fill(step, given)
+    finally:
+        arena.close()
