@@ -564,3 +564,23 @@ def test_a_submodule_that_nothing_imports_is_no_backend_and_several_versions_are
     )
     assert "# the highest of 3 versions that files of the project install; write the one you use" in text
     assert "lowest" not in text
+
+
+def test_a_project_that_patches_what_comes_with_python_gets_a_block_for_it(tmp_path: Path) -> None:
+    """It proposed `test`, a package that no index has; a clone of Python was refused."""
+    layered = make_layered(tmp_path)
+    patches = "import ssl\nimport test.support\n\nssl.SSLContext = ssl.create = print\nssl.connect = print\nssl.close = print\n"
+    files = {**OURS, **BARE, "deck/__init__.py": patches, "deck/more.py": "", "harbour/backends/keel/__init__.py": None}
+    layered.downstream.commit("Patch what comes with Python", files)
+    place = layered.downstream.path
+    assert "names of cpython (what comes with Python)" in layline("init", cwd=place).out
+    text = (place / "layline.toml").read_text()
+    assert '# packages = ["ssl"]\n# source_roots = ["Lib"]\n' in text
+    assert "backends.test" not in text
+    layered.upstream.commit("Begin a library", {"Lib/ssl.py": "class SSLContext:\n    pass\n\n\nconnect = close = 1\n"})
+    layered.upstream.git("tag", "v3.13.0")
+    told = layline("init", "--force", "--upstream", "../upstream", cwd=place)
+    assert told.code == 0, told.err
+    (backend,) = parse_settings((place / "layline.toml").read_text()).backends.values()
+    assert (backend.packages, backend.source_roots) == (("ssl",), ("Lib",))
+    assert layline("patches", "drift", cwd=place).out.startswith("cpython: none of 3 patched places break")

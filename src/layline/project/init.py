@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING
 
 from layline.config import FILE_NAME, Backend, Pin, parse_settings
 from layline.core.evidence import Alert, Severity
-from layline.core.prose import listed
+from layline.core.prose import count, listed
 from layline.core.report import Answer, Block, Bullets, Paragraph, Report, Section, Table
 from layline.project.settings_file import Draft, relative, render_others, render_settings, say_use, toml
+from layline.project.standard_library import ROOT
 from layline.project.submodules import Survey, draft_submodules, find_package, find_submodules
 from layline.project.upstreams import Proposal, choose, propose_upstreams, read_origin
 from layline.source import survey
@@ -69,7 +70,10 @@ def propose_settings(tree: Tree, folder: Path, place: Path, upstreams: tuple[Pat
     drafts += tuple(_draft_proposal(tree, one, folder) for one in chosen)
     others = tuple(one for one in proposals if one not in chosen)
     text = render_settings(project, drafts, read_home_address(tree, project["name"]))
-    shown = [(one, _choose_pin(one), _find_importing_folders(tree, one.package)) for one in others[:_BLOCKS]]
+    shown = [
+        (one, _choose_pin(one), _find_importing_folders(tree, *(one.modules or (one.package,))))
+        for one in others[:_BLOCKS]
+    ]
     text += "\n".join(render_others(shown, alone=not drafts))
     parse_settings(text, where=FILE_NAME)  # what we write must load
     return ProposedSettings(text, drafts, others)
@@ -142,11 +146,13 @@ def _draft_written_pin(tree: Tree, package: str, address: str, places: list[Writ
     return Draft(key=package, backend=backend, choices=lines if len(lines) > 1 else (), remarks=(remark,))
 
 
-def _find_importing_folders(tree: Tree, package: str) -> tuple[str, ...]:
+def _find_importing_folders(tree: Tree, *packages: str) -> tuple[str, ...]:
     own = [
         folder for folder in survey.find_own_folders(tree) if not re.match("tests?(_|$)", posixpath.basename(folder))
     ]
-    return tuple(folder for folder in own if survey.find_imported_packages(tree, folder)[package])
+    return tuple(
+        folder for folder in own if not survey.find_imported_packages(tree, folder).keys().isdisjoint(packages)
+    )
 
 
 def _draft_checkouts(
@@ -223,14 +229,15 @@ def _draft_proposal(tree: Tree, one: Proposal, folder: Path) -> Draft:
         if version.others:
             asides.append(f"other places ask for it, too: {listed(version.others, most=4)}")
             asides += [f"why this one: {version.before}"] if version.before else []
-    folders = _find_importing_folders(tree, one.package)
+    folders = _find_importing_folders(tree, *(one.modules or (one.package,)))
     backend = Backend(
         label=one.package,
         pin=_choose_pin(one),
         upstream=one.address,
         ref=one.ref,
         objects=relative(one.clone, folder) if one.clone is not None else None,
-        packages=(one.package,),
+        packages=one.modules or (one.package,),
+        source_roots=(ROOT,) if one.modules else Backend().source_roots,
         integration=folders,
         patches=tuple(patch for name in folders for patch in survey.find_patch_folders(tree, name)),
     )
@@ -331,18 +338,19 @@ def build_answer(file: Path, proposed: ProposedSettings) -> Answer:
         )
         for key in undecided
     )
-    summary = f"Wrote {file} with {len(drafts)} backend{'' if len(drafts) == 1 else 's'}."
+    number = count(len(drafts), "backend")
+    summary = f"Wrote {file} {f'with {number}' if drafts else 'without a backend'}."
     steps = tuple(_say_steps(drafts))
     blocks: tuple[Block, ...] = (
         Paragraph(summary),
         Table(columns=("backend", "pin", "upstream", "remarks"), rows=rows),
     )
-    patched = [one.package for one in others if one.writes]
+    patched = [f"{one.package}{' (what comes with Python)' if one.modules else ''}" for one in others if one.writes]
     if not drafts and patched:
         said = (
-            f"{summary} Our code assigns to names of {listed(patched)}, but no file of the project says both where to get one of "
-            "them and which version is meant. Clone one and run `layline init --force --upstream CLONE`, or fill in its "
-            f"block in {FILE_NAME}."
+            f"{summary} Our code assigns to names of {listed(patched)}, but no file of the project says both where to get "
+            "one of them and which version is meant. Clone one and run `layline init --force --upstream CLONE`, or "
+            f"uncomment its block in {FILE_NAME} and fill it in."
         )
         blocks = (Paragraph(said),)
     elif not drafts:

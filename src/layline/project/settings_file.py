@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from layline.config import Backend, Pin
 from layline.core.prose import count, verb
+from layline.project.standard_library import ROOT
 
 if TYPE_CHECKING:
     from layline.core.evidence import Location
@@ -67,8 +68,10 @@ def _render_backend(draft: Draft) -> Iterator[str]:
         yield '# objects = "…"  # a clone or bare mirror of it; without one, --fetch downloads its history once'
     else:
         yield '# objects = "…"  # a clone or bare mirror with its objects, if the submodule is not checked out'
-    for name in ("packages", "integration", "patches", "configs"):
+    for name in ("packages", "source_roots", "integration", "patches", "configs"):
         values = getattr(backend, name)
+        if name == "source_roots" and values == Backend().source_roots:
+            continue
         if values:
             yield f"{name} = {toml(list(values))}"
         elif name == "packages":
@@ -99,7 +102,9 @@ def render_others(others: list[tuple[Proposal, Pin | None, tuple[str, ...]]], *,
         yield f"# pin = {_render_pin(pin or Pin(revision='…'))}  # {said}"
         yield f"# upstream = {toml(one.address or 'https://…')}"
         yield '# objects = "…"  # a clone or bare mirror; not needed with an upstream address and --fetch'
-        yield f"# packages = {toml([one.package])}"
+        yield f"# packages = {toml(list(one.modules or [one.package]))}"
+        if one.modules:
+            yield f"# source_roots = {toml([ROOT])}"
         yield f"# integration = {toml(list(folders))}"
     yield ""
 
@@ -114,6 +119,8 @@ def _name_tag(pin: Pin | None, one: Proposal) -> str | None:
 def say_use(one: Proposal) -> str:
     lines = f"at least {count(one.writes, 'line')} of ours {verb(one.writes, 'assigns')} to its names"
     patched = f"; {lines} (`patches list` finds all)" if one.writes else ""
+    if one.modules:
+        return f"Python's own library: {count(one.writes, 'line')} of ours {verb(one.writes, 'assigns')} to its names"
     return f"imported by {count(one.files, 'file')} (without tests, examples and third-party folders){patched}"
 
 

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import ast
 import re
-import sys
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
@@ -27,6 +26,7 @@ from layline.git import open_repository
 from layline.git.repository import find_git_dir
 from layline.history.pins import find_branch, find_pins
 from layline.history.tags import find_newest_release, is_final
+from layline.project import standard_library
 from layline.project.versions import NEWEST_ALLOWED, Version, find_version, keep_followed, order
 from layline.project.writes import count_writes, walk
 from layline.source import survey
@@ -42,8 +42,6 @@ _MOST = 3
 _NAMED = 5
 _OFTEN = 3
 """So many writes make an upstream of a package beside submodules."""
-_PYTHONS = frozenset({*sys.stdlib_module_names, "test"})
-"""What comes with Python: its own tests are installed with it, and no list of its modules names them."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,6 +67,8 @@ class Proposal:
     """Other tags that may be meant, and why."""
     bounded: str = ""
     """Where the project bounds it, if it names no version that could be the pin."""
+    modules: tuple[str, ...] = ()
+    """What is patched of it, where that is less than all it offers: modules of Python's own library."""
 
     @property
     def distribution(self) -> str:
@@ -89,14 +89,16 @@ Meant = tuple[bool, int, int, str]
 def propose_upstreams(tree: Tree, imported: Counter[str], beside: Path, clones: Iterable[Path]) -> list[Proposal]:
     """Imported packages of others: those whose clone was named first, then the most patched, then the most imported."""
     own = {Path(folder).name for folder in survey.find_own_folders(tree)}
-    foreign = [name for name in imported if name not in own | _PYTHONS]
+    foreign = [name for name in imported if name not in own | standard_library.MODULES]
     declared, addresses = read_declarations(tree), survey.find_addresses(tree)
     writes = count_writes(tree, foreign)
 
     def rank(name: str) -> Meant:
         return find_version(tree, declared, name) is not None, writes[name], imported[name], name
 
-    named = dict(_match_clones(clones, foreign, rank))
+    standard = _propose_standard(imported, clones, lambda names: count_writes(tree, names))
+    others = [clone for clone in clones if standard is None or clone != standard.clone]
+    named = dict(_match_clones(others, foreign, rank))
     found = {**dict(_find_beside(beside, foreign)), **named}
     packages = _find_packages(tree, writes)
     proposals = [
@@ -107,7 +109,29 @@ def propose_upstreams(tree: Tree, imported: Counter[str], beside: Path, clones: 
         or name in packages
     ]
     order = {name: place for place, name in enumerate(named)}
+    proposals += [standard] if standard is not None else []
     return sorted(proposals, key=lambda one: (order.get(one.package, len(order)), -one.writes, -one.files, one.package))
+
+
+def _propose_standard(
+    imported: Counter[str], clones: Iterable[Path], count: Callable[[list[str]], Counter[str]]
+) -> Proposal | None:
+    """Python's own library, where our code patches it."""
+    written = standard_library.find_patched(imported, count)
+    if not written:
+        return None
+    clone = standard_library.find_clone(clones, written)
+    repository = open_repository(clone) if clone is not None else None
+    return Proposal(
+        package=standard_library.KEY,
+        files=max(imported[name] for name in written),
+        writes=sum(written.values()),
+        address=standard_library.ADDRESS,
+        clone=clone,
+        tag=find_newest_release(repository) if repository is not None else None,
+        ref=(repository.branch if repository is not None else None) or "main",
+        modules=tuple(sorted(written, key=lambda name: (-written[name], name))),
+    )
 
 
 def choose(proposals: list[Proposal], clones: tuple[Path, ...], *, alone: bool) -> list[Proposal]:
