@@ -8,6 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from layline.core.effect_ids import is_effect_id
 from layline.core.evidence import Location
 from layline.core.listing import Diagnostic, Group, Listing
 from layline.core.report import Answer, Cell, Paragraph, Report, Section, Table
@@ -110,7 +111,7 @@ def build_found(workspace: Workspace, inventories: list[Inventory], word: str) -
     )
     hits += [hit for hit in inside if (hit.backend, hit.patch) not in told]
     near = [] if hits else [one for inventory, schema in read if (one := find_near_word(inventory, schema, word))]
-    hits.sort(key=lambda hit: (hit.rank, hit.backend, hit.patch or "~", str(hit.location)))
+    hits.sort(key=_place)
     rows: list[tuple[Inline, ...]] = [
         (
             hit.backend,
@@ -225,6 +226,12 @@ def _table(claims: list[Claim]) -> Table:
         for claim in claims
     ]
     return Table(columns=("Line", "Flag", "Claim", "Notes say", "Code says", "Evidence"), rows=tuple(rows))
+
+
+def _place(hit: Hit) -> tuple[int, str, str, str, int]:
+    """The best first, then by patch; an effect's id says nothing, so those follow our files."""
+    name = "" if hit.patch is not None and is_effect_id(hit.patch) else hit.patch or "~"
+    return hit.rank, hit.backend, name, hit.location.path, hit.location.line
 
 
 def read_notes(workspace: Workspace, file: Path) -> str:

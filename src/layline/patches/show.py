@@ -122,9 +122,9 @@ def _build_summary(inventory: Inventory, patch: Patch) -> Section:
 def _say_when(patch: Patch) -> Iterator[str]:
     """Under which condition, and in whose run."""
     if is_effect_id(patch.id) and patch.active:
-        by = f"the function {patch.handler}" if patch.handler else "importing the module"
+        by = f"by the function {patch.handler}" if patch.handler else "when its module is imported"
         when = describe_enabling(patch) if find_told(patch.guard.when) != ALWAYS else ""
-        yield f"Installed by: {by}{'' if when else ', whenever that runs'}."
+        yield f"Installed {by}{', whenever that runs' if patch.handler and not when else ''}."
         yield from [f"Applies when: {when}."] if when else []
         return
     if find_told(patch.guard.when) != NEVER:
@@ -171,7 +171,8 @@ def _build_places(workspace: Workspace, opened: OpenedInventory, patch: Patch, k
             return Cell(path, Evidence(repo=repo, commit=commit, path=path), code=True)
         return Cell(f"{path}:{first}", Evidence(repo=repo, commit=commit, path=path, lines=(first, last)), code=True)
 
-    items: list[Inline] = [("Installer: ", place(patch.file, *patch.handler_lines), f", function {patch.handler}")]
+    within = f", function {patch.handler}" if patch.handler else ", when the module is imported"
+    items: list[Inline] = [("Installer: ", place(patch.file, *patch.handler_lines), within)]
     items.extend(("Implementation: ", place(*found)) for found in _find_implementation(opened, patch))
     for key in list_keys(patch):
         declared = keys.schema.default(key)

@@ -124,6 +124,15 @@ def test_what_nobody_decided_is_never_called_the_error(kind: DriftKind, reason: 
     assert row_of(own).code == kind.value
 
 
+def test_of_a_target_without_a_name_the_patch_is_told_not_judged() -> None:
+    """It said that the patch cannot be decided, or that the patch is not patched."""
+    own = Finding(kind=DriftKind.UNRESOLVED, severity=Severity.LOOK, why=Why(Reason.RESULT_UNKNOWN))
+    row = replace(row_of(own), target=None, patch="keel.fast")
+    assert say_row(row) == "what keel.fast changes here cannot be named without running the code"
+    both = (own, Finding(severity=Severity.BREAKS, why=Why(Reason.NOT_INSTALLED)))
+    assert say_row(replace(row, findings=both)) == "keel.fast changes nothing here"
+
+
 NAMED = [
     # (what is found, every word that `--kind` takes for it)
     (BREAKING, {"does-not-fit", "body-changed"}),

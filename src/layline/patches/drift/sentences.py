@@ -51,12 +51,8 @@ def say_row(row: Drift) -> str:
     target = row.target or row.patch
     if dropped := _say_dropped(row):
         return f"upstream no longer mentions {dropped}"
-    if row.breaks_elsewhere:
-        return (
-            f"{target} is not patched"
-            if row.has(Reason.NOT_INSTALLED)
-            else f"our replacement of {target} does not work"
-        )
+    if beside := _say_beside(row, target):
+        return beside
     said = _say_kept(row, target) or row.kind.facts.message.format(target=target)
     if row.kind is DriftKind.SIGNATURE_CHANGED and (owners := _find_decorated(row)):
         said = f"the decorators of {listed([f'{target}{one}' for one in owners])} changed"
@@ -103,6 +99,17 @@ def _find_decorated(row: Drift) -> list[str]:
     told = [one for one in row.reasons if one.reason is Reason.SIGNATURE]
     alone = all(one.name == ParameterChange.DECORATORS.value for one in told)
     return list(dict.fromkeys(one.other for one in told)) if alone else []
+
+
+def _say_beside(row: Drift, target: str) -> str:
+    """What keeps it from working, and what has no name: nothing is said of a target; empty where something is."""
+    if row.breaks_elsewhere:
+        if not row.has(Reason.NOT_INSTALLED):
+            return f"our replacement of {target} does not work"
+        return f"{target} is not patched" if row.target else f"{target} changes nothing here"
+    if row.kind is DriftKind.UNRESOLVED and not row.target:
+        return f"what {target} changes here cannot be named without running the code"
+    return ""
 
 
 def _say_kept(row: Drift, target: str) -> str:

@@ -227,9 +227,9 @@ def _describe_targets(patch: Patch) -> Iterator[Inline]:
         elif effect.holder is Holder.OBJECT and effect.moment is not Moment.DEFERRED:
             yield _describe_object(effect)
         elif effect.target and effect.moment is Moment.INSTALL:
-            alias = f", which is imported there from {effect.alias_of}," if effect.alias_of else ""
+            alias = f", which is imported there from {effect.alias_of}" if effect.alias_of else ""
             absent = f" (absent at the pin: {_say_absent(effect)})" if effect.target_kind is TargetKind.ABSENT else ""
-            yield ("Rebind ", Cell(effect.target, code=True), f"{alias}{absent} with {effect.replacement}.")
+            yield (f"Assign {effect.replacement} to ", Cell(effect.target, code=True), f"{alias}{absent}.")
         elif effect.target and effect.moment is Moment.TRANSIENT:
             yield ("Set ", Cell(effect.target, code=True), f" to {effect.replacement or 'our value'}, temporarily.")
         elif effect.mutates:
