@@ -51,7 +51,7 @@ def find_attribute_evidence(
     name = place.target.rpartition(".")[2]
     then = instances[0].find(place.imported).get(name)
     home = comparer.tip.resolve(place.imported).home
-    now = instances[1].find(home).get(name) if home is not None else None
+    now = instances[1].find_told(home).get(name) if home is not None else None
     return then.evidence if then else None, now.evidence if now else None
 
 

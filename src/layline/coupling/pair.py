@@ -40,6 +40,7 @@ from layline.source import Index, Part, Tree, open_cache
 from layline.source.at_tips import AtTips
 from layline.source.facts import ANALYSER as FACTS
 from layline.source.index import find_entries
+from layline.source.instances import Instances
 from layline.source.memos import Answers, Memos
 from layline.source.names import longest_root, module_name
 from layline.source.parsing import ANALYSER
@@ -144,6 +145,8 @@ class Pair:
         if asked is Asked.FATE:
             name, _, told = what.rpartition("=")
             return (self._fates.find(name) or str(self.comparer.find_fate(name))) == told
+        if asked is Asked.HELD:
+            return self._instances.holds(what)
         if asked is Asked.STARTS:
             return self.comparer.tip.loads.stay(what)
         if asked is Asked.PASSED:
@@ -156,6 +159,10 @@ class Pair:
                 return str(self.comparer.tip.resolve_in(module, text).exists) == told
         key, _, told = what.rpartition("=")
         return self.ask_key(key, told)
+
+    @cached_property
+    def _instances(self) -> Instances:
+        return Instances(self.comparer.tip)
 
     @cached_property
     def _known(self) -> Unread | None:

@@ -24,7 +24,7 @@ T = TypeVar("T")
 Plain: TypeAlias = dict[str, Any]
 Stamp: TypeAlias = Callable[[Evidence | None], Evidence | None]
 """The same lines, read at the tip that is asked about, wherever they stand there."""
-_ASKED = frozenset({Asked.LOST, Asked.FATE, Asked.THERE, Asked.PASSED, Asked.STARTS, Asked.KEY})
+_ASKED = frozenset({Asked.LOST, Asked.FATE, Asked.THERE, Asked.PASSED, Asked.STARTS, Asked.HELD, Asked.KEY})
 """Noted with what was answered: asked again."""
 AT_ONCE = 64
 """So many parts are read together: faster than one by one, and all of them would be held at once."""

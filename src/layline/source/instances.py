@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from layline.core.evidence import Evidence
 from layline.source.definitions import DefinitionKind
 from layline.source.resolve import Resolver
-from layline.source.seen import Read
+from layline.source.seen import Asked, Read, Seen
 from layline.source.symbols import Symbol
 from layline.source.walking import walk
 
@@ -33,17 +33,85 @@ class Attribute:
     """Each line that sets it makes an object of that class: it is of none below."""
 
 
+class Held(dict[str, Attribute]):
+    """Attributes of a class by name; who looks for one notes what stands under it, who goes through them what they were
+    read from.
+    """
+
+    def __init__(self, found: dict[str, Attribute], home: str, seen: Seen, reads: Collection[Read]) -> None:
+        super().__init__(found)
+        self._home, self._seen, self._reads = home, seen, reads
+
+    def describe(self, name: str) -> str:
+        """What stands under a name, apart from the line that puts it there."""
+        found = super().get(name)
+        return f"{found.owner} {found.kind} {found.made}" if found is not None else ""
+
+    def __contains__(self, name: object) -> bool:
+        self._note(str(name))
+        return super().__contains__(name)
+
+    def __getitem__(self, name: str) -> Attribute:
+        self._note(name)
+        return super().__getitem__(name)
+
+    def get(self, name: str, default: Attribute | None = None) -> Attribute | None:  # type: ignore[override]
+        self._note(name)
+        return super().get(name, default)
+
+    def __iter__(self) -> Iterator[str]:
+        self.note_all()
+        return super().__iter__()
+
+    def keys(self):  # type: ignore[no-untyped-def]
+        self.note_all()
+        return super().keys()
+
+    def values(self):  # type: ignore[no-untyped-def]
+        self.note_all()
+        return super().values()
+
+    def items(self):  # type: ignore[no-untyped-def]
+        self.note_all()
+        return super().items()
+
+    def note_all(self) -> None:
+        """For who tells lines, too."""
+        self._seen.extend(self._reads)
+
+    def _note(self, name: str) -> None:
+        self._seen.add(Asked.HELD, f"{self._home} {name}={self.describe(name)}")
+
+
 class Instances:
     """Answers about the classes of one index; each class is read once, bases included."""
 
     def __init__(self, resolver: Resolver) -> None:
         self._resolver = resolver
-        self._found: dict[str, tuple[dict[str, Attribute], Collection[Read]]] = {}
+        self._found: dict[str, Held] = {}
         self._own: dict[str, tuple[dict[str, Attribute], Collection[Read]]] = {}
 
-    def find(self, home: str) -> dict[str, Attribute]:
+    def find(self, home: str) -> Held:
         """Name → attribute, for a class and all its bases in the index; the class itself wins."""
-        return self._resolver.index.seen.remember(self._found, home, lambda: self._find(home))
+        if home not in self._found:
+            seen, reads = self._resolver.index.seen, set[Read]()
+            with seen.within(reads):
+                found = self._find(home)
+            self._found[home] = Held(found, home, seen, tuple(reads))
+        return self._found[home]
+
+    def find_told(self, home: str) -> Held:
+        """The same for who tells where they are set."""
+        found = self.find(home)
+        found.note_all()
+        return found
+
+    def holds(self, told: str) -> bool:
+        """Whether methods of a class still give its objects what was noted: `class name=answer`."""
+        named, _, answer = told.rpartition("=")
+        home, _, name = named.partition(" ")
+        with self._resolver.index.seen.within(set()):
+            return self.find(home).describe(name) == answer
 
     def _read(self, home: str) -> dict[str, Attribute]:
         return self._resolver.index.seen.remember(self._own, home, lambda: self._read_class(home))

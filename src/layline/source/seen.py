@@ -74,6 +74,8 @@ class Asked(StrEnum):
     """Whether a dotted text leads a module to something: `module text=answer`."""
     PASSED = "+"
     """Which calls name an argument: `argument=digest`."""
+    HELD = "="
+    """What methods of a class give its objects under a name: `class name=answer`."""
     STARTS = "j"
     """Which modules somebody outside has to ask for so that one is loaded: `module=answer`."""
     KEY = "k"
