@@ -31,6 +31,8 @@ INSERT INTO opening VALUES (0);
 Result = TypeVar("Result")
 Rows: TypeAlias = dict[tuple[str, str], str]
 """Analyser and blob → text."""
+_openings: dict[Path, int] = {}
+"""Which opening of a file this process is, however many analysers it opens it for."""
 _handed_over: list[ChainMap[tuple[str, str], str]] = []
 """The innermost `collect_rows`, last; while there is one, no cache of this process writes."""
 
@@ -217,9 +219,12 @@ class Cache:
         connection.execute("PRAGMA synchronous = NORMAL")
         if not tables:
             _create(connection)
-        with suppress(sqlite3.OperationalError), connection:
-            connection.execute("UPDATE opening SET count = count + 1")
-        self._opening = connection.execute("SELECT count FROM opening").fetchone()[0]
+            _openings.pop(self.file, None)
+        if self.file not in _openings:
+            with suppress(sqlite3.OperationalError), connection:
+                connection.execute("UPDATE opening SET count = count + 1")
+            _openings[self.file] = connection.execute("SELECT count FROM opening").fetchone()[0]
+        self._opening = _openings[self.file]
 
 
 @dataclass(frozen=True, slots=True)

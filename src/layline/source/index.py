@@ -113,14 +113,19 @@ class Index:
         """
         plain = [word.encode() for word in words]
         names = self._name_blobs()
-        missing = [listed[0] for blob, listed in names.items() if blob not in self.packed] if plain else ()
-        for found in self.stream_blobs(missing):
+        self._pack(names[blob][0] for blob in (self.packed.find_unknown(names) if plain else ()))
+        holding = [blob for blob in names if self.packed.holds(blob, plain)]
+        self._pack(names[blob][0] for blob in holding if blob not in self.packed)
+        for blob in holding:
+            if blob in self.packed:
+                data = self.packed.read(blob)
+                yield from ((entry.name, data) for entry in names[blob])
+
+    def _pack(self, entries: Iterable[ModuleEntry]) -> None:
+        for found in self.stream_blobs(entries):
             if isinstance(found, Blob):
                 self.packed.put(found.oid, found.data)
-        for blob, listed in names.items() if plain else ():
-            if blob in self.packed and self.packed.holds(blob, plain):
-                data = self.packed.read(blob)
-                yield from ((entry.name, data) for entry in listed)
+        self.packed.save()
 
     def _name_blobs(self) -> dict[str, list[ModuleEntry]]:
         names: dict[str, list[ModuleEntry]] = {}
@@ -345,8 +350,11 @@ def build_indexes(
         cache.store(made.items())
     texts |= made
     indexes = [Index(parts, listed, texts, decoded) for parts, listed in zip(wanted, entries, strict=True)]
+    from layline.source.packed import WORDS, PackedTexts  # as above
+
+    packed = PackedTexts(Cache(cache.file.parent, WORDS) if cache is not None else None)
     for index in indexes:
-        index.packed = indexes[0].packed
+        index.packed = packed
     return indexes
 
 

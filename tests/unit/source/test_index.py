@@ -6,6 +6,7 @@ import sqlite3
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -178,6 +179,13 @@ def test_eviction_keeps_what_was_used_last(tmp_path: Path) -> None:
     new = Cache(tmp_path, "1", max_bytes=100_000)
     new.store([("1" * 40, json.dumps("n" * 40_000)), ("2" * 40, json.dumps("n" * 39_000))])
     assert new.load(["0" * 40, "1" * 40, "2" * 40]).keys() == {"1" * 40, "2" * 40}
+
+
+def test_a_process_counts_as_one_opening_of_a_cache(tmp_path: Path) -> None:
+    """Else all that a run reads is marked as used again, and so written, by the next run."""
+    caches = [Cache(tmp_path, analyser) for analyser in ("1", "2", "3")]
+    with closing(sqlite3.connect(caches[0].file)) as connection:
+        assert connection.execute("SELECT count FROM opening").fetchone() == (1,)
 
 
 def test_several_processes_share_one_cache(tmp_path: Path) -> None:
