@@ -5,7 +5,7 @@ A module that became a shim (`from new.place import *`) keeps every name; the co
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from layline.core.drift import DriftKind, Fate
 from layline.core.evidence import Severity
@@ -96,7 +96,7 @@ def judge_source(question: Question, severity: Severity) -> Iterator[Finding]:
 def _find_outside(home: str, sides: Sides) -> list[str]:
     """Where the tip calls an outside name as an attribute of its module."""
     package, _, name = home.rpartition(".")
-    return _search(f"{package.rpartition('.')[2]}.{name}", sides, frozenset())
+    return _search(f"{package.rpartition('.')[2]}.{name}", sides)
 
 
 def _find_inside(home: str, sides: Sides, targets: frozenset[str]) -> list[str]:
@@ -107,25 +107,28 @@ def _find_inside(home: str, sides: Sides, targets: frozenset[str]) -> list[str]:
     if symbol.module is None or symbol.definition is None or symbol.home != home:
         return []
     package, _, name = home.rpartition(".")
-    own = _search(name, sides, frozenset({symbol.module}))
+    own = _find_calling(name, sides, [(symbol.module, sides.tip.index.look(symbol.module, name))])
     takers = [
         (module, item) for module, item in sides.tip.find_importers(home) if _is_used(sides.tip, module, item.alias)
     ]
     takers = [(module, item) for module, item in takers if not module.startswith("tests.")]
     if takers and all(f"{module}.{item.alias}" in targets for module, item in takers):
         own += [str(sides.tip.index.location(module, item.line)) for module, item in takers]
-    return own or _search(f"{package.rpartition('.')[2]}.{name}", sides, frozenset())
+    return own or _search(f"{package.rpartition('.')[2]}.{name}", sides)
 
 
-def _search(spelled: str, sides: Sides, only: frozenset[str]) -> list[str]:
-    word = spelled.encode()
+def _search(spelled: str, sides: Sides) -> list[str]:
     index = sides.tip.index
     index.seen.add(Asked.WORD, spelled)
+    return _find_calling(spelled, sides, index.read_all([spelled.rpartition(".")[2]]))
+
+
+def _find_calling(spelled: str, sides: Sides, files: Iterable[tuple[str, bytes]]) -> list[str]:
+    index, word = sides.tip.index, spelled.encode()
     return sorted(
         str(index.location(module, line))
-        for module, data in index.read_all([spelled.rpartition(".")[2]])
+        for module, data in files
         if index.every[module].part == sides.part
-        and (not only or module in only)
         and word in data
         and not module.startswith("tests.")
         and (line := next(find_calls(data, spelled), None)) is not None
