@@ -16,6 +16,7 @@ def drop_implied(tests: list[LineTest], body: list[ast.stmt]) -> list[LineTest]:
     """The same tests without those that are true of each value that another test leaves open, where nothing sets the
     subject between the two.
     """
+    tests = [_drop_stricter(test, body) for test in tests]
     known = [(subject, values, test) for test in tests for subject, values in _find_values(test)]
 
     def is_implied(part: LineTest, whole: LineTest) -> bool:
@@ -31,6 +32,24 @@ def drop_implied(tests: list[LineTest], body: list[ast.stmt]) -> list[LineTest]:
         for test in tests
         if not is_implied(test, test)
     ]
+
+
+def _drop_stricter(test: LineTest, body: list[ast.stmt]) -> LineTest:
+    """`x == 1 or x != 2` is `x != 2`: what another part holds for wherever it does itself adds nothing."""
+    if test.operator == "and":
+        return combine("and", tuple(_drop_stricter(part, body) for part in test.parts))
+    if test.operator != "or":
+        return test
+    kept = list(test.parts)
+    for part in test.parts:
+        others = [other for other in kept if other is not part]
+        if any(
+            _is_kept(body, subject, part, other) and _holds_for(other, subject, values)
+            for subject, values in _find_values(part)
+            for other in others
+        ):
+            kept = others
+    return combine("or", tuple(kept))
 
 
 def _holds_for(test: LineTest, subject: str, values: _Values) -> bool:

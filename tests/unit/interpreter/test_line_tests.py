@@ -72,6 +72,10 @@ GATES: list[tuple[str, str | None]] = [
     ("if k == 'a':\n    return\nk = f(k)\nif k == 'b':\n    HERE", "k != 'a' and k == 'b'"),
     ("if k != 'a':\n    pass\nelif k == 'a':\n    HERE", "k == 'a'"),
     ("if o.k == 1:\n    pass\nelif o.k == 2:\n    HERE", "o.k == 2"),
+    ("if k == 'a':\n    x()\nelif k in ['b', 'd']:\n    y()\nelif k == 'c':\n    return\nHERE", "k != 'c'"),
+    ("if k == 'a':\n    x()\nelif k == 'c':\n    return\nHERE", "k != 'c'"),
+    ("if k == 'a' and z:\n    x()\nelif k == 'c':\n    return\nHERE", "k != 'c'"),
+    ("if k == 'c' and z:\n    x()\nelif k == 'c':\n    return\nHERE", "z or k != 'c'"),
 ]
 
 
