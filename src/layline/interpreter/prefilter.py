@@ -50,16 +50,21 @@ class Look:
     """It writes a function it is given, or makes, onto one of its own parameters: its callers decide the target."""
     gives_patches: bool = False
     """It returns patches that its callers start."""
+    passes: frozenset[str] = frozenset()
+    """Last names of what it hands one of its own parameters to: of a helper, it is one itself."""
+    passes_own: frozenset[str] = frozenset()
+    """Last names of what it hands an attribute of its object to: who makes that object decides."""
 
 
 @remember
 def look_at(node: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda) -> Look:
-    parameters = _find_parameters(node)
+    given = _find_parameters(node)
     parts = list(walk(node))
-    parameters |= _find_derived(parts, parameters)
+    parameters = given | _find_derived(parts, given)
     # in a loop over classes `cls` is each of them; only a parameter of this name is the class a method belongs to
     own = {"self", "cls"} & {"self", *(part.arg for part in parts if isinstance(part, ast.arg))}
     statements, calls, found, is_helper, inner = 0, set(), False, False, set(parameters)
+    passes, passes_own = set(), set()
     local = {part.id for part in parts if isinstance(part, ast.Name) and isinstance(part.ctx, ast.Store)}
     inner |= {
         name for part in parts if (name := _find_put(part)) and not name.isupper()
@@ -71,11 +76,19 @@ def look_at(node: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda) -> Look:
                 inner.add(part.name)
         elif isinstance(part, ast.Call):
             calls.add(_called(part))
+            values = (*part.args, *(word.value for word in part.keywords))
+            passes |= {_called(part) for value in values if isinstance(value, ast.Name) and value.id in given}
+            passes_own |= {_called(part) for value in values if _is_own_attribute(value)}
         if part.__class__ in _MAY_WRITE:
             found = found or _is_write(part, own)
             is_helper = is_helper or _hands_over(part, parameters, inner)
     gives = "patch" in calls and any(isinstance(part, ast.Return) and _holds_patch(part) for part in parts)
-    return Look(found, statements <= _SHORT or _makes_function(node), frozenset(calls), is_helper, gives)
+    is_short = statements <= _SHORT or _makes_function(node)
+    return Look(found, is_short, frozenset(calls), is_helper, gives, frozenset(passes), frozenset(passes_own))
+
+
+def _is_own_attribute(node: ast.expr) -> bool:
+    return isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "self"
 
 
 def _holds_patch(node: ast.Return) -> bool:
@@ -281,6 +294,22 @@ def is_worth_following(function: Function) -> bool:
     """Read a called function if it may write, or is a short helper whose result may be a target."""
     seen = look_at(function.node)
     return seen.is_short or seen.writes
+
+
+def find_passed(functions: list[Function]) -> Iterator[tuple[str, tuple[str, ...]]]:
+    """Names of functions, and of what each hands one of its parameters to."""
+    for function in functions:
+        name, passes = function.name.rpartition(".")[2], look_at(function.node).passes
+        if len(name) > 3 and passes and not name.startswith("__"):
+            yield name, tuple(sorted(passes))
+
+
+def find_holders(functions: list[Function]) -> Iterator[tuple[str, tuple[str, ...]]]:
+    """Names of classes, and of what their methods hand what an object holds to."""
+    for function in functions:
+        owner, passes = function.name.rpartition(".")[0], look_at(function.node).passes_own
+        if owner and passes:
+            yield owner.rpartition(".")[2], tuple(sorted(passes))
 
 
 def find_helpers(functions: list[Function]) -> Iterator[str]:

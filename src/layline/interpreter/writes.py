@@ -104,7 +104,10 @@ class Writes(Machine):
             case Source() if name.startswith("__"):
                 return owner
             case Inside(module=module):
-                return self._read_from_module(module, name)
+                found = self._read_from_module(module, name)
+                # code that runs, or a name that is used, where the module has none of its own
+                is_said = isinstance(default, Function) or (isinstance(default, Literal) and bool(text_of(default)))
+                return default if default is not None and is_said and isinstance(found, Unknown) else found
             case Class(scope=scope) if name == "__dict__":
                 return Table([(Literal(key), self.settle(value)) for key, value in scope.names.items()])
             case Class():

@@ -184,6 +184,33 @@ FINDS: list[tuple[str, str, list[tuple[str, str]]]] = [
         ),
         [("function-wrapping", "up.a.f"), ("binding-replacement", "up.a.g")],
     ),
+    (
+        "a class that two functions hand on to the one that writes",
+        "def give(cls):\n    cls.step = fast\ndef hand(cls):\n    give(cls)\ndef fast(self): pass\ndef go():\n    from up.a import C\n    hand(C)\n",
+        [("binding-replacement", "up.a.C.step")],
+    ),
+    (
+        "a module that an object holds until a method writes onto it",
+        (
+            "import up.a\ndef put_on(owner, name, new):\n    setattr(owner, name, new)\nclass Request:\n    def __init__(self, owner):\n"
+            "        self.owner = owner\n    def run(self):\n        put_on(self.owner, 'f', go)\ndef patch_all(owner):\n    Request(owner).run()\n"
+            "def go():\n    patch_all(up.a)\n"
+        ),
+        [("binding-replacement", "up.a.f")],
+    ),
+    (
+        "code that runs where a module of ours has none of its own",
+        "import up.a, own.main\ndef give(owner):\n    owner.f = lambda: 1\ndef hand(owner):\n    do = getattr(own.main, 'give', give)\n    do(owner)\ndef go():\n    give(C())\n    hand(up.a)\nclass C: pass\n",
+        [("binding-replacement", "up.a.f")],
+    ),
+    (
+        "a decorator of ours around the function and around a method",
+        (
+            "import up.a as m\ndef quiet(func):\n    def inner(*given):\n        return func(*given)\n    return inner\n@quiet\ndef go():\n    m.f = print\n"
+            "class P:\n    @quiet\n    def go(self):\n        m.g = print\n"
+        ),
+        [("binding-replacement", "up.a.f"), ("binding-replacement", "up.a.g")],
+    ),
     ("another package", "import other\nother.f = 1\n", []),
     ("own attribute", "class A:\n    def go(self):\n        self.x = print\n", []),
     ("restore", "import up.a as m\nold = m.f\ndef undo():\n    m.f = old\n", []),
@@ -1031,3 +1058,28 @@ def test_what_is_put_there_by_default_is_named_among_several(tmp_path: Path) -> 
     (found,) = read_files(tmp_path, {"own/boot.py": source}).unregistered
     assert found.effect.replacement == " or ".join(f"own.boot.{name}" for name in names)
     assert [str(place) for place in found.effect.replacements_at] == [f"own/boot.py:{n}" for n in range(2, 6)]
+
+
+def test_what_is_handed_on_is_told_where_it_is_named(tmp_path: Path) -> None:
+    files = {
+        "own/give.py": "def give(cls, name, new):\n    setattr(cls, name, new)\n",
+        "own/hand.py": "from own.give import give\ndef hand(cls, new):\n    give(cls, 'step', new)\n"
+        "def make(cls, new):\n    cls = cls()\n    give(cls, 'gone', new)\n",
+        "own/boot.py": "from up.a import C\nfrom own.hand import hand, make\ndef fast(self): ...\ndef go():\n    hand(C, fast)\n    make(C, fast)\n",
+    }
+    (first, *rest) = read_files(tmp_path, files).unregistered
+    assert (str(first.effect.location), str(first.effect.helper), first.within) == (
+        "own/boot.py:5",
+        "own/give.py:2",
+        "own.boot.go",
+    )
+    assert [str(item.effect.location) for item in rest] == ["own/hand.py:6"]
+
+
+def test_a_decorator_of_another_file_hides_no_function(tmp_path: Path) -> None:
+    files = {
+        "own/quiet.py": "def named(name):\n    def around(func):\n        def inner(*given):\n            return func(*given)\n        return inner\n    return around\n",
+        "own/boot.py": "import up.a as m\nfrom own.quiet import named\n@named('x')\ndef go():\n    m.f = print\n",
+    }
+    found = read_files(tmp_path, files).unregistered
+    assert [(item.effect.target, item.within) for item in found] == [("up.a.f", "own.boot.go")]

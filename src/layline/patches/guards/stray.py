@@ -36,6 +36,7 @@ from layline.interpreter.values import (
 )
 from layline.interpreter.values import negate as deny
 from layline.patches.guards.filters import find_filters, tell_filter
+from layline.patches.guards.handed_on import find_handed_owners, find_owners
 from layline.patches.guards.show import show_condition
 from layline.patches.guards.tabled import narrow
 from layline.source.walking import remember
@@ -60,9 +61,14 @@ def find_listed(event: Event, place: Location, *, is_named: bool = True) -> tupl
     above. Of an object without a name it is the nearest call.
     """
     trail: tuple[tuple[Location, Any], ...] = getattr(event, "trail", ())
-    while len(trail) > 1 and _is_decided(event, trail[-1][1], place, is_named=is_named):
+    owners: frozenset[str] = find_owners(trail[-1][1], place.line) if len(trail) > 2 and is_named else frozenset()
+    written = place
+    while len(trail) > 1 and (
+        _is_decided(event, trail[-1][1], place, is_named=is_named) or (owners and place != written)
+    ):
         left, trail = trail[-1][1], trail[:-1]
         place = trail[-1][0]
+        owners = find_handed_owners(trail[-1][1], place.line, left, owners) if owners else owners
         if not is_named and trail[-1][1] is not left:
             break  # a helper that calls itself stands in nobody's way
     return place, max(len(trail) - 1, 0)

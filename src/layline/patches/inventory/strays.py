@@ -10,7 +10,15 @@ from typing import TYPE_CHECKING
 from layline.core.condition import excludes, find_told, keep_callers
 from layline.core.evidence import Skipped
 from layline.core.patch import Effect, Fate, Unregistered
-from layline.interpreter.prefilter import find_helpers, find_lambdas, is_worth_following, may_write
+from layline.interpreter.prefilter import (
+    find_helpers,
+    find_holders,
+    find_lambdas,
+    find_passed,
+    is_worth_following,
+    look_at,
+    may_write,
+)
 from layline.patches.inventory.hook_tables import find_hooked
 from layline.patches.inventory.inherited import find_installing_classes, names_heir
 from layline.patches.inventory.merge import drop_handed, settle, weigh
@@ -28,6 +36,10 @@ if TYPE_CHECKING:
     from layline.source.facts import Facts
 
 
+_MOST_HANDS = 3
+"""Functions that a target is handed through before it comes to the one that writes."""
+
+
 @dataclass(frozen=True, slots=True)
 class Outline:
     """What one module offers to others that change upstream."""
@@ -37,6 +49,10 @@ class Outline:
     installs: tuple[str, ...]
     """Classes with a method, their own or inherited, that writes something it reads from itself."""
     leaks: Leaks = ()
+    passed: tuple[tuple[str, tuple[str, ...]], ...] = ()
+    """Functions that hand one of their parameters to others, and to which."""
+    holders: tuple[tuple[str, tuple[str, ...]], ...] = ()
+    """Classes whose methods hand what their objects hold to others, and to which."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,8 +102,8 @@ def find_unregistered(
         outlines |= _read_outlines(fresh, units)
         if not fresh:
             break
-    helpers = frozenset(name for outline in outlines.values() for name in outline.helpers)
-    paths = [*outlines, *(path for path in ours if path not in outlines and not helpers.isdisjoint(ours[path].called))]
+    helpers, outlines = _find_helpers(outlines, ours, units)
+    paths = list(outlines)
     read = Read(helpers | configured, find_hooked(modules, facts), packages, only)
     leaks = tuple(dict.fromkeys(leak for outline in outlines.values() for leak in outline.leaks))
     shared = [*given, packages, read.hooked]
@@ -113,6 +129,27 @@ def find_unregistered(
         tuple(item for stray in strays.values() for item in stray.items),
         tuple(pair for stray in strays.values() for pair in stray.silent.items()),
     )
+
+
+def _find_helpers(
+    outlines: dict[str, Outline], ours: Mapping[str, Facts], units: Units
+) -> tuple[frozenset[str], dict[str, Outline]]:
+    """Functions whose callers decide the target, those included that only hand it on to one; with the outlines of all
+    files that call one.
+    """
+    helpers = frozenset(name for outline in outlines.values() for name in outline.helpers)
+    for _ in range(_MOST_HANDS):
+        fresh = [path for path, one in ours.items() if path not in outlines and not helpers.isdisjoint(one.called)]
+        outlines = outlines | _read_outlines(fresh, units)
+        held = (pair for outline in outlines.values() for pair in outline.holders)
+        writers = helpers | {name for name, callees in held if not helpers.isdisjoint(callees)}
+        passed = (pair for outline in outlines.values() for pair in outline.passed)
+        more = helpers | {name for name, callees in passed if not writers.isdisjoint(callees)}
+        if more == helpers and not fresh:
+            break
+        helpers = more
+    fresh = [path for path, one in ours.items() if path not in outlines and not helpers.isdisjoint(one.called)]
+    return helpers, outlines | _read_outlines(fresh, units)
 
 
 def _keep_best(items: Iterable[Unregistered], enclose: Callable[[Effect], str | None]) -> list[Unregistered]:
@@ -185,8 +222,11 @@ def _read_outline(path: str, units: Units) -> Outline:
         return Outline((), ())
     with machine.aside_from_others():
         machine.read_module(module)
-        helpers = dict.fromkeys((*find_helpers(list(find_functions(module))), *find_lambdas(module)))
-        return Outline(tuple(helpers), tuple(sorted(find_installing_classes([module]))), units.find_leaks(path))
+        functions = list(find_functions(module))
+        helpers = dict.fromkeys((*find_helpers(functions), *find_lambdas(module)))
+        installs = tuple(sorted(find_installing_classes([module])))
+        passed, holders = tuple(find_passed(functions)), tuple(find_holders(functions))
+        return Outline(tuple(helpers), installs, units.find_leaks(path), passed, holders)
 
 
 def _read_strays(path: str, installer: Installer, read: Read) -> ReadStrays:
@@ -196,7 +236,9 @@ def _read_strays(path: str, installer: Installer, read: Read) -> ReadStrays:
         return ReadStrays((), ())
     skipped: list[Skipped] = []
     with installer.reading(module):
-        machine.follows = is_worth_following
+        machine.follows = lambda function: (
+            is_worth_following(function) or not read.calls.isdisjoint(look_at(function.node).passes)
+        )
         items = tuple(find_in_module(module, list(find_functions(module)), installer, read, skipped))
         silent = {str(line): fate for line, fate in installer.silent.items()}
         handed = tuple(sorted(map(str, installer.handed)))

@@ -301,21 +301,30 @@ def find_functions(module: Module) -> Iterator[Function]:
     for name in list(module.scope.names.values()):
         for value in find_alternatives(name) if isinstance(name, Choice) else [name]:  # one of several, by a test
             match value:
-                case Function() if value.module is module:
-                    yield value
+                case Function():
+                    yield from (one for one in find_layers(value) if one.module is module)
                 case Class() if value.module is module:
                     yield from _find_methods(value)
+
+
+def find_layers(value: Function) -> Iterator[Function]:
+    """A function, and those that decorators of ours put it around."""
+    layer: Function | None = value
+    while layer is not None:
+        yield layer
+        layer = layer.decorates
 
 
 def _find_methods(owner: Class) -> Iterator[Function]:
     for value in list(owner.scope.names.values()):
         match value:
             case Function(kind="staticmethod"):
-                yield value
+                yield from find_layers(value)
             case Function(kind="classmethod"):
-                yield bind(value, owner)
+                yield from (bind(one, owner) for one in find_layers(value))
             case Function():
-                yield from (bind(one, Instance(owner)) for one in (value, *_find_shadowed(value, owner)))
+                every = (one for first in (value, *_find_shadowed(value, owner)) for one in find_layers(first))
+                yield from (bind(one, Instance(owner)) for one in every)
     yield from find_inherited(owner)
 
 
