@@ -120,3 +120,26 @@ def test_a_project_without_a_registry_says_so_in_its_first_line(tmp_path: Path) 
     assert first.startswith("up: 3 monkey patches: ")
     refused = layline("patches", "list", "up", "--phase", "setup", cwd=own.path)
     assert (refused.code, refused.err.splitlines()[0]) == (2, "error: There is no phase called 'setup'.")
+
+
+def test_what_upstream_sets_on_its_objects_is_no_name_of_another_package(tmp_path: Path) -> None:
+    upstream = History.start(tmp_path / "up")
+    model = (
+        "from other import Module\n\n\nclass Model(Module):\n    def __init__(self):\n        self.head = Module()\n"
+    )
+    pin = upstream.commit("Add", {"up/__init__.py": "", "up/a.py": model})
+    own = "import up.a\n\n\nclass Head(up.a.Model):\n    def go(self): ...\n\n\ndef make():\n    model = up.a.Model()\n"
+    config = CONFIG.replace("PIN", pin).replace("UPSTREAM", str(upstream.path))
+    downstream = History.start(tmp_path / "own")
+    rest = "    model.head = Head()\n    model.tail = Head()\n    up.a.made = print\n"
+    downstream.commit("Add", {"own/__init__.py": "", "own/boot.py": own + rest, "layline.toml": config})
+    answer = layline("patches", "list", "up", "--format", "json", cwd=downstream.path).json
+    told = {
+        row["target"]: row["reason"].partition("not on the class itself")[2]
+        for row in answer["unregistered"]
+        if row["holder"]
+    }
+    assert told == {
+        "up.a.Model.head": ", whose objects have it because methods of up.a.Model set it",
+        "up.a.Model.tail": "; upstream does not define that name, but other.Module may",
+    }

@@ -76,6 +76,8 @@ class Known:
     is_class: bool = False
     may_be_of: str | None = None
     """Of a member that no class of upstream has: a class of another package that may have it."""
+    set_by: str | None = None
+    """The class whose methods give it to their objects, where none declares it."""
 
 
 class MemberKind(StrEnum):

@@ -12,6 +12,7 @@ from layline.core.patch import TargetKind
 from layline.errors import Error
 from layline.patches.installer import Known, MemberKind
 from layline.source import DefinitionKind, Index, Part, SymbolKind, open_cache
+from layline.source.instances import Instances
 from layline.source.lazy import LazyTexts, open_index
 from layline.source.resolve import Resolver
 from layline.source.text_search import TextSearch
@@ -43,6 +44,7 @@ class Upstreams:
     texts: LazyTexts
     searches: tuple[TextSearch, ...]
     """One for each part of the index."""
+    instances: Instances
     members: dict[str, frozenset[MemberKind]] = field(default_factory=dict)
     """What `find_members` was asked before."""
     code: frozenset[str] | None = None
@@ -59,10 +61,13 @@ class Upstreams:
         is_class = symbol.definition is not None and symbol.definition.kind is DefinitionKind.CLASS
         above = (symbol.home or "").rpartition(".")[0] if self._may_be_inherited(symbol) else None
         kind = TargetKind.UNKNOWN if above is not None else _KINDS[symbol.kind]
+        set_by = self._find_setter(symbol.name) if above is not None else None
         # a name of upstream may lead out of it (`up.train.Accelerator.go`); one that is not upstream's leads nowhere
         outside = symbol.home if kind is TargetKind.EXTERNAL and symbol.home != dotted else None
         alias = symbol.alias_of or symbol.reached_as or outside
-        return Known(kind, alias, suggestion, is_field, is_function, is_class, above or None)
+        return Known(
+            kind, alias, suggestion, is_field, is_function, is_class, None if set_by else above or None, set_by
+        )
 
     def _may_be_inherited(self, symbol: Symbol) -> bool:
         """A member of a class of upstream that only a class of another package may have."""
@@ -70,6 +75,12 @@ class Upstreams:
             return False
         owner = self.resolver.resolve(symbol.name.rpartition(".")[0])
         return owner.definition is not None and owner.definition.kind is DefinitionKind.CLASS
+
+    def _find_setter(self, name: str) -> str | None:
+        """The class whose methods set an attribute on their objects: `self.x = …`."""
+        owner, _, attribute = name.rpartition(".")
+        found = self.instances.find(owner).get(attribute)
+        return None if found is None else found.owner
 
     def find_members(self, name: str) -> frozenset[MemberKind]:
         """What classes of any upstream declare a name as; one method is enough, fields are looked at one by one."""
@@ -154,6 +165,5 @@ def open_upstreams(workspace: Workspace) -> Upstreams:
     cache = open_cache()
     index, texts = open_index(parts, cache)
     cache.close()
-    return Upstreams(
-        index, Resolver(index), pins, tuple(skipped), texts, tuple(TextSearch(part.tree) for part in parts)
-    )
+    resolver, searches = Resolver(index), tuple(TextSearch(part.tree) for part in parts)
+    return Upstreams(index, resolver, pins, tuple(skipped), texts, searches, Instances(resolver))

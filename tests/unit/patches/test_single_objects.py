@@ -1059,3 +1059,19 @@ def test_two_keys_of_a_table_that_lead_to_one_write_are_both_told(tmp_path: Path
         "up.b.go": "kind == 'b_deep' or kind == 'b'",
         "up.c.go": "kind == 'c'",
     }
+
+
+@pytest.mark.parametrize(
+    ("maker", "told"),
+    [("maker.build(x)", []), ("up.a.build(x)", ["own/boot.py:9"]), ("x.part", ["own/boot.py:9"])],
+)
+def test_an_object_of_ours_on_what_another_package_made_is_no_part_of_upstream(
+    tmp_path: Path, maker: str, told: list[str]
+) -> None:
+    source = (
+        "import up.a, maker\ndef put_on(obj, value):\n    setattr(obj, 'trainer', value)\n"
+        "class Ours(up.a.Trainer):\n    def go(self): ...\n\ndef go(x):\n"
+        f"    made = {maker}\n    put_on(made, Ours())\n"
+    )
+    found = read_files(tmp_path, {"own/boot.py": source}).unregistered
+    assert [str(item.effect.location) for item in found] == told

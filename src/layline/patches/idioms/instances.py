@@ -36,9 +36,9 @@ from layline.interpreter.values import (
 from layline.patches.idioms.attributes import is_kept_original, is_loaded_module
 from layline.patches.idioms.kept import find_kept
 from layline.patches.idioms.object_style import is_original, judge_object_style, wraps_nameless
-from layline.patches.idioms.owners import AT_RUN_TIME, MODULE_LIKE, find_holder
+from layline.patches.idioms.owners import AT_RUN_TIME, MODULE_LIKE, find_holder, is_given_by_others
 from layline.patches.idioms.parts import is_swapped
-from layline.patches.idioms.spelling import is_own_word, read_written, say_whose, spell_owner
+from layline.patches.idioms.spelling import is_own_word, read_written, say_where, say_whose, spell_owner
 from layline.patches.installer import Installer, Known, MemberKind, moment_of
 from layline.source.names import longest_root
 
@@ -136,7 +136,7 @@ def _name_class(effect: Effect, target: str, is_exact: bool, found: Known) -> Ef
         adds=is_exact and found.kind is TargetKind.ABSENT,
         holder=Holder.OBJECT,
         reason=f"set on single objects of the class (reached as `{effect.reached or '…'}`), not on the class itself"
-        + (f"; upstream does not define that name, but {found.may_be_of} may" if found.may_be_of else ""),
+        + say_where(found),
     )
 
 
@@ -313,7 +313,8 @@ def _is_component(value: Value, owner: Value, installer: Installer) -> bool:
     if not isinstance(value, Instance):
         return False
     bases = [kind.path for kind in find_order(value.of) if isinstance(kind, Outside)]
-    if any(path.endswith(".Module") or longest_root(path, installer.packages) > 0 for path in bases):
+    is_below = any(longest_root(path, installer.packages) > 0 for path in bases)
+    if any(path.endswith(".Module") for path in bases) or (is_below and not is_given_by_others(owner, installer)):
         return True
     behaves = any(isinstance(item, ast.FunctionDef) and item.name != "__init__" for item in value.of.node.body)
     return behaves and _is_upstreams(owner, installer)

@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 import re
+from typing import TYPE_CHECKING
 
 from layline.core.patch import Holder
 from layline.interpreter.objects import class_of, spell_object
 from layline.interpreter.values import Argument, Called, Element, Literal, Member, Outside, Value
+from layline.source.names import longest_root
+
+if TYPE_CHECKING:
+    from layline.patches.installer import Installer
 
 AT_RUN_TIME = "an object that only exists at run time"
 MODULE_LIKE = re.compile(r"(?:^|_)(?:module|mod|cls|klass|class|package)(?:_|$)|_cls$|_module$")
@@ -42,3 +47,11 @@ def find_holder(owner: Value) -> Holder:
         case Argument(name=name) if MODULE_LIKE.search(name):
             return Holder.PARAMETER
     return Holder.OBJECT
+
+
+def is_given_by_others(owner: Value, installer: Installer) -> bool:
+    """What a function of a package that is no upstream returns: it may be made of classes of ours."""
+    match owner:
+        case Called(callee=Outside(path=path)) if class_of(owner) is None:
+            return bool(installer.packages) and not longest_root(path, installer.packages)
+    return False

@@ -13,7 +13,7 @@ from layline.patches.idioms.owners import AT_RUN_TIME, MODULE_LIKE, find_holder,
 
 if TYPE_CHECKING:
     from layline.interpreter.events import Write
-    from layline.patches.installer import Installer
+    from layline.patches.installer import Installer, Known
 
 _LONGEST = 60
 _SELF = "self"
@@ -84,3 +84,10 @@ def _find_other(owner: Value, event: Write, installer: Installer) -> Class | Non
     around = find_chain(module.body, event.at.line) if module is not None else []
     own = [kind.node for kind in find_order(root.of) if isinstance(kind, Class)]
     return None if any(node is kind for node in around for kind in own) else root.of
+
+
+def say_where(found: Known) -> str:
+    """Of a name that no class of upstream defines, who has it."""
+    if found.set_by is not None:
+        return f", whose objects have it because methods of {found.set_by} set it"
+    return f"; upstream does not define that name, but {found.may_be_of} may" if found.may_be_of else ""

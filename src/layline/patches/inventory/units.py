@@ -49,6 +49,7 @@ class Upstream:
             known.suggestion,
             known.is_field,
             known.may_be_of,
+            known.set_by,
         ]
         return known
 
