@@ -51,9 +51,9 @@ class Look:
     gives_patches: bool = False
     """It returns patches that its callers start."""
     passes: frozenset[str] = frozenset()
-    """Last names of what it hands one of its own parameters to: of a helper, it is one itself."""
+    """Plain functions that it hands one of its own parameters to: of a helper, it is one itself."""
     passes_own: frozenset[str] = frozenset()
-    """Last names of what it hands an attribute of its object to: who makes that object decides."""
+    """Plain functions that it hands an attribute of its object to: who makes that object decides."""
 
 
 @remember
@@ -76,9 +76,10 @@ def look_at(node: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda) -> Look:
                 inner.add(part.name)
         elif isinstance(part, ast.Call):
             calls.add(_called(part))
-            values = (*part.args, *(word.value for word in part.keywords))
-            passes |= {_called(part) for value in values if isinstance(value, ast.Name) and value.id in given}
-            passes_own |= {_called(part) for value in values if _is_own_attribute(value)}
+            plain = part.func.id if isinstance(part.func, ast.Name) else ""
+            values = (*part.args, *(word.value for word in part.keywords)) if plain else ()
+            passes |= {plain for value in values if isinstance(value, ast.Name) and value.id in given}
+            passes_own |= {plain for value in values if _is_own_attribute(value)}
         if part.__class__ in _MAY_WRITE:
             found = found or _is_write(part, own)
             is_helper = is_helper or _hands_over(part, parameters, inner)
@@ -299,8 +300,8 @@ def is_worth_following(function: Function) -> bool:
 def find_passed(functions: list[Function]) -> Iterator[tuple[str, tuple[str, ...]]]:
     """Names of functions, and of what each hands one of its parameters to."""
     for function in functions:
-        name, passes = function.name.rpartition(".")[2], look_at(function.node).passes
-        if len(name) > 3 and passes and not name.startswith("__"):
+        name, passes = function.name, look_at(function.node).passes
+        if len(name) > 3 and passes and "." not in name:  # methods share their names with too many others
             yield name, tuple(sorted(passes))
 
 
