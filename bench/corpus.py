@@ -159,7 +159,7 @@ def render_table(rows: list[dict[str, object]]) -> str:
 
 
 def _summarise(rows: list[dict[str, object]]) -> Iterator[str]:
-    for title, cases in (("tricks refused for their own reason", EXPLOITS), ("honest kernels accepted", HONEST)):
+    for title, cases in (("tricks refused for the expected reason", EXPLOITS), ("honest kernels accepted", HONEST)):
         names = {case.name for case in cases}
         for disguised in (False, True):
             of = [row for row in rows if row["case"] in names and bool(row["change"]) is disguised]
@@ -169,8 +169,8 @@ def _summarise(rows: list[dict[str, object]]) -> Iterator[str]:
             tried = len({row["case"] for row in of})
             again = sum(int(str(row["attempts"])) > 1 for row in of)
             yield (
-                f"* {title}, {'disguised' if disguised else 'as they are'}: {right} of {len(of)} trials, {tried} of "
-                f"{len(names)} kernels tried; {again} trials were repeated because a control failed"
+                f"* {title}{' in disguise' if disguised else ''}: {right} of {len(of)} trials, of {tried} of the {len(names)} "
+                f"kernels; {again} {'trial was' if again == 1 else 'trials were'} repeated because a control failed"
             )
 
 

@@ -10,6 +10,9 @@ from pathlib import Path
 import pytest
 
 from commands import layline
+from layline.campaign.operators.own.build import build_operator
+from layline.campaign.operators.own.read import read_operator_file
+from layline.campaign.values.manifest import Measuring, parse_manifest
 from layline.config import parse_settings
 from layline.sample import expected as truth
 from layline.sample import write_sample
@@ -50,6 +53,19 @@ SETTINGS = [
 @pytest.mark.parametrize(("page", "block"), SETTINGS, ids=[str(page.relative_to(DOCS)) for page, _ in SETTINGS])
 def test_every_complete_layline_toml_loads(page: Path, block: str) -> None:
     assert parse_settings(block).backends
+
+
+def test_the_manifest_of_the_docs_begins_a_campaign() -> None:
+    (block,) = re.findall(r"```yaml\n(.*?)```", (DOCS / "campaign.md").read_text(encoding="utf-8"), re.DOTALL)
+    assert parse_manifest(block, where="campaign.md", name="gemm_fp8").measuring is Measuring.COMMAND
+
+
+def test_the_operator_of_the_docs_is_a_whole_one(tmp_path: Path) -> None:
+    (block,) = re.findall(r"```python\n(.*?)```", (DOCS / "operators.md").read_text(encoding="utf-8"), re.DOTALL)
+    (tmp_path / "gather.py").write_text(block)
+    operator = build_operator(read_operator_file(tmp_path / "gather.py"))
+    assert operator.passes[0].buffers == ("table", "at", "out")
+    assert dict(operator.starts).keys() == {"naive"}
 
 
 def test_the_how_tos_have_complete_settings() -> None:

@@ -255,11 +255,11 @@ def resume(chosen: str | None, format_: str, output: Path | None) -> int:
 
 
 @campaign.command()
-@click.option("--reason", default=None, help="Why you stop the campaign yourself (T4).")
+@click.option("--reason", default=None, help="Why you stop the campaign yourself.")
 @recording
 @format_option("text", "json", "md")
 def stop(reason: str | None, chosen: str | None, format_: str, output: Path | None) -> int:
-    """End the campaign, if one of the rules T1 to T4 allows it."""
+    """End the campaign: its target is reached, its rounds are used up, or you give a reason."""
     from layline.app.campaign import campaign_stop
 
     return show(campaign_stop(reason, chosen), format_, output)

@@ -79,7 +79,7 @@ def judge(candidate: Path, save: Path | None, format_: str, output: Path | None,
 
 @campaign.command()
 @click.option("--op", "operator", required=True, help="Operator with its precision, e.g. gemm_fp8_blockwise.")
-@click.option("--backend", required=True, help="Kernel backend: TRITON, CK, HIPBLASLT, TURBO, FLYDSL, C.")
+@click.option("--backend", required=True, help="Kernel library or language: TRITON, CK, HIPBLASLT, TURBO, FLYDSL, C.")
 @click.option("--gpu", required=True, help="Architecture: gfx942, gfx950 or another, or cpu.")
 @click.option("--new-kernel", is_flag=True, help="The kernel is written from scratch, or needs much trial and error.")
 @click.option("--python", "python", default=sys.executable, help="Interpreter of the environment that runs the kernel.")

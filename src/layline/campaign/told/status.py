@@ -62,7 +62,7 @@ def _verdict_lines(state: State, item: Round) -> list[str]:
     if item.commit:
         lines.append(f"Committed as {item.commit} (plumbing: no hook ran, nothing was signed).")
     if item.settled is Settled.ROLLED_BACK:
-        lines.append(f"The kernel is that of round {item.best} again.")
+        lines.append(f"The kernel of round {item.best} was restored.")
     return lines
 
 
