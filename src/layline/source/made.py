@@ -93,7 +93,7 @@ class Makers:
         for name in holder.members(owner.definition.qualname) if holder is not None else ():
             item = holder.best(f"{owner.definition.qualname}.{name}") if holder is not None else None
             if item is not None and item.kind is DefinitionKind.FIELD and item.returns and not _is_class_variable(item):
-                found[name] = Parameter(name, kind, item.value, item.returns)
+                found[name] = Parameter(name, kind, _find_default(item.value), item.returns)
         yield from sorted(found.values(), key=lambda item: item.kind is ParameterKind.KEYWORD_ONLY)
 
     def _find_hooked(self, owner: Owned) -> Iterator[Making]:
@@ -119,6 +119,20 @@ def _decorated(owner: Owned) -> Making | None:
         if ast.unparse(called).rpartition(".")[2] == "dataclass":
             return next(_made(node.keywords if isinstance(node, ast.Call) else ()), None)
     return None
+
+
+def _find_default(value: str | None) -> str | None:
+    """What a field that is left out gets: of `field(default=1, metadata=…)` the 1, of `field(metadata=…)` nothing."""
+    if value is None or not value.endswith(")") or value.partition("(")[0].rpartition(".")[2] != "field":
+        return value
+    try:
+        call = ast.parse(value, mode="eval").body
+    except SyntaxError:  # cut where it is long
+        return value
+    given = {one.arg: one.value for one in call.keywords} if isinstance(call, ast.Call) else {}
+    if "default" in given:
+        return ast.unparse(given["default"])
+    return value if not given or "default_factory" in given or None in given else None
 
 
 def _is_class_variable(item: Definition) -> bool:
