@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Container, Iterator
 
     from layline.coupling.handing import Handing
     from layline.coupling.uses import Uses
@@ -28,16 +28,18 @@ class Keepers:
             if entry.part or entry.blob not in builders:
                 continue
             uses = self._uses.get(entry.blob)
-            kept = list(_find_kept(uses, name)) if uses is not None else []
+            module = self._index.module(entry.name)
+            names = {name, *(one.alias for one in (module.imports if module is not None else ()) if one.name == name)}
+            kept = list(_find_kept(uses, names)) if uses is not None else []
             if not kept or not all(kept):
                 return None
             found.update(f"{entry.name}.{one}" for one in kept)
         return frozenset(found)
 
 
-def _find_kept(uses: Uses, name: str) -> Iterator[str]:
+def _find_kept(uses: Uses, names: Container[str]) -> Iterator[str]:
     """The classes whose methods build it and set a field of their object on that line; empty for another place."""
     sets = {(use.line, use.scope) for use in uses.uses if use.assigned and use.chain.startswith("self.")}
     for use in uses.uses:
-        if use.call is not None and use.chain == name:
+        if use.call is not None and use.chain in names:
             yield use.scope.rpartition(".")[0] if (use.line, use.scope) in sets else ""

@@ -141,9 +141,11 @@ def read_handed(tree: Tree, blobs: Iterable[str], cache: Cache | None = None) ->
 
 
 def list_handed(row: dict[str, Any]) -> Iterator[str]:
-    """What a file hands on; what it builds itself stands in the slot `BUILT`."""
-    yield from row["h"]
-    yield from (f"{BUILT}={name}" for name, _ in row["c"] if name[:1].isupper())
+    """What a file hands on, by its own name; what it builds itself stands in the slot `BUILT`."""
+    names = {bound: name for _, _, _, taken, _ in row["i"] for name, bound in taken}
+    for slot, mark, name in (one.rpartition("=") for one in row["h"]):
+        yield f"{slot}{mark}{names.get(name, name)}"
+    yield from (f"{BUILT}={names.get(name, name)}" for name, _ in row["c"] if name[:1].isupper())
 
 
 def _keep_present(found: Iterable[Blob | str]) -> Iterator[Blob]:

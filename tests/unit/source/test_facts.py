@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
-from layline.source.facts import Facts, encode_facts, parse_facts
+from layline.source.facts import Facts, encode_facts, list_handed, parse_facts
 
 IMPORTS = [
     # idiom, code, (module, names)
@@ -68,3 +70,8 @@ def test_writes_tell_root_and_attribute() -> None:
 def test_what_is_no_python_has_no_facts() -> None:
     assert encode_facts(b"def f(:\n").startswith('"')
     assert parse_facts(b"def f(:\n") == Facts()
+
+
+def test_what_is_handed_on_is_told_by_its_own_name() -> None:
+    text = b"from .b import Own as Block, Other\n\n\ndef make(spec):\n    spec.part = Block\n    return Other(1), Block(2)\n"
+    assert {"Own", "()=Own", "()=Other"} <= set(list_handed(json.loads(encode_facts(text))))
