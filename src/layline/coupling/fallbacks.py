@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 from layline.coupling.tested_names import NameUse, find_bound, find_uses, leaves
@@ -33,6 +33,8 @@ class Fallback:
     """Names that nothing binds, with the lines that use them without a test."""
     at_import: bool = False
     """One of these lines runs when the file is imported."""
+    certain: bool = False
+    """One of these lines runs whenever the function around it does, and nothing asks first."""
     skipped: tuple[int, int] | None = None
     """Lines of the `try` that do not run."""
     leaves: bool = False
@@ -76,7 +78,20 @@ def find_fallback(body: list[ast.stmt], line: int, gone: Callable[[str], bool]) 
     # a name that nothing binds cannot be asked for: `if name is not None` fails itself
     telling = {*flags, *instead}
     uses = list(find_uses(way.scope, names.keys() - taken, telling, (way.node.lineno, way.node.end_lineno or 0)))
-    return _sum_up(way, handler, {name: instead.get(name) for name in names if name not in taken}, flags, uses)
+    left = _sum_up(way, handler, {name: instead.get(name) for name in names if name not in taken}, flags, uses)
+    return replace(left, certain=_is_certain(way, left, uses, telling))
+
+
+def _is_certain(way: _Way, found: Fallback, uses: list[NameUse], telling: set[str]) -> bool:
+    """Whether a function or class of the file fails whenever it runs: no code asks before it is used. A flag that the
+    file sets and never asks for is for other files.
+    """
+    aside = (way.node.lineno, way.node.end_lineno or 0)
+    missing = {name for name, _ in found.unbound}
+    failing = {use.within for use in uses if use.name in missing and use.sure and not use.tested and use.within}
+    told = set(found.flags) - {use.name for use in find_uses(way.scope, found.flags, (), aside)}
+    asked = {use.name for use in find_uses(way.scope, failing, telling, aside) if use.tested}
+    return bool(failing - asked) and not told and not way.function
 
 
 def _sum_up(

@@ -92,7 +92,7 @@ def tell_fallback(verdict: Verdict, found: Fallback) -> Verdict:
     ]
     if not parts:
         return replace(verdict, consequence=Consequence.OK, why=(Why(Reason.OTHER_WAY, counts=(found.line,)),))
-    consequence = Consequence.WILL_BREAK if found.at_import else Consequence.MAY_BREAK
+    consequence = Consequence.WILL_BREAK if found.at_import or found.certain else Consequence.MAY_BREAK
     why = Why(Reason.CAUGHT, parts=tuple(parts), counts=(found.line,))
     return replace(verdict, consequence=consequence, why=(why,))
 

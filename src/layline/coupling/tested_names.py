@@ -12,6 +12,7 @@ from layline.source.walking import find_children, walk
 
 _MISSES = frozenset({"NameError", "Exception", "BaseException"})
 _Function: TypeAlias = ast.FunctionDef | ast.AsyncFunctionDef
+_BRANCHING = (ast.If, ast.For, ast.AsyncFor, ast.While, ast.Try, ast.Match, ast.IfExp, ast.BoolOp, ast.comprehension)
 _LEAVING = (ast.Return, ast.Raise, ast.Continue, ast.Break)
 
 
@@ -27,6 +28,10 @@ class NameUse:
     """The same, and there is another way where the answer is no."""
     at_import: bool
     """It runs when the file is imported."""
+    sure: bool = False
+    """It runs whenever the function around it does."""
+    within: str = ""
+    """The outermost function or class around it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +43,8 @@ class _Context:
     tested: bool = False
     handled: bool = False
     at_import: bool = True
+    sure: bool = False
+    within: str = ""
 
 
 @dataclass(slots=True)
@@ -55,14 +62,17 @@ class _Reader:
             line = getattr(node, "lineno", 0)
             if isinstance(node, ast.stmt) and self.aside[0] <= line <= self.aside[1]:
                 continue
-            self._visit(node, at)
+            branches = isinstance(node, _BRANCHING)
+            self._visit(node, replace(at, sure=False) if branches and at.sure else at)
             if _asks_and_leaves(node, at.telling):
                 at = replace(at, tested=True)
+            if branches and at.sure and any(isinstance(one, _LEAVING) for one in walk(node)):
+                at = replace(at, sure=False)
 
     def _visit(self, node: ast.AST, at: _Context) -> None:
         match node:
             case ast.Name(id=name, ctx=ast.Load()) if name in at.names:
-                self.found.append(NameUse(name, node.lineno, at.tested, at.handled, at.at_import))
+                self.found.append(NameUse(name, node.lineno, at.tested, at.handled, at.at_import, at.sure, at.within))
             case ast.If(test=test, orelse=other) | ast.IfExp(test=test, orelse=other):
                 inside = self._ask(at, test, bool(other))
                 self._visit(test, inside)
@@ -83,7 +93,7 @@ class _Reader:
             case ast.Lambda(args=given, body=inner):
                 own = {one.arg for one in walk(given) if isinstance(one, ast.arg)}
                 self.read([*given.defaults, *(one for one in given.kw_defaults if one)], at)
-                self.read([inner], replace(at, names=at.names - own, at_import=False))
+                self.read([inner], replace(at, names=at.names - own, at_import=False, sure=False))
             case ast.FunctionDef() | ast.AsyncFunctionDef():
                 self._visit_function(node, at)
             case ast.ClassDef():
@@ -106,7 +116,9 @@ class _Reader:
         hints = [one.annotation for one in arguments if one.annotation] + ([node.returns] if node.returns else [])
         self.read([*outside, *([] if self.lazy else hints)], at)
         own = {one.arg for one in arguments} | {name for name, _ in find_bound(node.body)}
-        self.read(node.body, replace(at, names=at.names - own, at_import=False))
+        # a function that it makes need not be called
+        inside = replace(at, names=at.names - own, at_import=False, sure=at.at_import)
+        self.read(node.body, replace(inside, within=at.within or node.name))
 
     def _visit_class(self, node: ast.ClassDef, at: _Context) -> None:
         self.read([*node.decorator_list, *node.bases, *(one.value for one in node.keywords)], at)
@@ -114,7 +126,8 @@ class _Reader:
         asked = any(_asks_and_leaves(step, at.telling) for one in makers for step in one.body)
         for one in node.body:  # what `__init__` refuses to make runs no method
             method = isinstance(one, ast.FunctionDef | ast.AsyncFunctionDef)
-            self.read([one], replace(at, tested=at.tested or asked) if method else at)
+            inside = replace(at, within=at.within or node.name)
+            self.read([one], replace(inside, tested=at.tested or asked) if method else inside)
 
 
 def find_uses(

@@ -61,7 +61,8 @@ TOLD = [
 def test_what_a_caught_import_leaves_behind_is_told(tmp_path: Path, ours: str, said: str) -> None:
     (found,) = _find_imports(tmp_path, ours)
     told = "the import fails at the tip; our code catches that and "
-    assert (found.detail, found.consequence) == (f"{told}{said}", Consequence.MAY_BREAK)
+    sure = Consequence.WILL_BREAK if said.endswith("in lines 6 and 7") else Consequence.MAY_BREAK
+    assert (found.detail, found.consequence) == (f"{told}{said}", sure)
     assert tells_elsewhere(found)
 
 
@@ -91,7 +92,12 @@ def test_a_file_with_another_way_is_no_finding(tmp_path: Path, ours: str) -> Non
         ("def go(x=run): ...", Consequence.WILL_BREAK),
         ("go = lambda: run", Consequence.MAY_BREAK),
         ("def go():\n    if run is not None:\n        run(1)\n    else:\n        pass", Consequence.MAY_BREAK),
-        ("def go():\n    return run", Consequence.MAY_BREAK),
+        ("def go():\n    return run", Consequence.WILL_BREAK),
+        ("class A:\n    def go(self):\n        return run", Consequence.WILL_BREAK),
+        ("def go(x):\n    if x:\n        return run", Consequence.MAY_BREAK),
+        ("def go(x):\n    if x:\n        return 0\n    return run", Consequence.MAY_BREAK),
+        ("def go(x):\n    return x and run", Consequence.MAY_BREAK),
+        ("def go(x):\n    return lambda: run", Consequence.MAY_BREAK),
         ("try:\n    run(1)\nexcept NameError:\n    pass", Consequence.OK),
     ],
 )
@@ -99,6 +105,21 @@ def test_a_name_that_is_needed_while_the_file_is_imported_breaks_it(
     tmp_path: Path, use: str, consequence: Consequence
 ) -> None:
     (found,) = _find_imports(tmp_path, f"{BARE}{use}\n")
+    assert found.consequence is consequence
+
+
+@pytest.mark.parametrize(
+    ("use", "consequence"),
+    [
+        ("def other():\n    return 1 if HAVE else 0\n", Consequence.WILL_BREAK),
+        ("def other():\n    return go() if HAVE else 0\n", Consequence.MAY_BREAK),
+        ("", Consequence.MAY_BREAK),  # the flag is for other files
+    ],
+)
+def test_a_function_that_fails_is_no_break_where_a_flag_is_asked_first(
+    tmp_path: Path, use: str, consequence: Consequence
+) -> None:
+    (found,) = _find_imports(tmp_path, f"{FLAGGED}def go():\n    return run(1)\n{use}")
     assert found.consequence is consequence
 
 
