@@ -26,7 +26,7 @@ from layline.core.prose import listed
 from layline.core.weak import weakly
 from layline.core.why import Reason, Why
 from layline.source.definitions import Definition, DefinitionKind
-from layline.source.names import module_name
+from layline.source.names import module_name, parents
 from layline.source.resolve import Resolver
 from layline.source.seen import Read, Seen
 from layline.source.symbols import Symbol, SymbolKind
@@ -79,12 +79,20 @@ class Comparer:
             case SymbolKind.UNKNOWN:
                 return answer(DriftKind.UNRESOLVED, Why(Reason.TEXT, text=before.reason or after.reason or ""))
             case SymbolKind.ABSENT:
-                return self.find_lost(answer(DriftKind.REMOVED, _read(after.reason, Reason.GONE)))
+                gone = self._find_gone_module(name)
+                why = Why(Reason.MODULE_GONE, gone) if gone is not None else _read(after.reason, Reason.GONE)
+                return self.find_lost(answer(DriftKind.REMOVED, why))
             case SymbolKind.EXTERNAL:
                 where = after.reason or (after.home if after.home != name else None)
                 why = Why(Reason.NOT_DEFINED_HERE, where) if where else Why(Reason.GONE)
                 return self.find_lost(answer(DriftKind.REMOVED, why))
         return self._compare_present(answer(DriftKind.UNCHANGED))
+
+    def _find_gone_module(self, name: str) -> str | None:
+        """The outermost module around a name that the tip does not have and the pin has as a file."""
+        around = (one for one in reversed(tuple(parents(name))) if not self.tip.resolve(one).exists)
+        first = next(around, None)
+        return first if first in self.pin.index.entries else None
 
     def _compare_present(self, start: Comparison) -> Comparison:
         before, after = start.before, start.after

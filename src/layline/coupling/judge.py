@@ -360,8 +360,16 @@ class Judge:
             return Refusal()
         if place.instance or verdict.state in _GONE:
             lost = self._find_loss(place, verdict)
-            return Refusal(commits=(lost,) if lost is not None else ())
+            return self._split_loss(place, verdict, lost) if lost is not None else Refusal()
         return find_changes(self._comparer, place, verdict)
+
+    def _split_loss(self, place: Place, verdict: Verdict, lost: str) -> Refusal:
+        """Of a name whose module is told to be gone: who took the name away, and who the module, where that came later."""
+        gone = next((one for one in verdict.why if one.reason is Reason.MODULE_GONE), None)
+        outer = self._comparer.find_outer_loss(place.target) if gone is not None and not place.instance else None
+        if gone is None or outer is None or outer == lost:
+            return Refusal(commits=(lost,))
+        return Refusal(commits=(lost,), each=((Why(Reason.WAS_REMOVED), lost), (gone, outer)))
 
     def _find_loss(self, place: Place, verdict: Verdict) -> str | None:
         if place.instance:

@@ -454,9 +454,9 @@ def test_a_missing_module_has_the_commit_that_removed_it_not_that_of_the_name(tm
         between={"keel/deep/run.py": "REST = 1\n"},
     )
     assert row.culprit is not None
-    assert (row.detail, row.culprit.subject) == ("keel.deep has no name run", "between")
+    assert (row.detail, row.culprit.subject) == ("the module keel.deep.run is gone", "between")
     told = [(say(one.why), one.commit.subject) for one in row.causes]
-    assert told == [("upstream removed it", "between"), ("keel.deep has no name run", "tip")]
+    assert told == [("upstream removed it", "between"), ("the module keel.deep.run is gone", "tip")]
 
 
 BODY_NAMES = [
