@@ -25,7 +25,13 @@ from layline.coupling.getters import RETURNED, find_keeping
 from layline.coupling.lost_attribute import find_attribute_loss, find_setting
 from layline.coupling.member_culprit import MEMBERS, find_member_change
 from layline.coupling.model import Coupling, Touch
-from layline.coupling.signature_culprit import find_called, find_order, find_signature_change, split_changes
+from layline.coupling.signature_culprit import (
+    date_misfits,
+    find_called,
+    find_order,
+    find_signature_change,
+    split_changes,
+)
 from layline.git import Repository
 from layline.history.commits import read_commits
 from layline.source import Definition, DefinitionKind
@@ -134,10 +140,13 @@ def _find_causes(row: Drift, sides: Sides) -> Iterator[tuple[Why, str]]:
         if part.reason in BODY:
             yield from find_naming(row, sides, (part,))
             continue
+        if part in pressing and (dated := date_misfits(part, row, sides)):
+            yield from dated
+            continue
         found = _find_cause(part, row, sides) if part is not told else _find_leaver(row, sides)
         if part in lost and found is None:
             found = sides.reader.find_culprit(lost[part])
-        if found is not None and part is told and part.reason is Reason.TEXT:
+        if found is not None and part is told and part.reason in {Reason.TEXT, Reason.MODULE_GONE}:
             yield from _split_loss(part, found, row, sides)
         elif found is not None and part is told and part.reason is Reason.SIGNATURE:
             yield from split_changes(part, found, row, sides)
@@ -149,6 +158,8 @@ def _find_cause(part: Why, row: Drift, sides: Sides) -> str | None:
     """Since when a reason holds that is no matter of the target's own signature or of what our code reads."""
     if part.reason in RETURNED:
         return find_keeping(row.comparison, part.name, sides.comparer)
+    if part.reason is Reason.MISRETURNS:
+        return _find_returning(row, sides)
     if part.reason is Reason.FIELD_REFUSES:
         return _find_field(part, row, sides)
     return _find_unclassing(row, sides) if part.reason is Reason.OTHER_KIND else None
@@ -206,6 +217,9 @@ def _find_culprit(row: Drift, sides: Sides) -> str | None:
     comparison = row.comparison
     if comparison is None or row.dead_today:
         return None
+    pressing = {one.why.reason for one in row.findings if one.severity is Severity.LOOK}
+    if row.severity is Severity.LOOK and pressing and pressing <= _TODAY:
+        return None  # no upgrade makes it so
     broken = _find_broken(row) - {Reason.MISREADS_TODAY}
     if row.severity is Severity.BREAKS and not broken:
         return None  # it fails as it did at the pin
@@ -251,6 +265,10 @@ def _find_leaver(row: Drift, sides: Sides) -> str | None:
             return sides.comparer.find_loss(comparison)
         case DriftKind.ANCHOR_LOST:
             return _find_anchor_loss(row, sides)
+    misfits = [one.why for one in row.findings if one.severity is Severity.BREAKS and one.why.reason in PROBLEMS]
+    dated = [commit for why in misfits for _, commit in date_misfits(why, row, sides)]
+    if dated:
+        return _first(dated, row, sides)
     symbol = find_called(row, sides) if row.kind is DriftKind.SIGNATURE_CHANGED else None
     is_made = symbol is not None and symbol.definition is not None and symbol.definition.kind is DefinitionKind.CLASS
     return _find_rewriting(row, sides) if symbol is None or is_made else find_signature_change(row, sides)

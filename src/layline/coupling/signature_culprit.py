@@ -7,10 +7,12 @@ from collections.abc import Iterator
 from dataclasses import replace
 from functools import cache, lru_cache
 
+from layline.change.binding import Problem, check_replacement
 from layline.change.file_trace import Version
 from layline.change.signatures import SignatureChange, compare_signatures, returns_another, split_change
 from layline.change.trace import Tracer
-from layline.core.why import Why
+from layline.core.drift import DriftKind
+from layline.core.why import PROBLEMS, Reason, Why
 from layline.coupling.body_culprit import find_tracer
 from layline.coupling.drift_model import Drift, Sides
 from layline.coupling.row_parts import Passed
@@ -39,6 +41,62 @@ def find_signature_change(row: Drift, sides: Sides) -> str | None:
     # what no commit did by itself: since when the two differ
     changed = next(filter(None, _date_changes(row, sides)), None) or tracer.find_first_version(path, differs)
     return _later(tracer, changed, _find_passing(tracer, row.passed)) if row.passed is not None else changed
+
+
+def date_misfits(said: Why, row: Drift, sides: Sides) -> list[tuple[Why, str]]:
+    """Of what a replacement of ours does not take of a changed signature, which commit brought it, and upstream's calls
+    that pass it, the earliest first; empty where that is not known of each part.
+    """
+    symbol, there = find_called(row, sides), row.comparison.after if row.comparison is not None else None
+    place = find_tracer(symbol.module, sides) if symbol is not None else None
+    mine = _find_taking(row, sides) if said.reason in PROBLEMS and row.kind is DriftKind.SIGNATURE_CHANGED else None
+    now = _find_made(there, sides.tip) if there is not None else None
+    if mine is None or place is None or symbol is None or symbol.definition is None or now is None:
+        return []
+    (tracer, path), qualname = place, symbol.definition.qualname
+    arguments = {one.why: one.argument for one in _check(mine, now.definition)}
+    before = {(one.why.reason, one.argument) for one in _check(mine, symbol.definition)}
+    called, paths = qualname.removesuffix(".__init__").rpartition(".")[2], tuple({one.path for one in said.places})
+
+    @cache
+    def read_problems(version: Version) -> frozenset[tuple[Reason, str]] | None:
+        found = version.read_signature(qualname)
+        return frozenset((one.why.reason, one.argument) for one in _check(mine, found)) if found is not None else None
+
+    def find_since(part: Why) -> str | None:
+        argument = arguments.get(part)
+        if argument is None:
+            return None
+
+        def refuses(version: Version) -> bool:
+            found = read_problems(version)
+            return found is None or (part.reason, argument) in found
+
+        since = None if (part.reason, argument) in before else tracer.find_first_version(path, refuses)
+        if said.reason is not Reason.MISFITS_PASSED:
+            return since
+        passed = Passed(name=called, arguments=(argument,), paths=tuple(sorted(paths)))
+        return _later(tracer, since, _find_passing(tracer, passed))
+
+    made: dict[str, list[Why]] = {}
+    for part in said.parts:
+        made.setdefault(find_since(part) or "", []).append(part)
+    order = find_order(tracer)
+    first = sorted(made, key=lambda one: order.get(one, len(order)))
+    return [(replace(said, parts=tuple(made[commit])), commit) for commit in first] if "" not in made else []
+
+
+def _find_taking(row: Drift, sides: Sides) -> Definition | None:
+    """The function of ours that takes what is passed to the target; of a class its constructor."""
+    ours = sides.replacements.read(row.effect.replacement_at) if row.effect is not None else None
+    if ours is None or ours.definition.kind is DefinitionKind.FUNCTION:
+        return ours.definition if ours is not None else None
+    return ours.constructor()
+
+
+def _check(ours: Definition, theirs: Definition | None) -> tuple[Problem, ...]:
+    taken = theirs.parameters if theirs is not None else None
+    return tuple(check_replacement(ours.parameters or (), taken)) if taken is not None else ()
 
 
 def split_changes(said: Why, first: str, row: Drift, sides: Sides) -> Iterator[tuple[Why, str]]:
