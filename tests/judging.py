@@ -49,9 +49,12 @@ def judge(
     alone: Effect | None = None,
     gone: str | None = None,
     past: tuple[dict[str, str], ...] = (),
+    also: tuple[str, ...] = (),
+    line: int = 0,
 ) -> Drift:
     """The row of one effect that puts the first definition of our file in the place of `target`; with a `base` the pin
-    lies on a branch that leaves the line of the tip there.
+    lies on a branch that leaves the line of the tip there. `also`: what else our code replaces; `line`: where it does
+    this, if not in the last line.
     """
     upstream = History.start(tmp_path / "up")
     for number, files in enumerate(past):
@@ -74,7 +77,7 @@ def judge(
     effect = Effect(
         style=style,
         target=target,
-        location=Location("harbour/patch.py", len(ours.splitlines())),
+        location=Location("harbour/patch.py", line or len(ours.splitlines())),
         replacement_at=None if more or beside else Location("harbour/patch.py", at),
         when=condition,
         holder=holder,
@@ -95,7 +98,7 @@ def judge(
         replacements=replacements,
         part=0,
         keys={},
-        targets=frozenset({target}),
+        targets=frozenset({target, *also}),
         named=Sight(replacements.ours, ()).named,
         reader=Reader(comparer, replacements, PACKAGES),
         ground=ground,

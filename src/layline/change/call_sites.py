@@ -115,6 +115,13 @@ def find_class(holder: Module | None, line: int) -> str | None:
     return str(max(around, key=lambda row: row[ROW_FIRST])[ROW_QUALNAME]) if around else None
 
 
+def find_function(holder: Module | None, line: int) -> str | None:
+    """The innermost function around a line, with its class."""
+    rows = holder.rows if holder is not None else ()
+    around = [one for one in rows if one[ROW_KIND] == _FUNCTION and one[ROW_FIRST] <= line <= one[ROW_LAST]]
+    return str(max(around, key=lambda row: row[ROW_FIRST])[ROW_QUALNAME]) if around else None
+
+
 def _find_functions(tree: ast.Module, call: ast.Call) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef]:
     """The functions around a call."""
     for node in _list_functions(tree):
@@ -156,6 +163,7 @@ def is_applied(symbol: Symbol) -> bool:
 
 _APPLY = b".apply"
 _CLASS = tuple(DefinitionKind).index(DefinitionKind.CLASS)
+_FUNCTION = tuple(DefinitionKind).index(DefinitionKind.FUNCTION)
 _MAKERS = ("__init__", "__new__")
 
 

@@ -205,12 +205,13 @@ def _listed(words: Sequence[str]) -> str | None:
 
 
 def returns_another(before: str | None, after: str | None) -> bool:
-    """True if the declared return type became another one; a narrower spelling of the same (`type` → `type[X]`) is
-    none.
+    """True if the declared return type became another one; a narrower one (`type` → `type[X]`, `A | B` → `A`) is none,
+    and `Any` says nothing.
     """
     if before is None or after is None or before == after:
         return False
-    return _find_types(before) != _find_types(after)
+    old, new = _find_types(before), _find_types(after)
+    return not (new and new <= old) and old != new and "any" not in old | new
 
 
 def _find_types(text: str) -> frozenset[str]:

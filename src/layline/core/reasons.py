@@ -106,6 +106,7 @@ class Reason(Enum):
     MAKES_OLD = "on some paths returns its own result, written for an original that returned {counts[0]:#value}"
     # what our replacement reads
     READS_LOST = "reads {name}, which {other} does not have at the tip"
+    READS_TOO_NEW = "reads {name}, which {other} does not have there (the tip has it)"
     READS_VANISHED = "reads {name}, which no code of {other} has at the tip"
     USES_GONE = "uses {name}, which is gone{other:? (% now}{text:?, with other parameters}{other:?)}"
     OTHER_PARAMETERS = "{name}, with other parameters"
@@ -168,6 +169,7 @@ class Reason(Enum):
         "{name} returned it unchanged; it still reads it, but whether it returns it cannot be decided without running "
         "the code{other:?; it reads % now, too}"
     )
+    CALLERS_REPLACED = "upstream calls it only in {names:3&}, which our code replaces, too"
     UNREAD_SIGNATURE = "our replacement's signature cannot be read"
     NO_INIT = "our class writes no __init__ of its own"
     CALLS_SOMETIMES = "we call the original only on some paths"

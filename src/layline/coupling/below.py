@@ -11,6 +11,7 @@ from layline.change.compare import Comparer
 from layline.core.ours import is_test_module
 from layline.source.instances import Instances
 from layline.source.lineage import find_below
+from layline.source.parsing import parse_tree
 from layline.source.resolve import Resolver
 from layline.source.usage import sets_attribute
 from layline.source.walking import walk
@@ -75,3 +76,22 @@ def is_set_outside(comparer: Comparer, homes: Iterable[str], word: str) -> bool:
         and not (module in then.entries and sets_attribute(then.read_blob(module), word))
         for module, data in read_modules(comparer.tip, [word, *lasts])
     )
+
+
+def is_given(side: Resolver, word: str) -> bool:
+    """True if any code of upstream's sets the attribute on something, or has the word as a text by which it may."""
+    return any(
+        may_give(data, word)
+        for module, data in read_modules(side, [word])
+        if word.encode() in data and not is_test_module(module)
+    )
+
+
+def may_give(data: bytes, word: str) -> bool:
+    """True if code of a file sets the attribute on something, or has the word as a text."""
+    tree = parse_tree("", data)
+    for item in walk(tree) if isinstance(tree, ast.Module) else ():
+        match item:
+            case ast.Attribute(attr=name, ctx=ast.Store()) | ast.Constant(value=name) if name == word:
+                return True
+    return False

@@ -13,7 +13,7 @@ from layline.change.binding import (
     check_replacement,
     may_misplace,
 )
-from layline.change.call_sites import CallSites, read_modules
+from layline.change.call_sites import CallSites, find_function, read_modules
 from layline.change.compare import Comparer, Comparison
 from layline.change.handed_on import HandedFunctions, HandedOn
 from layline.change.signatures import ParameterChange
@@ -25,6 +25,7 @@ from layline.coupling.binding_kind import find_nature_problems
 from layline.coupling.replacements import Replacement
 from layline.coupling.row_parts import Passed
 from layline.source import Definition, DefinitionKind, Parameter, ParameterKind, Symbol
+from layline.source.lineage import find_above
 from layline.source.resolve import Resolver
 from layline.source.seen import Read
 
@@ -152,6 +153,28 @@ class Fitter:
         """Where code of the tip surely calls a method on another object than `self`."""
         sites = (one for one in self._read_sites(1, name) if one.certain and not one.on_self)
         return tuple(one.location for one in sites if not is_test_module(one.module))
+
+    def find_callers(self, comparison: Comparison) -> frozenset[str]:
+        """The functions of the tip that call a method on their own object, where it is the target; empty where another
+        call may reach it, too.
+        """
+        after, tip = comparison.after, self._tip
+        if after.definition is None or not after.definition.owner:
+            return frozenset()
+        owner, _, word = comparison.name.rpartition(".")
+        above, found = set(find_above(owner, tip)), set()
+        names = {home for one in above if (home := tip.resolve(f"{one}.{word}").home) is not None}
+        for site in (site for name in sorted(names) for site in self._read_sites(1, name)):
+            around = find_function(tip.index.module(site.module), site.location.line)
+            caller = f"{site.module}.{around}"
+            holder, _, method = caller.rpartition(".")
+            if is_test_module(site.module):
+                continue
+            if not site.on_self or (holder not in above and tip.resolve(f"{holder}.{word}").home == after.home):
+                return frozenset()  # on any object, or in a class below the target's
+            if holder in above and tip.resolve(f"{owner}.{method}").home == caller:
+                found.add(caller)
+        return frozenset(found)
 
     @staticmethod
     def _find_refused_among(

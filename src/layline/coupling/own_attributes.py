@@ -1,5 +1,5 @@
-"""Attributes that no code of upstream has any more and that classes of ours have: what our replacement reads of a value
-that may be one of theirs is there.
+"""Attributes that upstream's code does not have, at the tip any more or at the pin yet, and that code of ours gives:
+what our replacement reads of a value that may be one of theirs is there.
 """
 
 from __future__ import annotations
@@ -11,9 +11,12 @@ from layline.core.evidence import Severity
 from layline.core.finding import Finding
 from layline.core.ours import is_test_module
 from layline.core.why import Reason, Why
+from layline.coupling.below import may_give
 from layline.coupling.drift_model import Drift
+from layline.coupling.unhanded import SETTINGS
 from layline.coupling.vanished import find_setting
 from layline.git import Blob
+from layline.interpreter.modules import read_texts
 from layline.source.tree import Tree
 
 
@@ -21,9 +24,30 @@ def accept_own(rows: list[Drift], ours: Tree) -> Iterator[Drift]:
     """The rows without such reads."""
     read = (one for row in rows for one in row.lost if one.why.reason is Reason.READS_VANISHED)
     held = find_held(ours, {one.attribute for one in read if one.attribute})
+    given = find_given(ours, {why.text for row in rows for why in _find_too_new(row)})
     for row in rows:
         named = {one.why for one in row.lost if one.why.reason is Reason.READS_VANISHED and one.attribute in held}
+        named |= {why for why in _find_too_new(row) if why.text in given}
         yield _forget(row, named) if named else row
+
+
+def _find_too_new(row: Drift) -> Iterator[Why]:
+    parts = (part for one in row.findings if one.why.reason is Reason.MISREADS_TODAY for part in one.why.parts)
+    yield from (part for part in parts if part.reason is Reason.READS_TOO_NEW)
+
+
+def find_given(ours: Tree, words: Collection[str]) -> frozenset[str]:
+    """Which of these words some code or settings of ours may put on an object: it sets such an attribute, or has the
+    word as a text, a field or a key.
+    """
+    if not words:
+        return frozenset()
+    texts, settings = (
+        dict(read_texts(ours, [one for one in ours.paths() if one.endswith(by)])) for by in (".py", SETTINGS)
+    )
+    said = {word for word in words if any(word.encode() in data for data in settings.values())}
+    said |= {word for word in words if any(may_give(data, word) for data in texts.values() if word.encode() in data)}
+    return frozenset(said) | find_held(ours, words)
 
 
 def find_held(ours: Tree, words: Collection[str]) -> frozenset[str]:
@@ -43,7 +67,7 @@ def _forget(row: Drift, whys: Collection[Why]) -> Drift:
 
 
 def _leave_out(finding: Finding, whys: Collection[Why]) -> Finding | None:
-    if finding.why.reason is not Reason.MISREADS:
+    if finding.why.reason not in {Reason.MISREADS, Reason.MISREADS_TODAY}:
         return finding
     parts = tuple(one for one in finding.why.parts if one not in whys)
     return replace(finding, why=replace(finding.why, parts=parts)) if parts else None

@@ -16,7 +16,7 @@ from layline.change.signatures import takes_others
 from layline.core.drift import DriftKind, Fate
 from layline.core.evidence import Location
 from layline.core.why import Reason, Why, say
-from layline.coupling.below import is_set_outside
+from layline.coupling.below import is_given, is_set_outside
 from layline.coupling.exchanged import find_exchanged
 from layline.coupling.lost_attribute import find_attribute_loss, find_result_change
 from layline.coupling.own_imports import OwnImports, OwnModules
@@ -95,26 +95,44 @@ class Reader:
             home is not None and word in side.find(home) for side, home in zip(self._instances, homes, strict=True)
         )
 
+    def find_too_new(self, comparison: Comparison, ours: Replacement) -> tuple[Why, ...]:
+        """Attributes that our replacement reads, that the tip has and the pin has not."""
+        found = (self._find_absent(chain, home) for chain, home in self._find_read(comparison, ours))
+        return tuple(dict.fromkeys(why for why in found if why is not None))
+
+    def _find_absent(self, chain: Chain, home: str) -> Why | None:
+        """The first word along a chain that the pin's class surely lacks, though the tip's class has it."""
+        words = chain.words[1:]
+        for number, word in enumerate(words):
+            then = self._read(0, home, word)
+            if then is None:
+                now = None if chain.guarded else self._find_tip_class(home)
+                if now is None or self._read(1, now, word) is None or not self._results.lacks(home, word):
+                    return None
+                text = ".".join((chain.words[0], *words[: number + 1]))
+                return None if is_given(self._comparer.pin, word) else Why(Reason.READS_TOO_NEW, text, home, text=word)
+            if then.kind is None:
+                return None
+            home = then.kind
+        return None
+
     def _find_attributes(self, comparison: Comparison, ours: Replacement) -> Iterator[LostRead]:
-        """Attributes of `self` and of parameters whose class upstream's signature tells; also in the functions beside
-        ours that are handed them.
+        for chain, home in self._find_read(comparison, ours):
+            yield from self._follow(chain, home, chain.words[1:])
+
+    def _find_read(self, comparison: Comparison, ours: Replacement) -> Iterator[tuple[Chain, str]]:
+        """What our replacement reads of `self` and of parameters whose class upstream's signature tells, and does not
+        set itself, with that class; also in the functions beside ours that are handed them.
         """
         if not isinstance(ours.node, ast.FunctionDef | ast.AsyncFunctionDef):
             return
         roots = dict(self._find_roots(comparison.before, ours.node))
-        yield from self._find_read(ours.node, roots, find_set(ours.node))
+        yield from _find_unset(ours.node, roots, find_set(ours.node))
         for mine, home in roots.items():
             own = [name.partition(".") for name in find_set(ours.node)]
             for function, me in find_beside(ours, mine):
                 known = {f"{me}.{word}" for name, _, word in own if name == mine}
-                yield from self._find_read(function, {me: home}, known | find_set(function))
-
-    def _find_read(self, function: ast.AST, held: dict[str, str], own: AbstractSet[str]) -> Iterator[LostRead]:
-        """What a function reads of names that hold objects of these classes, and does not set (`own`) itself."""
-        for chain in find_chains(function):
-            root, words = chain.words[0], chain.words[1:]
-            if words and root in held and f"{root}.{words[0]}" not in own:
-                yield from self._follow(chain, held[root], words)
+                yield from _find_unset(function, {me: home}, known | find_set(function))
 
     def _find_roots(self, before: Symbol, node: ast.FunctionDef | ast.AsyncFunctionDef) -> Iterator[tuple[str, str]]:
         """Names of our parameters → the upstream class (at the pin) that they hold."""
@@ -222,25 +240,31 @@ class Reader:
         """Modules of ours that are imported on the way to a line."""
         tree = self._replacements.read_tree(at.path)
         for imported in find_steps(tree, at.line) if tree is not None else ():
-            for name in (imported.name, imported.name.rpartition(".")[0]):
-                if name in self.imports[0].paths:
-                    yield name
+            yield from self._find_own_modules(imported)
+
+    def _find_own_modules(self, imported: Imported) -> Iterator[str]:
+        """The modules of ours that an import loads."""
+        names = (imported.name, imported.name.rpartition(".")[0])
+        yield from (name for name in names if name in self.imports[0].paths)
 
     def _find_steps(self, comparison: Comparison, at: Location) -> Iterator[LostRead]:
         """What our code imports on the way to the line that installs the replacement, and the tip does not have."""
         here = self.imports[1].names.get(at.path)
-        for module in (*((here,) if here is not None else ()), *self._find_own_steps(at)):
-            yield from self._fail(module, at.line, comparison, certain=True)
+        if here is not None:
+            yield from self._fail(here, 0, comparison, certain=True)
         tree = self._replacements.read_tree(at.path)
         for imported in find_steps(tree, at.line) if tree is not None else ():
+            line = min(imported.own_lines)
+            for module in self._find_own_modules(imported):
+                yield from self._fail(module, line, comparison, certain=True)
             name = self._find_known(imported, ())
             found = self._comparer.compare_lost(name) if name is not None else None
             if name is None or found is None or found.kind.facts.fate is not Fate.GONE:
                 continue
             if is_within(comparison.name, name):
                 continue
-            why = Why(Reason.NOT_REACHED, name, found.new_home or "", counts=(min(imported.own_lines),))
-            yield LostRead(line=at.line, why=why, certain=True, name=name)
+            why = Why(Reason.NOT_REACHED, name, found.new_home or "", counts=(line,))
+            yield LostRead(line=line, why=why, certain=True, name=name)
         if tree is not None:
             yield from self._find_failing_lines(tree, comparison, at)
 
@@ -328,6 +352,14 @@ class _Member:
     """Dotted name of the class that has it."""
     kind: str | None
     """Dotted name of the class it holds, where that can be told."""
+
+
+def _find_unset(function: ast.AST, held: dict[str, str], own: AbstractSet[str]) -> Iterator[tuple[Chain, str]]:
+    """What a function reads of names that hold objects of these classes, and does not set (`own`) itself."""
+    for chain in find_chains(function):
+        root, words = chain.words[0], chain.words[1:]
+        if words and root in held and f"{root}.{words[0]}" not in own:
+            yield chain, held[root]
 
 
 def _order(why: Why) -> str:

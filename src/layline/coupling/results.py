@@ -64,7 +64,7 @@ class Results:
                 lines.setdefault((called, read.attr), set()).add(read.lineno)
         for (called, word), listed in sorted(lines.items(), key=lambda one: min(one[1])):
             result = self.find_result(owner, called)
-            if result is not None and result.made is not None and self._lacks(result.made, word):
+            if result is not None and result.made is not None and self.lacks(result.made, word):
                 at = tuple(Location(ours.location.path, line) for line in sorted(listed))
                 yield (
                     called,
@@ -122,7 +122,8 @@ class Results:
                 return symbol.home if _is_class(symbol) else None
         return None
 
-    def _lacks(self, home: str, word: str) -> bool:
+    def lacks(self, home: str, word: str) -> bool:
+        """Whether objects of a class surely have no such attribute; False where a class above it is not known."""
         if word in self._instances.find(home) or self._side.resolve(f"{home}.__getattr__").exists:
             return False
         above = self._find_lineage(home)
@@ -173,6 +174,10 @@ class ResultPair:
 
     def __init__(self, then: Results, now: Results) -> None:
         self._sides = then, now
+
+    def lacks(self, home: str, word: str) -> bool:
+        """Whether objects of a class of the pin surely have no such attribute."""
+        return self._sides[0].lacks(home, word)
 
     def find_lost(self, ours: Replacement, owner: str) -> Iterator[LostRead]:
         """What fails at the tip and not at the pin."""

@@ -69,14 +69,26 @@ def find_imports(tree: ast.Module, node: ast.AST) -> dict[str, Imported]:
 
 
 def find_steps(tree: ast.Module, line: int) -> Iterator[Imported]:
-    """What the functions around a line import before it, come what may: statements of their own, in no branch and no
-    `try`.
+    """What the functions around a line import before it, come what may: statements of the blocks around it, in no
+    branch and no `try` that does not hold the line, too.
     """
     for function in _find_blocks(tree):
         if isinstance(function, _FUNCTIONS) and function.lineno <= line <= (function.end_lineno or 0):
-            for item in function.body:
-                if item.lineno < line:
-                    yield from (imported for _, imported in _read_import(item, guarded=False))
+            for item in _find_before(function.body, line):
+                yield from (imported for _, imported in _read_import(item, guarded=False))
+
+
+def _find_before(body: list[ast.stmt], line: int) -> Iterator[ast.stmt]:
+    """The statements that have run when a line is reached: those before it in each block that holds it."""
+    for item in body:
+        if (item.end_lineno or item.lineno) < line:
+            yield item
+        elif item.lineno <= line and not isinstance(item, (*_FUNCTIONS, ast.ClassDef)):
+            holders = [item, *getattr(item, "handlers", ()), *getattr(item, "cases", ())]
+            blocks = [getattr(one, name, None) for one in holders for name in ("body", "orelse", "finalbody")]
+            for block in blocks:
+                if block and block[0].lineno <= line <= (block[-1].end_lineno or 0):
+                    yield from _find_before(block, line)
 
 
 def find_own_steps(node: ast.AST) -> Iterator[Imported]:
@@ -87,12 +99,12 @@ def find_own_steps(node: ast.AST) -> Iterator[Imported]:
 
 def find_needed(tree: ast.Module, line: int) -> Iterator[tuple[ast.stmt, tuple[str, ...]]]:
     """The dotted chains that statements before a line read, come what may: of its functions and of the file itself, in
-    no branch and no `try`.
+    no branch and no `try` that does not hold the line, too.
     """
     around = (item for item in _find_blocks(tree) if item.lineno <= line <= (item.end_lineno or 0))
     bodies = [tree.body, *(item.body for item in around if isinstance(item, _FUNCTIONS))]
-    for item in (item for body in bodies for item in body):
-        if isinstance(item, _PLAIN) and (item.end_lineno or item.lineno) < line:
+    for item in (item for body in bodies for item in _find_before(body, line)):
+        if isinstance(item, _PLAIN):
             yield from ((item, words) for words in _find_read(item))
 
 

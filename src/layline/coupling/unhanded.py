@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from layline.source import Tree
 
 
-_SETTINGS = (".yaml", ".yml", ".json", ".toml", ".cfg", ".ini")
+SETTINGS = (".yaml", ".yml", ".json", ".toml", ".cfg", ".ini")
 
 
 def doubt_unhanded(couplings: Iterable[Coupling], ours: Tree) -> Iterator[Coupling]:
@@ -97,7 +97,7 @@ class _Files:
 
     @cached_property
     def _settings(self) -> dict[str, bytes]:
-        return dict(read_texts(self._ours, [path for path in self._ours.paths() if path.endswith(_SETTINGS)]))
+        return dict(read_texts(self._ours, [path for path in self._ours.paths() if path.endswith(SETTINGS)]))
 
     def _is_asked_for(self, path: str, function: str) -> bool:
         """Whether anything outside a function names it."""

@@ -118,6 +118,9 @@ def test_replacements(ours: str, theirs: str, expected: list[tuple[str, bool]]) 
         ("A", "A | B", True),
         ("A", "B", True),
         ("tuple[A, B]", "A", True),
+        ("Union[tuple, A]", "A", False),
+        ("Tensor", "Any", False),
+        ("A", "None", True),
     ],
 )
 def test_another_return_type_is_no_other_spelling(before: str, after: str, expected: bool) -> None:
