@@ -54,6 +54,8 @@ class Look:
     """Plain functions that it hands one of its own parameters to: of a helper, it is one itself."""
     passes_own: frozenset[str] = frozenset()
     """Plain functions that it hands an attribute of its object to: who makes that object decides."""
+    plain: frozenset[str] = frozenset()
+    """What it calls by a bare name."""
 
 
 @remember
@@ -64,7 +66,7 @@ def look_at(node: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda) -> Look:
     # in a loop over classes `cls` is each of them; only a parameter of this name is the class a method belongs to
     own = {"self", "cls"} & {"self", *(part.arg for part in parts if isinstance(part, ast.arg))}
     statements, calls, found, is_helper, inner = 0, set(), False, False, set(parameters)
-    passes, passes_own = set(), set()
+    passes, passes_own, bare = set(), set(), set()
     local = {part.id for part in parts if isinstance(part, ast.Name) and isinstance(part.ctx, ast.Store)}
     inner |= {
         name for part in parts if (name := _find_put(part)) and not name.isupper()
@@ -77,6 +79,7 @@ def look_at(node: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda) -> Look:
         elif isinstance(part, ast.Call):
             calls.add(_called(part))
             plain = part.func.id if isinstance(part.func, ast.Name) else ""
+            bare.add(plain)
             values = (*part.args, *(word.value for word in part.keywords)) if plain else ()
             passes |= {plain for value in values if isinstance(value, ast.Name) and value.id in given}
             passes_own |= {plain for value in values if _is_own_attribute(value)}
@@ -85,7 +88,7 @@ def look_at(node: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda) -> Look:
             is_helper = is_helper or _hands_over(part, parameters, inner)
     gives = "patch" in calls and any(isinstance(part, ast.Return) and _holds_patch(part) for part in parts)
     is_short = statements <= _SHORT or _makes_function(node)
-    return Look(found, is_short, frozenset(calls), is_helper, gives, frozenset(passes), frozenset(passes_own))
+    return Look(found, is_short, frozenset(calls), is_helper, gives, *map(frozenset, (passes, passes_own, bare)))
 
 
 def _is_own_attribute(node: ast.expr) -> bool:

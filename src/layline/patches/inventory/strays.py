@@ -102,12 +102,12 @@ def find_unregistered(
         outlines |= _read_outlines(fresh, units)
         if not fresh:
             break
-    helpers, outlines = _find_helpers(outlines, ours, units)
+    helpers, hands, outlines = _find_helpers(outlines, ours, units)
     paths = list(outlines)
-    read = Read(helpers | configured, find_hooked(modules, facts), packages, only)
+    read = Read(helpers | configured, find_hooked(modules, facts), packages, only, hands)
     leaks = tuple(dict.fromkeys(leak for outline in outlines.values() for leak in outline.leaks))
     shared = [*given, packages, read.hooked]
-    find_called = _note_called(read.calls, units)
+    find_called = _note_called(read.calls | read.hands, units)
     subjects = {path: [*shared, sorted(find_called(path)), *units.describe_leaks(leaks, path)] for path in paths}
 
     def read_one(path: str) -> ReadStrays:
@@ -133,11 +133,11 @@ def find_unregistered(
 
 def _find_helpers(
     outlines: dict[str, Outline], ours: Mapping[str, Facts], units: Units
-) -> tuple[frozenset[str], dict[str, Outline]]:
-    """Functions whose callers decide the target, those included that only hand it on to one; with the outlines of all
-    files that call one.
+) -> tuple[frozenset[str], frozenset[str], dict[str, Outline]]:
+    """Functions whose callers decide the target, those that only hand it on to one, and the outlines of all files that
+    call one.
     """
-    helpers = frozenset(name for outline in outlines.values() for name in outline.helpers)
+    helpers = first = frozenset(name for outline in outlines.values() for name in outline.helpers)
     for _ in range(_MOST_HANDS):
         fresh = [path for path, one in ours.items() if path not in outlines and not helpers.isdisjoint(one.called)]
         outlines = outlines | _read_outlines(fresh, units)
@@ -149,7 +149,7 @@ def _find_helpers(
             break
         helpers = more
     fresh = [path for path, one in ours.items() if path not in outlines and not helpers.isdisjoint(one.called)]
-    return helpers, outlines | _read_outlines(fresh, units)
+    return first, helpers - first, outlines | _read_outlines(fresh, units)
 
 
 def _keep_best(items: Iterable[Unregistered], enclose: Callable[[Effect], str | None]) -> list[Unregistered]:
@@ -237,7 +237,7 @@ def _read_strays(path: str, installer: Installer, read: Read) -> ReadStrays:
     skipped: list[Skipped] = []
     with installer.reading(module):
         machine.follows = lambda function: (
-            is_worth_following(function) or not read.calls.isdisjoint(look_at(function.node).passes)
+            is_worth_following(function) or not (read.calls | read.hands).isdisjoint(look_at(function.node).passes)
         )
         items = tuple(find_in_module(module, list(find_functions(module)), installer, read, skipped))
         silent = {str(line): fate for line, fate in installer.silent.items()}

@@ -84,6 +84,8 @@ class Read:
     """Those of all backends; empty: everything."""
     only: Mapping[str, frozenset[str]] | None = None
     """Path → functions and classes that are read; None: all of every file."""
+    hands: frozenset[str] = frozenset()
+    """Names of functions that hand a target on to a helper: a function that calls one by its bare name is read."""
 
     def wants(self, function: Function, path: str | None) -> bool:
         if self.only is None:
@@ -199,7 +201,7 @@ def find_in_module(
     handlers = {event.handler.node for event in module.events if isinstance(event, Registration)}
     for function in functions:
         seen = look_at(function.node)
-        if function.node in handlers or not (seen.writes or seen.calls & read.calls):
+        if function.node in handlers or not (seen.writes or seen.calls & read.calls or seen.plain & read.hands):
             continue
         if not read.wants(function, module.path):
             continue
