@@ -35,7 +35,8 @@ from layline.workspace.open import fetch_backend
 
 CONFIG = Path(os.environ.get("LAYLINE_CONFIG") or "layline.toml")
 TODAY = datetime.now(UTC).date()
-FAIL_ON = os.environ.get("LAYLINE_FAIL_ON") or "breaks"
+_WORD = os.environ.get("LAYLINE_FAIL_ON") or "error"
+FAIL_ON = {"error": "breaks", "warning": "look"}.get(_WORD, _WORD)
 BASELINE = Path(os.environ["LAYLINE_BASELINE"]) if os.environ.get("LAYLINE_BASELINE") else None
 
 

@@ -77,13 +77,13 @@ class Backend:
     """A local clone or bare mirror that holds the upstream objects; default: Layline's own mirror (made by --fetch),
     then the submodule."""
     packages: tuple[str, ...] = ()
-    """Upstream packages, dotted (`megatron.core`); the longest root wins when backends share a namespace."""
+    """Upstream packages, dotted (`megatron.core`); a name belongs to the backend with the longest match."""
     source_roots: tuple[str, ...] = (".", "src")
     """Folders of the upstream tree in which modules lie."""
     integration: tuple[str, ...] = ()
-    """Folders of the downstream that are written for this backend."""
+    """Our folders for this backend: a patch in one belongs to it, whichever package it changes."""
     patches: tuple[str, ...] = ()
-    """Folders of the downstream that hold its patches."""
+    """More such folders: those with its patches."""
     configs: tuple[str, ...] = ()
     """Files or folders of the downstream with the YAML defaults of this backend's flags."""
     areas: dict[str, tuple[str, ...]] = field(default_factory=dict)
@@ -102,18 +102,18 @@ class Registry:
 
     __pydantic_config__: ClassVar[dict[str, Any]] = _STRICT
     handlers: tuple[str, ...] = ()
-    """Functions whose call or decorator takes an installer: `register_patch("id", phase=…)`."""
+    """Functions whose call or decorator takes an installer: `install_patch("id", phase=…)(installer)`."""
     paths: tuple[str, ...] = ()
-    """Functions whose call names a target by text: `register_patch("a.b.C.m", replacement)`, or as a decorator."""
+    """Functions whose call names a target by text: `swap("a.b.C.m", replacement)`, or as a decorator."""
     wrappers: tuple[str, ...] = ()
-    """Functions that wrap `(module, "Class.method", wrapper)`."""
+    """Functions that wrap: `trace(module, "Class.method", wrapper)`."""
     ignored: tuple[str, ...] = ()
     """Functions that register nothing although they have a well-known name, such as `wrap` or `register`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Category:
-    """One kind of merged pull request; the first criterion that any category meets decides, in this order."""
+    """One kind of merged pull request. Each criterion is tried on all categories before the next one."""
 
     __pydantic_config__: ClassVar[dict[str, Any]] = _STRICT
     name: str
@@ -140,12 +140,13 @@ class TrackedPin:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StatusShape:
-    """What the `<key>_status` object of a periodic record tells."""
+    """What the `<key>_status` object of a periodic record holds."""
 
     __pydantic_config__: ClassVar[dict[str, Any]] = _STRICT
     kind: Literal["upstream", "in-repo"] = "upstream"
     """`upstream` compares pin and tip; `in-repo` the pins below, now and when the month or quarter began."""
     pins: dict[str, TrackedPin] = field(default_factory=dict)
+    """See below."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -164,7 +165,9 @@ class Periodic:
     required: tuple[str, ...] = ()
     """Status keys every periodic record must have."""
     categories: tuple[Category, ...] = ()
+    """See below; the last one takes the rest."""
     statuses: dict[str, StatusShape] = field(default_factory=dict)
+    """See below."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -191,7 +194,7 @@ class Executor:
 
     __pydantic_config__: ClassVar[dict[str, Any]] = _STRICT
     where: str | None = None
-    """`local:N`, `ray://HOST:PORT` or `auto`, as `--executor` takes it; default: in the command itself."""
+    """`local:N`, `ray://HOST:PORT` or `auto`, as `--executor` takes it; default: in the command's own process."""
 
 
 def miss_backend() -> ConfigError:

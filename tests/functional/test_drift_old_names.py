@@ -43,4 +43,4 @@ def test_a_name_of_upstream_under_its_old_address(tmp_path: Path, ours: str, tol
     (row,) = answer["rows"]
     assert (row["kind"], row["dead_today"]) == told, row["detail"]
     listed = layline("patches", "list", "keel", cwd=tmp_path).out
-    assert told[1] or "warning[dead]" not in listed
+    assert told[1] or "warning[dead-at-pin]" not in listed

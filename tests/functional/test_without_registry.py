@@ -242,7 +242,7 @@ def test_the_first_line_answers_with_one_number(project: Path) -> None:
         (["--path", "fast/patch.py", "--target", "loss"], ["keel.loss.loss"]),
         (["--path", "elsewhere"], []),
         (["--severity", "warning"], []),
-        (["--kind", "dead"], []),
+        (["--kind", "dead-at-pin"], []),
         (["--uncertain"], []),
     ],
 )

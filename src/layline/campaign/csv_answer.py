@@ -70,7 +70,7 @@ def describe_differences(table: BenchTable, differences: tuple[Difference, ...])
     rows = tuple(
         (item.label, _show(item.before), _show(item.after), f"{item.change:+.3%}", _judge(item)) for item in differences
     )
-    note = "Two stored files are a hint, never a verdict: `campaign round` measures both kernels now, in pairs."
+    note = "Stored files only hint. For a verdict, `campaign round` runs both kernels side by side."
     columns = ("shape", "before", "after", "change", "reading")
     return Section(
         title=f"{find_primary(table)}, shape by shape",

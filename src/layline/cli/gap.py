@@ -24,7 +24,7 @@ from layline.cli.show import (
 
 @group()
 def gap() -> None:
-    """How far is each pinned backend behind its upstream?"""
+    """Show how far each pinned backend is behind its upstream."""
 
 
 @gap.command("show")

@@ -20,8 +20,11 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "init": ("layline.cli.project:init", "Write layline.toml by looking at the project."),
     "doctor": ("layline.cli.project:doctor", "Say what is configured, found and missing."),
     "schema": ("layline.cli.project:schema", "Print a JSON Schema: of layline.toml (`config`), or of an answer."),
-    "gap": ("layline.cli.gap:gap", "How far is each pinned backend behind its upstream?"),
-    "patches": ("layline.cli.patches:patches", "What does each monkey patch replace, and when is it on?"),
+    "gap": ("layline.cli.gap:gap", "Show how far each pinned backend is behind its upstream."),
+    "patches": (
+        "layline.cli.patches:patches",
+        "List monkey patches: what each replaces, when it is on, whether it fits.",
+    ),
     "upgrade": ("layline.cli.upgrade:upgrade", "What does moving a pin take, and does everything fit afterwards?"),
     "watch": ("layline.cli.upgrade_watch:watch", "Show only what is new since the last answer."),
     "impact": ("layline.cli.upgrade_watch:impact", "Say which downstreams an upstream commit breaks, and where."),

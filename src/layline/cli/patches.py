@@ -21,7 +21,7 @@ _STYLES = ("binding-replacement", "function-wrapping", "config-rewrite", "env-li
 
 @group()
 def patches() -> None:
-    """What does each monkey patch replace, and when is it on?"""
+    """List monkey patches: what each replaces, when it is on, whether it fits."""
 
 
 @patches.command("list")
@@ -31,7 +31,7 @@ def patches() -> None:
 @click.option("--phase", default=None, help="Only patches of this phase.")
 @click.option("--style", type=Choice(_STYLES), default=None, help="Only patches with an effect of this style.")
 @click.option("--active/--inactive", default=None, help="Only patches that are active, or never active.")
-@filter_options(*_STYLES, "dead", "never-active", "state")
+@filter_options(*_STYLES, "dead-at-pin", "never-active", "state")
 @format_option("text", "json", "md", "csv", "html")
 @config_option
 def patches_list(

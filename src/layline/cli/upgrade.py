@@ -13,7 +13,7 @@ from layline.cli.show import at_option, config_option, format_option, show, to_o
 
 @group()
 def upgrade() -> None:
-    """What does moving a pin take, and does everything fit afterwards?"""
+    """Plan a move of the pin, make the mechanical edits, check the result."""
 
 
 @upgrade.command("plan")
@@ -67,7 +67,7 @@ def upgrade_apply(
     output: Path | None,
     config: Path | None,
 ) -> int:
-    """Commit the proven edits of a plan to a branch of their own.
+    """Commit the mechanical edits of a plan to a new branch.
 
     One commit for each culprit moves the pin and makes its edits; an interrupted run goes on where it stopped. The
     current branch, its files and hooks are not touched. Exit 1 if something is left for a person.

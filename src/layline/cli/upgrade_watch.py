@@ -146,7 +146,7 @@ def watch(
     type=click.Path(dir_okay=False, path_type=Path),
     required=True,
     metavar="FILE",
-    help="TOML file: projects = [paths of layline.toml].",
+    help="TOML file of projects, as `layline fleet` reads it.",
 )
 @executor_option
 @format_option("text", "json", "md")

@@ -20,17 +20,17 @@ class Policy:
     """Thresholds, `[policy]` in layline.toml; 0 switches a rule off."""
 
     plan_behind: int = 50
-    """Commits behind from which a sync is planned, unless nothing breaks."""
+    """Plan a sync from this many commits behind, if something breaks or was not measured."""
     plan_age_days: int = 60
-    """Days between pin and tip from which a sync is planned."""
+    """Plan a sync from this many days between pin and tip, even if nothing breaks."""
     plan_breaks: int = 1
-    """Places of ours to fix for the tip from which a sync is planned."""
+    """Plan a sync from this many places of ours to edit; those that only wait for another edit do not count."""
     urgent_behind: int = 2000
-    """Commits behind from which it is urgent; like the days, only if something breaks or was not measured."""
+    """Urgent from this many commits behind, if something breaks or was not measured."""
     urgent_age_days: int = 180
-    """Days between pin and tip from which it is urgent."""
+    """Urgent from this many days, under the same condition."""
     urgent_breaks: int = 50
-    """Places of ours to fix for the tip from which it is urgent."""
+    """Urgent from this many places of ours to edit."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -133,7 +133,7 @@ class Annotation:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answer:
-    """What every app function returns: one report for people, the same facts as data for programs."""
+    """What every function returns: one report for people, the same facts as data for programs."""
 
     report: Report
     data: Mapping[str, Any]

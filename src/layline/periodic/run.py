@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Span:
-    """What the user says about the window; where nothing is said, the period of the newest commit in the clones."""
+    """The period asked for; by default that of the newest commit in the clones."""
 
     period: str | None = None
     since: str | None = None

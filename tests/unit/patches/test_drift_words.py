@@ -137,7 +137,7 @@ NAMED = [
     # (what is found, every word that `--kind` takes for it)
     (BREAKING, {"does-not-fit", "body-changed"}),
     (BEHIND, {"not-installed", "removed"}),
-    (DEAD, {"dead", "dead-at-pin"}),
+    (DEAD, {"dead-at-pin"}),
     (FITS, {"unchanged"}),
 ]
 

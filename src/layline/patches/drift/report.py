@@ -246,11 +246,15 @@ def _risk(row: Drift) -> str:
 
 
 def _alerts(drift: DriftReport) -> Iterator[Alert]:
-    broken = [row for row in drift.rows if row.severity is Severity.BREAKS]
+    broken = [row for row in drift.rows if row.severity is Severity.BREAKS and not row.fails_already]
+    places = count_places(drift.rows)
     if broken:
-        patches = count(len({row.patch for row in broken}), "patch")
-        said = f"{count(len(broken), 'effect')} of {patches} {verb(len(broken), 'breaks')}"
-        yield Alert(severity=Severity.BREAKS, message=f"{said} at the tip.")
+        effects = f"{count(len(broken), 'effect')} of {count(len({row.patch for row in broken}), 'patch')}"
+        said = f"{places.broken} of {count(places.total, 'patched place')} {verb(places.broken, 'breaks')}"
+        yield Alert(severity=Severity.BREAKS, message=f"{said} at the tip ({effects}).")
+    if places.failing:
+        said = f"{count(places.failing, 'patched place')} {verb(places.failing, 'fails')}"
+        yield Alert(severity=Severity.BREAKS, message=f"{said} at the pin already.")
 
 
 def build_findings(drift: DriftReport) -> tuple[Annotation, ...]:
