@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 @group()
 def campaign() -> None:
-    """Is this kernel change really an improvement?"""
+    """Make a kernel faster in rounds that are measured and judged."""
 
 
 def recording(function: Function) -> Function:

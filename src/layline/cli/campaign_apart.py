@@ -48,7 +48,7 @@ def operators(name: str | None, start: str | None, format_: str, output: Path | 
 @click.argument("operator")
 @format_option("text", "json", "md")
 def check_operator(operator: str, format_: str, output: Path | None) -> int:
-    """Check an operator FILE of your own before any kernel runs."""
+    """Check an operator FILE of your own before kernels are judged by it."""
     from layline.app.campaign_judge import campaign_check_operator
 
     return show(campaign_check_operator(operator, progress=tell_progress), format_, output)

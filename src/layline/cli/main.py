@@ -29,7 +29,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "watch": ("layline.cli.upgrade_watch:watch", "Show only what is new since the last answer."),
     "impact": ("layline.cli.upgrade_watch:impact", "Say which downstreams an upstream commit breaks, and where."),
     "fleet": ("layline.cli.upgrade_watch:fleet", "Show every project of FILE and what breaks in it: one page."),
-    "campaign": ("layline.cli.campaign_run:campaign", "Is this kernel change really an improvement?"),
+    "campaign": ("layline.cli.campaign_run:campaign", "Make a kernel faster in rounds that are measured and judged."),
     "lessons": ("layline.cli.lessons:lessons", "What earlier campaigns learned."),
     "bench": ("layline.cli.bench:bench", "Read benchmark files of kernel campaigns."),
     "periodic": ("layline.cli.periodic:periodic", "Weekly and monthly engineering reports from git history alone."),
