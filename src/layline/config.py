@@ -117,6 +117,7 @@ class Category:
 
     __pydantic_config__: ClassVar[dict[str, Any]] = _STRICT
     name: str
+    """Its name in reports."""
     moves_pins: bool = False
     """It takes the pull requests that move a pin."""
     prefixes: tuple[str, ...] = ()
@@ -133,7 +134,9 @@ class TrackedPin:
 
     __pydantic_config__: ClassVar[dict[str, Any]] = _STRICT
     file: str
+    """The file of the downstream that has it."""
     variable: str
+    """Its name there."""
     counted: bool = True
     """Whether it names a commit of the status's own backend, so that its moves can be counted."""
 
@@ -182,6 +185,7 @@ class Dashboard:
     sections: str | None = None
     """A JSON manifest of static folders and links to mount, relative to this file."""
     pdf_engine: PdfEngine = "typst"
+    """`typst` or `weasyprint`."""
     pdf_style: str | None = None
     """A stylesheet of your own for PDFs, relative to this file; needs the weasyprint engine."""
     pdf_fonts: str | None = None
