@@ -92,7 +92,11 @@ def look_at(workspace: layline.Workspace, key: str, sarif: Path, move: Move) -> 
         if (os.environ.get("LAYLINE_FETCH") or "false") == "true" and workspace.settings.backend(key).objects is None:
             fetch_backend(workspace, key)
         kept: dict[str, tuple[int, int]] = {}
-        answers = list(ask(workspace, key, move, lambda what, done, total, *_: kept.update({what: (done, total)})))
+
+        def note(what: str, done: int, total: int, *_: str) -> None:
+            kept[what.rpartition(": ")[2]] = (done, total)  # the part of the work stands before it
+
+        answers = list(ask(workspace, key, move, note))
     except layline.Error as error:
         print(f"::warning title=layline {key}::{error.message}")
         return 2, [f"# {key}\n\nNot answered: {error.message} {error.hint or ''}\n"]
