@@ -47,7 +47,7 @@ ARGUMENTS = [
         "extra argument (gemm)",
         "`layline campaign handoff --help` explains it.",
     ),
-    (("patches", "list", "keel", "--kind", "ded"), "'ded' is not one of", "Did you mean 'dead'?"),
+    (("patches", "list", "keel", "--kind", "dead-pin"), "'dead-pin' is not one of", "Did you mean 'dead-at-pin'?"),
     (("patches", "drift", "keel", "--severity", "eror"), "'eror' is not one of", "Did you mean 'error'?"),
     (("schema", "confg"), "There is no schema called 'confg'", "Did you mean 'config'?"),
     (("nonsense",), "There is no command", "--help"),
