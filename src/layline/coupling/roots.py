@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from layline.core.drift import DriftKind
 from layline.core.evidence import Location
+from layline.core.revision import Commit
 from layline.core.why import FAILS_FIRST, Reason, Why
 from layline.coupling.drift_model import Drift
 from layline.coupling.model import Consequence, Coupling
@@ -59,6 +60,14 @@ def explain(row: Drift) -> Root | None:
     ):
         return None
     return _read(parts[0], row)
+
+
+def find_commits(row: Drift, root: Root) -> set[Commit]:
+    """Who broke what fails on the line of a root, as far as a row knows; another commit may have broken the row first."""
+    if not row.causes:
+        return {row.culprit} if row.culprit is not None else set()
+    told = (one for one in row.causes if one.why.reason in FAILS_FIRST)
+    return {one.commit for one in told if _read(one.why, row).location == root.location}
 
 
 def find_since(name: str, location: Location, couplings: Iterable[Coupling]) -> str | None:

@@ -659,3 +659,24 @@ def test_a_row_names_few_of_many_commits(number: int, lines: int, last: str) -> 
     told = [words for name, words in tell_row(row).details if name == "since"]
     assert len(told) == lines
     assert last in told[-1]
+
+
+def test_the_commit_of_a_failing_import_is_its_own_not_the_first_that_broke_the_rows() -> None:
+    gone = Why(Reason.NEEDS_GONE, "keel.old", places=(Location("harbor/base.py", 2),))
+    other = Why(Reason.NEEDS_GONE, "keel.older", places=(Location("harbor/crew.py", 5),))
+    waits = Finding(severity=Severity.BREAKS, why=Why(Reason.NOT_INSTALLED, parts=(gone, other)))
+    earlier = replace(COMMIT, hash="9" * 40, subject="Take the older one away (#7)")
+    row = Drift(
+        patch="paint",
+        active=True,
+        target=TARGET,
+        style=Style.BINDING_REPLACEMENT,
+        location=Location("harbor/hull.py", 3),
+        findings=(Finding(kind=DriftKind.UNCHANGED, severity=Severity.OK, why=Why(Reason.KIND_ALONE)), waits),
+        culprit=earlier,
+        causes=(Cause(why=gone, commit=COMMIT), Cause(why=other, commit=earlier)),
+    )
+    (group,) = group_causes([row, replace(row, location=Location("harbor/hull.py", 4))])
+    assert "harbor/base.py:2 fails (since 0123456789ab (2026-04-28): Take the old hull away (#80))" in (
+        group.title or ""
+    )

@@ -15,7 +15,7 @@ from layline.core.revision import Commit
 from layline.core.why import Why, say, say_all
 from layline.coupling.drift_model import Drift
 from layline.coupling.model import State
-from layline.coupling.roots import Root, explain, find_roots
+from layline.coupling.roots import Root, explain, find_commits, find_roots
 from layline.patches.drift.headline import name_commits, say_shown, say_together, title, title_dead
 from layline.patches.drift.sentences import NOT_RUN, say_commit, say_row, tell_details, tell_row
 from layline.patches.drift.tally import group_effects, say_compared
@@ -126,7 +126,7 @@ def _group_behind(
     """Rows whose only trouble is one import of ours: told once, with what else is known of each; `waiting`: all that it
     keeps from being installed.
     """
-    commits = {row.culprit for row in rows}
+    commits = {commit for row in rows for commit in find_commits(row, root)}
     since = commits.pop() if len(commits) == 1 else None
     told = f" (since {say_commit(since)})" if since is not None else ""
     cause = f"{_tell_roots(_find_beside(rows[0], root))} fails{_tell_loaders(root, loaders)}{told}"
