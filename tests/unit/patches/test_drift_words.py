@@ -15,6 +15,7 @@ from layline.core.listing import limit_listing
 from layline.core.patch import Effect, Guard, Patch, Style, TargetKind
 from layline.core.revision import Commit
 from layline.core.why import Reason, Why
+from layline.coupling.deletable import keep_needed
 from layline.coupling.drift_model import Cause, Drift, find_breaking
 from layline.patches.drift.elsewhere import Elsewhere
 from layline.patches.drift.headline import say_broken, say_others
@@ -472,6 +473,8 @@ def test_what_pin_and_tip_do_not_need_is_told_once_for_each_place() -> None:
         )
         for number, line in enumerate((3, 3, 3, 9))
     ]
+    live = replace(rows[0], location=Location("harbor/hull.py", 9), findings=(replace(own, retires=False),))
+    assert [row.retire is not None for row in keep_needed([*rows, live])] == [True, True, True, False, False]
     told = list(say_retired(rows))
     assert [line.split(": ")[0] for line in told[:-1]] == ["harbor/hull.py:3", "harbor/hull.py:9"]
     assert told[0].startswith("harbor/hull.py:3: the tip does not need this line of paint (3 effects): ")
