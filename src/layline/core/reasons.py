@@ -233,7 +233,7 @@ class Reason(Enum):
     TYPES_ONLY = "imported for type checking only"
     CALL_NEVER = "at the pin {name} {parts:;}; at the tip our call does not fit either"
     CALL_MIXED = "at the pin {name} {parts:;}; at the tip it takes our {names:6&} as {other}"
-    CALL_TOO_NEW = "our call needs the tip: at the pin {name} {parts:;}"
+    CALL_TOO_NEW = "our call fits only the tip: at the pin {name} {parts:;}"
     NEVER_BOUND = (
         "our call does not seem to fit the signature at the pin either: either it does not run there, or Layline "
         "misreads it"

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Iterable, Iterator
 
+from layline.core.why import Why
 from layline.coupling.drift_model import Drift
 
 
-def keep_needed(rows: Sequence[Drift]) -> list[Drift]:
-    """The rows; of a line that changes more than what can go, none says that the line can."""
-    needed = {row.location for row in rows if row.retire is None}
-    return [_keep(row) if row.location in needed else row for row in rows]
-
-
-def _keep(row: Drift) -> Drift:
-    return replace(row, findings=tuple(replace(one, retires=False) for one in row.findings))
+def find_deletable(rows: Iterable[Drift], every: Iterable[Drift]) -> Iterator[tuple[Drift, Why]]:
+    """Those of the rows whose line can go, and why: of a line that changes more than what upstream made needless, as
+    `every` row says, none.
+    """
+    needed = {row.location for row in every if row.retire is None}
+    for row in rows:
+        if row.location not in needed and row.retire is not None:
+            yield row, row.retire

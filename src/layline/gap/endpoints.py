@@ -67,7 +67,7 @@ def _tell_diverged(upstream: Repository, ends: Endpoints, relation: Relation) ->
     ahead, _ = count_commits(upstream, ends.pin, ends.tip)
     branch = f"a release branch ({carrier})" if is_version(carrier) else f"upstream's branch {carrier}"
     copied = ahead - count_own(upstream, ends.pin, ends.tip)
-    copies = f"; it has {copied} of them under another hash" if copied else ""
+    copies = f", which has the changes of {copied} of them in other commits" if copied else ""
     message = f"the pin is on {branch}: {count(ahead, 'commit')} {verb(ahead, 'is')} not on {ends.ref}{copies}."
     return Alert(severity=Severity.OK, message=message)
 

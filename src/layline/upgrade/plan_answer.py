@@ -103,7 +103,10 @@ def say_counts(plan: Plan) -> Iterator[str]:
         told = f"{partly} of the places left for a person {'has a name' if partly == 1 else 'have names'}"
         yield f"{told} that can be fixed mechanically, too: a place counts as left until all its names fit."
     if places:
-        yield "A step ends where places of ours first break; `gap report` also stops where they break again or upstream needs more."
+        yield (
+            "Each step ends where something of ours first breaks. `gap report` stops more often: also where a place breaks "
+            "again, and where upstream raises a requirement."
+        )
     revealed = count_revealed(plan)
     if revealed:
         told = f"{count(revealed, 'more place')} of ours {'does' if revealed == 1 else 'do'} not fit the names they then use"
@@ -183,7 +186,7 @@ def _say_step(step: Step, counted: frozenset[Location]) -> Iterator[str]:
     again = {(mend.file, mend.lines[0]) for mend in broken if _find_place(mend) in counted}
     yield from _say_mends("place", [mend for mend in broken if _find_place(mend) not in counted])
     if again:
-        yield f"{count(len(again), 'more line')} of places that an earlier step counts"
+        yield f"{count(len(again), 'line')} of places counted in an earlier step"
     revealed, _ = count_lines(mend for mend in step.mends if mend.revealed)
     if revealed:
         yield f"{count(revealed, 'more place')} after the edits"

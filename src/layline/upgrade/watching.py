@@ -15,6 +15,7 @@ from layline.core.listing import Diagnostic, Group, Listing
 from layline.core.progress import Progress, silent
 from layline.core.prose import count, verb
 from layline.core.report import Annotation, Answer, Bullets, Paragraph, Report, Rule, Section, Subject
+from layline.coupling.deletable import find_deletable
 from layline.coupling.drift_model import finding_id
 from layline.errors import ConfigError, Error, RecordError, say_error
 from layline.files import write_named
@@ -104,8 +105,7 @@ def _judge(workspace: Workspace, key: str, ends: tuple[str, str], progress: Prog
     }
     can_go = {
         f"{row.location.path} {row.target} {row.patch}": Place(place=str(row.location), target=row.target or "")
-        for row in between.rows
-        if row.retire is not None
+        for row, _ in find_deletable(between.rows, between.rows)
     }
     return Remembered(pin=pin, tip=tip, broken=broken, can_go=can_go)
 

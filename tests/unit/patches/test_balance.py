@@ -36,7 +36,7 @@ def test_every_candidate_has_a_fate(tmp_path: Path, name: str, source: str, expe
 def test_what_was_not_read_is_said_with_its_place(tmp_path: Path) -> None:
     inventory = read_files(tmp_path, {"own/boot.py": "import up.a as m\nif False:\n    m.f = print\n"})
     assert [str(line) for line in inventory.balance.not_read] == ["own/boot.py:3"]
-    assert "own/boot.py:3" in next(row.why for row in inventory.skipped if row.what == "candidate writes")
+    assert "own/boot.py:3" in next(row.why for row in inventory.skipped if row.what == "not followed")
 
 
 def test_every_line_without_a_row_is_named(tmp_path: Path) -> None:

@@ -92,7 +92,7 @@ WAYS: list[tuple[str, str, str, tuple[str, ...]]] = [
             f"def go(a):\n    if {LONG}:\n        _put()\ndef run(a):\n    if a and {LONG}:\n        _put()\n"
             f"def walk(a):\n    if not ({LONG}):\n        _put()\n"
         ),
-        "one of its 3 callers calls it, under its own conditions",
+        "one of its 3 callers runs (each has conditions of its own)",
         ("own/boot.py:6", "own/boot.py:9", "own/boot.py:12"),
     ),
     (

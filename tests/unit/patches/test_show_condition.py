@@ -87,11 +87,11 @@ SHORT = [
     ),
     (
         _all(FIVE[0], Condition(kind=ConditionKind.CALLERS, text="11", parts=FIVE)),
-        "check_number_0(); and one of its 11 callers calls it, under its own conditions",
+        "check_number_0(); and one of its 11 callers runs (each has conditions of its own)",
     ),
     (
         Condition(kind=ConditionKind.CALLERS, text="2", wanted="a caller outside the project", parts=FIVE),
-        "one of its 2 callers calls it, under its own conditions, or a caller outside the project",
+        "one of its 2 callers runs (each has conditions of its own), or a caller outside the project",
     ),
     (
         Condition(kind=ConditionKind.HELPER, text="put", parts=FIVE),

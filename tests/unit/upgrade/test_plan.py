@@ -453,7 +453,7 @@ def test_the_counts_of_drift_plan_and_check_are_reconciled(plan: Plan, project: 
     )
     safe, beside, stops = say_counts(plan)
     assert safe.startswith("`--safe` plans the way")
-    assert stops.startswith("A step ends where places of ours first break; `gap report` also stops")
+    assert stops.startswith("Each step ends where something of ours first breaks. `gap report` stops more often")
     assert beside == "In addition, 2 settings of ours (requirements, configuration keys) must follow upstream."
     # what one commit by itself shows, and what only a comparison with the pin does: the check tells both
     checked = upgrade_check(workspace, "keel", pin="main")
@@ -498,7 +498,7 @@ def test_the_steps_add_up_to_the_places_of_the_first_line() -> None:
     first, last = listing.groups
     assert first.title.endswith(": 2 places in 3 lines (0 mechanical, 2 left for a person)")
     assert last.title.endswith(
-        ": 1 place (0 mechanical, 1 left for a person); 2 more lines of places that an earlier step counts"
+        ": 1 place (0 mechanical, 1 left for a person); 2 lines of places counted in an earlier step"
     )
     assert dict(first.items[1].details)["counts"] == "as the same place as a.py:1"
     assert "counts" not in dict(first.items[0].details)

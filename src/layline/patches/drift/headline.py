@@ -98,7 +98,7 @@ def say_others(places: Places, pin: str = "the pin") -> list[str]:
 def say_broken(places: Places) -> str:
     match places.total:
         case 0:
-            return "no patch whose target is known changes this upstream"
+            return "none of our patches has a known target in this upstream"
         case 1:
             return "the one patched place breaks" if places.broken else "the one patched place does not break"
     return f"{places.broken or 'none'} of {places.total} patched places {verb(places.broken, 'breaks')}"

@@ -13,6 +13,7 @@ from layline.core.listing import Diagnostic, Group, Listing
 from layline.core.prose import count, listed, verb
 from layline.core.revision import Commit
 from layline.core.why import Why, say, say_all
+from layline.coupling.deletable import find_deletable
 from layline.coupling.drift_model import Drift
 from layline.coupling.model import State
 from layline.coupling.roots import Root, explain, find_commits, find_roots
@@ -65,7 +66,7 @@ def build_drift_listing(
         *_group_elsewhere(drift.elsewhere, Severity.LOOK, known),
         *([Group(items=tuple(tell_row(row) for row in fits))] if notes and fits else []),
         *_group_risks(drift.rows),
-        Group(lines=tuple(_close(drift))),
+        Group(lines=tuple(_close(drift, (whole or drift).rows))),
         *(group_effects(drift, notes=notes) if whole is None else ()),
     ]
     return Listing(
@@ -268,12 +269,11 @@ def _say_retired(why: Why) -> str:
     return say_all(why.parts) if why.reason in NOT_RUN and why.parts else say(why)
 
 
-def say_retired(rows: Iterable[Drift]) -> Iterator[str]:
+def say_retired(rows: Iterable[Drift], every: Iterable[Drift]) -> Iterator[str]:
     """What the tip no longer needs, once for each place: only who uses it knows which versions come beside the tip."""
     places: dict[tuple[Location, str], list[str]] = {}
-    for row in rows:
-        if row.retire:
-            places.setdefault((row.location, row.patch), []).append(_say_retired(row.retire))
+    for row, why in find_deletable(rows, every):
+        places.setdefault((row.location, row.patch), []).append(_say_retired(why))
     for (location, patch), reasons in places.items():
         more = f" ({len(reasons)} effects)" if len(reasons) > 1 else ""
         yield f"{location}: the tip does not need this line of {patch}{more}: {reasons[0]}"
@@ -281,8 +281,8 @@ def say_retired(rows: Iterable[Drift]) -> Iterator[str]:
         yield "Keep such a line as long as you support a version that needs it, then delete it."
 
 
-def _close(drift: DriftReport) -> Iterator[str]:
-    yield from say_retired(drift.rows)
+def _close(drift: DriftReport, every: Iterable[Drift]) -> Iterator[str]:
+    yield from say_retired(drift.rows, every)
     for row, item in drift.accepted:
         what = f"{row.target or row.patch} ({row.kind.value})"
         yield f"{row.location}: accepted until {item.until}: {what}: {item.reason}"
@@ -306,7 +306,7 @@ def _say_search(drift: DriftReport) -> Iterator[str]:
     judged: tuple[Drift | Elsewhere, ...] = (*drift.rows, *drift.elsewhere)
     broken = [one for one in judged if one.severity is Severity.BREAKS and not one.fails_already]
     if drift.culprits and not broken and not any(one.culprit for one in judged):
-        yield "Nothing breaks, so there is no commit to blame."
+        yield "Nothing that fits the pin breaks, so there is no commit to name."
     if unnamed and not drift.culprits:
         since = [f" --from {drift.since}"] if drift.since else []
         to = [f" --to {drift.to}"] if drift.to else []

@@ -25,7 +25,6 @@ from layline.coupling.around import mark_unreached
 from layline.coupling.compare_target import compare_target
 from layline.coupling.culprit import Hashes, blame_calls, find_hashes, find_unheard, name_culprits
 from layline.coupling.decide import RefKnowledge
-from layline.coupling.deletable import keep_needed
 from layline.coupling.drift import judge_subjects
 from layline.coupling.drift_model import Drift, Sides
 from layline.coupling.fold import fold_told
@@ -88,7 +87,7 @@ def judge_drift(asked: Asked, options: DriftOptions, progress: Progress, pair: P
     _ = opening.inventory
     parts.begin()
     judged = judge_rows(opening, culprits=options.culprits, since=options.since is not None)
-    rows = keep_needed(_accept_ours([row for one in judged for row in one.rows], opening.pair))
+    rows = _accept_ours([row for one in judged for row in one.rows], opening.pair)
     opening.pair.owned = find_owned(rows)
     if options.reads_ours:
         parts.begin()
@@ -160,7 +159,7 @@ def find_bare_rows(
 ) -> list[Drift]:
     """The same for who only shows them: what became of a target is compared when somebody asks."""
     judged = judge_rows(opening, culprits=culprits, wanted=wanted)
-    rows = keep_needed(_accept_ours([row for one in judged for row in one.rows], opening.pair))
+    rows = _accept_ours([row for one in judged for row in one.rows], opening.pair)
     opening.pair.owned = find_owned(rows)
     return rows
 

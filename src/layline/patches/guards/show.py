@@ -132,7 +132,7 @@ def _show_callers(condition: Condition) -> str:
     """One of several calls, with what each asks where that is not too much."""
     ways = " or ".join(dict.fromkeys(f"({_join_all(_show_parts(part))})" for part in condition.parts))
     leads = "the call here leads to it" if condition.text == "1" else f"one of {condition.text} calls leads here"
-    told = f"{leads}: {ways}" if ways else f"one of its {condition.text} callers calls it, under its own conditions"
+    told = f"{leads}: {ways}" if ways else f"one of its {condition.text} callers runs (each has conditions of its own)"
     if condition.text == "1" and not ways:
         told = "under the condition of the one call that leads here"
     return f"{told}, or {condition.wanted}" if condition.wanted else told

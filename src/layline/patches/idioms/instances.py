@@ -164,7 +164,7 @@ def _describe_object(effect: Effect, event: Write, name: str, installer: Install
         is_root = bool(find_said(owner, installer.machine))
         # a class is written of it: what is handed in is an object, whatever it is called
         effect = replace(effect, holder=Holder.OBJECT) if is_root and isinstance(owner, Argument) else effect
-        kind = f" (class {root.path})" if is_root else f" (reached through {root.path})"
+        kind = f" (class {root.path})" if is_root else f" (starting from an object of {root.path})"
     whose = say_whose(owner, event, installer)
     if kind and isinstance(owner, Argument) and MODULE_LIKE.search(owner.name):
         whose = f"`{owner.name}`, a parameter"  # that nobody tells its class would deny what follows

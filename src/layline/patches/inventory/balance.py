@@ -130,9 +130,8 @@ def tell_unread(balance: Balance) -> Iterator[Skipped]:
         shown, rest = _show(balance.not_read)
         more = f" and {rest} more (`--format json` names all)" if rest else ""
         yield Skipped(
-            "candidate writes",
-            f"{len(balance.not_read)} of {balance.candidates} lines that may change another package could not be "
-            f"followed: {shown}{more}",
+            "not followed",
+            f"{len(balance.not_read)} of {balance.candidates} lines that may patch another package: {shown}{more}",
         )
 
 

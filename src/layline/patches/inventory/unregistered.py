@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from layline.interpreter.modules import Module
     from layline.patches.installer import Installer
 
-_TOO_LONG = "only the first {limit} statements that a call runs were read; later changes may be missing"
+_TOO_LONG = "reading a call of this stopped after {limit} statements; patches that it makes later may be missing"
 _MOST_VARIABLES = 12
 _FLAGS = re.compile(r"\.(?:backends|config|_config|knobs|envs|flags)\.[\w.]+$")
 """Switches that a package offers to be set: `torch.backends.cudnn.benchmark`."""
