@@ -259,7 +259,7 @@ def resume(chosen: str | None, format_: str, output: Path | None) -> int:
 @recording
 @format_option("text", "json", "md")
 def stop(reason: str | None, chosen: str | None, format_: str, output: Path | None) -> int:
-    """End the campaign: its target is reached, its rounds are used up, or you give a reason."""
+    """End the campaign: target reached, rounds used up, or a reason given."""
     from layline.app.campaign import campaign_stop
 
     return show(campaign_stop(reason, chosen), format_, output)

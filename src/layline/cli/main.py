@@ -23,9 +23,9 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "gap": ("layline.cli.gap:gap", "Show how far each pinned backend is behind its upstream."),
     "patches": (
         "layline.cli.patches:patches",
-        "List monkey patches: what each replaces, when it is on, whether it fits.",
+        "List monkey patches: what they replace, when they are on.",
     ),
-    "upgrade": ("layline.cli.upgrade:upgrade", "What does moving a pin take, and does everything fit afterwards?"),
+    "upgrade": ("layline.cli.upgrade:upgrade", "Plan a move of the pin, make the mechanical edits, check the result."),
     "watch": ("layline.cli.upgrade_watch:watch", "Show only what is new since the last answer."),
     "impact": ("layline.cli.upgrade_watch:impact", "Say which downstreams an upstream commit breaks, and where."),
     "fleet": ("layline.cli.upgrade_watch:fleet", "Show every project of FILE and what breaks in it: one page."),

@@ -21,7 +21,7 @@ _STYLES = ("binding-replacement", "function-wrapping", "config-rewrite", "env-li
 
 @group()
 def patches() -> None:
-    """List monkey patches: what each replaces, when it is on, whether it fits."""
+    """List monkey patches: what they replace, when they are on."""
 
 
 @patches.command("list")

@@ -8,7 +8,6 @@ from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING
 
 from layline.core.condition import NEVER, VALUED, Condition, ConditionKind, asks_about, find_told, lacks
-from layline.core.drift import DriftKind
 from layline.core.evidence import Severity, Skipped, SkippedKind
 from layline.core.patch import Holder, Style, TargetKind
 from layline.core.prose import count
@@ -18,8 +17,8 @@ if TYPE_CHECKING:
     from layline.coupling.drift_model import Drift
     from layline.patches.drift.elsewhere import Elsewhere
 
-DEAD, NEVER_ACTIVE, STATE = DriftKind.DEAD_AT_PIN.value, "never-active", "state"
-"""Kinds of a list beside the styles; what is dead has the word that drift has for it."""
+DEAD, NEVER_ACTIVE, STATE = "dead-at-pin", "never-active", "state"
+"""Kinds of a list beside the styles; what is dead has the word that drift has for it (`DriftKind`, which a kept list need not load)."""
 RULED_OUT = "conditions above this line make it unreachable"
 """Why an effect outside any registration is never active."""
 _UNREAD = frozenset({TargetKind.EXTERNAL, TargetKind.UNKNOWN})

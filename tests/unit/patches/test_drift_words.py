@@ -25,6 +25,7 @@ from layline.patches.drift.report import DriftReport, encode_drift
 from layline.patches.drift.sentences import say_row, tell_row
 from layline.patches.drift.tally import group_effects
 from layline.patches.show import say_need, say_needs
+from layline.patches.wanted import DEAD as DEAD_WORD
 from layline.patches.wanted import Wanted
 from layline.render.listing import render_listing
 
@@ -685,3 +686,7 @@ def test_the_commit_of_a_failing_import_is_its_own_not_the_first_that_broke_the_
     assert "harbor/base.py:2 fails (since 0123456789ab (2026-04-28): Take the old hull away (#80))" in (
         group.title or ""
     )
+
+
+def test_what_is_dead_has_one_word_in_list_and_drift() -> None:
+    assert DriftKind.DEAD_AT_PIN.value == DEAD_WORD
