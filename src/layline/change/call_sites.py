@@ -110,15 +110,17 @@ def _receiver(tree: ast.Module, call: ast.Call, holder: Module | None, offset: i
 
 def find_class(holder: Module | None, line: int) -> str | None:
     """The innermost class around a line."""
-    rows = holder.rows if holder is not None else ()
-    around = [one for one in rows if one[ROW_KIND] == _CLASS and one[ROW_FIRST] <= line <= one[ROW_LAST]]
-    return str(max(around, key=lambda row: row[ROW_FIRST])[ROW_QUALNAME]) if around else None
+    return _find_innermost(holder, line, _CLASS)
 
 
 def find_function(holder: Module | None, line: int) -> str | None:
     """The innermost function around a line, with its class."""
+    return _find_innermost(holder, line, _FUNCTION)
+
+
+def _find_innermost(holder: Module | None, line: int, kind: int) -> str | None:
     rows = holder.rows if holder is not None else ()
-    around = [one for one in rows if one[ROW_KIND] == _FUNCTION and one[ROW_FIRST] <= line <= one[ROW_LAST]]
+    around = [one for one in rows if one[ROW_KIND] == kind and one[ROW_FIRST] <= line <= one[ROW_LAST]]
     return str(max(around, key=lambda row: row[ROW_FIRST])[ROW_QUALNAME]) if around else None
 
 

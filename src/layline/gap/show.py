@@ -177,7 +177,11 @@ def build_report(
 
     parted = f" (their histories diverged on {values['merge_base.date']})" if "merge_base.date" in values else ""
     copied = values["ahead"] - values.get("ahead_own", values["ahead"])
-    copies = f" (of {copied} of the {values['ahead']} the tip has the same change in another commit)" if copied else ""
+    copies = (
+        f" ({copied} of the {values['ahead']} {verb(copied, 'is')} also in the tip's history, as another commit)"
+        if copied
+        else ""
+    )
     sentence = (
         f"{label} is pinned {say('behind', 'commit')} behind {values['tip.commit'][:8]} and {values['ahead']} ahead{copies}; "
         f"{say('files', 'file')} {verb(values['files'], 'differs')}, +{values['insertions']} −{values['deletions']} lines, "
