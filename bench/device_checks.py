@@ -24,6 +24,8 @@ from pathlib import Path
 from typing import Any
 
 from layline.app.campaign_judge import campaign_check_operator, campaign_judge
+from layline.campaign.devices.gpu_worker_process import keep_environment
+from layline.campaign.devices.nursery import find_nursery
 from layline.campaign.operators import FILES
 from layline.errors import Error
 
@@ -140,30 +142,50 @@ def run_work(work: list[Work], options: argparse.Namespace, done: set[str], unti
 
 
 def ask_apart(ask: Callable[[], dict[str, Any]], limit_s: float | None = None) -> dict[str, Any]:
-    """In a process of its own, as a command would be: memory of the device that workers shared is given back only then.
+    """In a process of its own, as a command would be: memory of the device that workers shared is given back only then."""
+    return Apart(ask).hear(limit_s)
 
-    Past the limit it is stopped, as by somebody at the terminal.
+
+class Apart:
+    """A process that gets ready, off the device, and asks when its turn comes.
+
+    Its workers' nursery imports torch meanwhile. Past the limit it is stopped, as by somebody at the terminal.
     """
-    import torch  # noqa: F401  once, here: forks have it, and nothing of the device yet
 
-    context = multiprocessing.get_context("fork")
-    reader, writer = context.Pipe(duplex=False)
-    process = context.Process(target=lambda: writer.send(ask()))
-    process.start()
-    writer.close()
-    found: dict[str, Any] = {"verdict": "none", "told": f"stopped: no answer within {limit_s} s"}
-    try:
-        if reader.poll(limit_s):
-            found = reader.recv()
-        else:
-            os.kill(process.pid or 0, signal.SIGINT)
-    except EOFError:
-        found = {"verdict": "none", "told": "the process ended without an answer"}
-    process.join(ENDS_S)
-    if process.is_alive():
-        process.kill()
-        process.join()
-    return found
+    def __init__(self, ask: Callable[[], dict[str, Any]]) -> None:
+        import torch  # noqa: F401  once, here: forks have it, and nothing of the device yet
+
+        context = multiprocessing.get_context("fork")
+        self._turn = context.Event()
+        self._reader, writer = context.Pipe(duplex=False)
+
+        def answer() -> None:
+            find_nursery(keep_environment())
+            self._turn.wait()
+            writer.send(ask())
+
+        self._process = context.Process(target=answer)
+        self._process.start()
+        writer.close()
+
+    def hear(self, limit_s: float | None) -> dict[str, Any]:
+        self._turn.set()
+        found: dict[str, Any] = {"verdict": "none", "told": f"stopped: no answer within {limit_s} s"}
+        try:
+            if self._reader.poll(limit_s):
+                found = self._reader.recv()
+            else:
+                os.kill(self._process.pid or 0, signal.SIGINT)
+        except EOFError:
+            found = {"verdict": "none", "told": "the process ended without an answer"}
+        self._process.join(ENDS_S)
+        self.close()
+        return found
+
+    def close(self) -> None:
+        if self._process.is_alive():
+            self._process.kill()
+            self._process.join()
 
 
 def check(name: str) -> dict[str, Any]:

@@ -14,17 +14,18 @@ from __future__ import annotations
 import argparse
 import ast
 import json
+import math
 import random
 import re
 import subprocess
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
 
-from bench.device_checks import ask_apart
+from bench.device_checks import Apart
 from layline.campaign.measure.controls import wrap
 from layline.campaign.measure.request import Request
 from layline.campaign.measure.run import measure_pair
@@ -149,21 +150,43 @@ def write_list(archive: Path, folder: Path, seed: int, clean: int) -> None:
 def judge_list(folder: Path, out: Path, until: float, *, each: float | None, only: str, wary: int) -> None:
     done = {json.loads(line)["run"] for line in out.read_text().splitlines()} if out.exists() else set()
     refused: dict[str, list[bool]] = {}
-    for one in json.loads((folder / "list.json").read_text()):
-        if one["run"] in done or not one["verdict"].startswith(only) or time.monotonic() > until:
-            continue
-        if one["needs"]:
-            continue
-        before = refused.setdefault(f"{one['verdict']} {one['reference']} {one['language']}", [])
-        if wary and len(before) >= wary and all(before) and one["verdict"] == "clean":
-            continue
+
+    def is_left(one: dict[str, str]) -> bool:
+        before = refused.get(name_kind(one), [])
+        is_ours = wary and len(before) >= wary and all(before) and one["verdict"] == "clean"
+        return time.monotonic() < until and not is_ours
+
+    listed = json.loads((folder / "list.json").read_text())
+    due = [one for one in listed if one["run"] not in done and one["verdict"].startswith(only) and not one["needs"]]
+    for one, process in prepare_ahead(due, partial(judge_one, folder), is_left):
         began = time.monotonic()
-        answer = ask_apart(partial(judge_one, folder, one), each)
+        answer = process.hear(min(each or math.inf, max(1.0, until - began)))
         row = {"ours": "none", **answer, **one, "seconds": round(time.monotonic() - began, 1)}
-        before.append(not row.get("passed"))
+        refused.setdefault(name_kind(one), []).append(not row.get("passed"))
         with out.open("a") as lines:
             lines.write(json.dumps(row) + "\n")
         print(row["verdict"], one["run"], row["ours"], row["told"][:300], row["seconds"], flush=True)
+
+
+def name_kind(one: dict[str, str]) -> str:
+    return f"{one['verdict']} {one['reference']} {one['language']}"
+
+
+def prepare_ahead(
+    due: list[dict[str, str]],
+    ask: Callable[[dict[str, str]], dict[str, Any]],
+    is_left: Callable[[dict[str, str]], bool],
+) -> Iterator[tuple[dict[str, str], Apart]]:
+    """Each with its process; the next one's imports while this one has the device."""
+    waiting: list[tuple[dict[str, str], Apart]] = []
+    for one in [*due, None]:
+        if one is not None and is_left(one):
+            waiting.append((one, Apart(partial(ask, one))))
+        if len(waiting) > 1 or (one is None and waiting):
+            first, process = waiting.pop(0)
+            if is_left(first):
+                yield first, process
+            process.close()
 
 
 def judge_one(folder: Path, one: dict[str, str]) -> dict[str, Any]:
