@@ -103,7 +103,7 @@ def test_a_line_inside_a_replacement_finds_its_patch(project: Path, rows: list[d
         assert told.out.startswith("1 match")
         assert f"{FILE}:{line}: {by_target[target]}: replacement: replaces {target}" in told.out
     assert layline("patches", "find", f"{FILE}:1", cwd=project).out.startswith("0 matches")
-    assert "`layline gap find zzzz` searches" in layline("patches", "find", "zzzz", cwd=project).out
+    assert "`layline gap find zzzz keel`" in layline("patches", "find", "zzzz", cwd=project).out
 
 
 @pytest.mark.parametrize(
@@ -270,6 +270,25 @@ def test_the_first_lines_say_how_much_the_filters_show(project: Path) -> None:
     told = layline("patches", "drift", "keel", "--to", "main", "--kind", "moved", cwd=project).out.splitlines()
     assert told[0].startswith("Keel: 2 of 3 patched places break at ")
     assert "The filters show 1 patched place (1 breaks)." in told[:4]
+
+
+@pytest.mark.parametrize("command", [("list", "keel"), ("drift", "keel", "--to", "main")])
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (["--target", "ropee"], "--target ropee: no target here has this text. Did you mean "),
+        (["--path", "pacth.py"], "--path pacth.py: no path here has this text. Did you mean patch.py?"),
+        (["--path", "zzz"], "--path zzz: no path here has this text."),
+        (["--path", "patch", "--kind", "signature-changed", "--target", "loss"], "No row passes all filters."),
+    ],
+)
+def test_filters_that_leave_nothing_say_which_one_fits_no_row(
+    project: Path, command: tuple[str, ...], options: list[str], said: str
+) -> None:
+    if command[0] == "list":
+        options = ["dead-at-pin" if one == "signature-changed" else one for one in options]
+    told = layline("patches", *command, *options, cwd=project)
+    assert (told.code, said in told.out) == (0, True), told.out
 
 
 def test_a_pipe_gets_the_whole_condition_and_a_terminal_its_end(project: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+from collections import Counter
 from typing import TYPE_CHECKING
 
 from layline.core.evidence import Evidence
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 
 def gap_find(workspace: Workspace, key: str, word: str, *, to: str | None = None) -> Answer:
     """Changes between pin and tip whose title or files name `word`, what brings something new first; of a name also those
-    whose code gains or loses it.
+    that add or remove uses of it.
     """
     if len(word.strip()) < 2:
         raise Error("Give at least two letters to look for.")
@@ -77,21 +78,32 @@ def gap_find(workspace: Workspace, key: str, word: str, *, to: str | None = None
 def _tell(matches: list[Match], searched: int, word: str, label: str) -> str:
     if not matches:
         return f"None of {count(searched, 'change')} of {label} since the pin matches {word!r}"
-    named, new = sum(match.in_title for match in matches), sum(match.is_new for match in matches)
-    titles = f"{named or 'none'} in the title{f' ({new} of them new)' if new else ''}"
-    filed = sum(bool(match.paths) and not match.in_title for match in matches)
-    coded = len(matches) - named - filed
-    rest = f", {filed} only in the path of a file" if filed else ""
-    rest += f", {coded} only in code that adds or removes it" if coded else ""
+    ways = Counter(_find_way(match) for match in matches)
+    told = [f"{ways[way]} {said}" for way, said in _WAYS.items() if ways[way]]
     lost = sum(match.change.is_lost for match in matches)
-    rest += f"; the tip no longer has the files that {lost} of them added" if lost else ""
-    return f"{len(matches)} of {count(searched, 'change')} of {label} since the pin {verb(len(matches), 'matches')} {word!r}: {titles}{rest}"
+    rest = f"; the tip no longer has the files that {lost} of them added" if lost else ""
+    return f"{len(matches)} of {count(searched, 'change')} of {label} since the pin {verb(len(matches), 'matches')} {word!r}: {', '.join(told)}{rest}"
+
+
+_WAYS = {
+    "called": "by its number or hash",
+    "title": "in the title",
+    "file": "only in the path of a file",
+    "code": "only in code that is added or removed",
+}
+"""Where a word stands, the first that holds."""
+
+
+def _find_way(match: Match) -> str:
+    if match.is_asked:
+        return "called"
+    return "title" if match.in_title else "file" if match.paths else "code"
 
 
 def _tell_searched(word: str) -> str:
     if is_name(word):
-        return "titles, paths of code files, and code that gains or loses this name"
-    return f"titles and paths of code files; code itself only for a name that is spelled as code spells it (save_every), which {word!r} is not"
+        return "titles, paths of code files, and code that is added or removed"
+    return "titles and paths of code files. Code is searched only for a name with an underscore or a capital inside, such as save_every"
 
 
 def _tell_left_out(searched: Searched) -> str:
@@ -108,7 +120,7 @@ def _tell_kind(match: Match) -> str:
         return "not at the tip"
     if not match.in_title and match.paths:
         return "file"
-    if not match.in_title:
+    if not match.in_title and not match.is_asked:
         files = match.code.removes or match.code.adds
         return f"{'removes' if match.code.removes else 'adds'} it in {files[0]}{f' and {len(files) - 1} more' if files[1:] else ''}"
     return "new" if match.is_new else match.change.kind or "change"

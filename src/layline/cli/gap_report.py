@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from layline.cli.complete import backend_argument
-from layline.cli.group import command
+from layline.cli.group import command, find_talk
 from layline.cli.show import (
     at_option,
     config_option,
@@ -52,7 +52,7 @@ def gap_report(
     They are written below docs/backend-gap of the project; set `docs` in layline.toml to use another folder than docs.
     """
     from layline.app import gap_report as app
-    from layline.cli.progress import find_talk, show_progress
+    from layline.cli.progress import show_progress
     from layline.files import name_path
     from layline.gap.files import find_folder
     from layline.workspace.open import fetch_backend, open_workspace

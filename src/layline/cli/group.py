@@ -27,6 +27,12 @@ def _remember(word: str) -> Callable[[click.Context, click.Parameter, bool], Non
     return remember
 
 
+def find_talk() -> str | None:
+    """`quiet` or `verbose`, where the user asked for it."""
+    context = click.get_current_context(silent=True)
+    return context.find_root().meta.get(TALK) if context is not None else None
+
+
 QUIET = click.Option(
     ["-q", "--quiet"], is_flag=True, expose_value=False, callback=_remember("quiet"), help="Show no progress."
 )
@@ -35,7 +41,7 @@ VERBOSE = click.Option(
     is_flag=True,
     expose_value=False,
     callback=_remember("verbose"),
-    help="Show what is being read, even in pipes.",
+    help="Show what is being read, even in pipes, and all that was skipped.",
 )
 
 

@@ -8,9 +8,7 @@ import time
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, TextIO
 
-import click
-
-from layline.cli.group import TALK
+from layline.cli.group import find_talk
 from layline.core.progress import silent
 
 if TYPE_CHECKING:
@@ -60,12 +58,6 @@ def show_progress() -> Iterator[Progress]:
 
 def _name(what: str, at: str) -> str:
     return f"{what}: {at}" if at else what
-
-
-def find_talk() -> str | None:
-    """`quiet` or `verbose`, where the user asked for it."""
-    context = click.get_current_context(silent=True)
-    return context.find_root().meta.get(TALK) if context is not None else None
 
 
 def _beat(repeat: Callable[[], None], over: threading.Event) -> None:

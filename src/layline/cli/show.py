@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from layline.cli.group import Choice
+from layline.cli.group import Choice, find_talk
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -101,7 +101,7 @@ def show(answer: Answer, format_: str, output: Path | None = None, *, limit: int
 
         answer = replace(answer, listing=limit_listing(answer.listing, limit))
     terminal = output is None and sys.stdout.isatty()
-    text = render(answer, format_, terminal=terminal)
+    text = render(answer, format_, terminal=terminal, whole=output is not None or find_talk() == "verbose")
     deliver(text, output)
     if terminal and answer.listing is not None and (hint := offer_file(text, os.get_terminal_size().lines)):
         click.echo(hint, err=True)
@@ -114,7 +114,8 @@ def offer_file(text: str, lines: int) -> str | None:
     return f"layline: {told} lines; `-o FILE` saves them." if told > lines else None
 
 
-def render(answer: Answer, format_: str, *, terminal: bool = False) -> str:
+def render(answer: Answer, format_: str, *, terminal: bool = False, whole: bool = True) -> str:
+    """`whole`: with everything that was skipped, also in text."""
     match format_:
         case "json":
             from layline import codec
@@ -138,18 +139,20 @@ def render(answer: Answer, format_: str, *, terminal: bool = False) -> str:
 
             return render_page(answer.report)
         case _:
-            return _render_text(answer, terminal=terminal)
+            return _render_text(answer, terminal=terminal, whole=whole)
 
 
-def _render_text(answer: Answer, *, terminal: bool) -> str:
+def _render_text(answer: Answer, *, terminal: bool, whole: bool) -> str:
+    from layline.render.inline import tell_shortly, tell_skipped
     from layline.render.listing import render_listing
     from layline.render.text import render_text
 
     width = find_width(terminal=terminal)
+    tell = tell_skipped if whole else tell_shortly
     color = terminal and "NO_COLOR" not in os.environ
     if answer.listing is not None:
-        return render_listing(answer.listing, width=width, color=color)
-    return render_text(answer.report, width=width, color=color)
+        return render_listing(answer.listing, width=width, color=color, tell=tell)
+    return render_text(answer.report, width=width, color=color, tell=tell)
 
 
 def find_width(*, terminal: bool) -> int | None:

@@ -66,7 +66,7 @@ class AllGaps(OfCommit):
 
 class GapMatch(TypedDict):
     """One pull request, or one commit that names none; `paths` are those that name the word, `adds_in` and `removes_in`
-    the files of code that gain or lose it.
+    the files of code that use it more often or less often since.
     """
 
     number: int | None
@@ -103,7 +103,7 @@ class GapFound(TypedDict):
     upstream: str
     searched: int
     searched_code: bool
-    """Whether code that gains or loses the word was looked through: only for a name spelled as code spells it."""
+    """Whether code that is added or removed was looked through: only for a name spelled as code spells it."""
     near: str | None
     """Where nothing matches: the word of a title or path that comes closest."""
     left_out: LeftOut

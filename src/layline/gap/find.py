@@ -1,4 +1,4 @@
-"""What upstream did about a word since the pin: changes whose title or files name it, or whose code gains or loses it."""
+"""What upstream did about a word since the pin: changes whose title or files name it, or that add or remove uses of it."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class Searched:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class InCode:
-    """What a change does to a name: files of code that have it since, and that have it no more."""
+    """What a change does to a name: files of code that use it more often since, and less often."""
 
     adds: tuple[str, ...] = ()
     removes: tuple[str, ...] = ()
@@ -62,6 +62,7 @@ class _Found:
 NOWHERE = InCode()
 _NO_CODE: Mapping[str, InCode] = {}
 _WORDS = re.compile(r"\w{3,}")
+_HASH = re.compile(r"[0-9a-f]{7,40}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,6 +74,8 @@ class Match:
     paths: tuple[str, ...]
     """Files it touched whose path names the word."""
     code: InCode = NOWHERE
+    is_asked: bool = False
+    """The word is its number or the beginning of its hash."""
 
     @property
     def is_new(self) -> bool:
@@ -121,11 +124,13 @@ def find_matches(changes: Iterable[Touching], word: str, code: Mapping[str, InCo
             adds=tuple(sorted({path for each in done for path in each.adds})),
             removes=tuple(sorted({path for each in done for path in each.removes})),
         )
-        if in_title or paths or done:
-            found.append(Match(change=one.change, in_title=in_title, paths=paths, code=inside))
+        is_asked = _is_called(one.change, word)
+        if is_asked or in_title or paths or done:
+            found.append(Match(change=one.change, in_title=in_title, paths=paths, code=inside, is_asked=is_asked))
     found.sort(key=lambda match: match.change.date, reverse=True)
     found.sort(
         key=lambda match: (
+            not match.is_asked,
             match.change.is_lost,
             not (spelled and word in match.change.title),
             not match.is_new,
@@ -135,6 +140,13 @@ def find_matches(changes: Iterable[Touching], word: str, code: Mapping[str, InCo
         )
     )
     return found
+
+
+def _is_called(change: UpstreamChange, word: str) -> bool:
+    """`#3496`, `3496`, or at least seven digits of a commit's hash."""
+    if change.number is not None and word.removeprefix("#") == str(change.number):
+        return True
+    return _HASH.fullmatch(word) is not None and any(commit.startswith(word) for commit in change.commits)
 
 
 def find_near_word(changes: Iterable[Touching], word: str) -> str | None:
@@ -151,11 +163,11 @@ def is_name(word: str) -> bool:
 
 
 def find_in_code(upstream: Repository, ends: Endpoints, name: str) -> Mapping[str, InCode]:
-    """Commits between pin and tip that bring a name into a file of code, or take its last use away; they stay as they
+    """Commits between pin and tip after which a file of code uses a name more often or less often; they stay as they
     are, so what was found once is kept.
     """
     inputs = upstream.name, upstream.is_shallow, ends.pin, ends.tip, name
-    return find_kept(_Found, "gap-code", lambda: _Found(_search(upstream, ends, name)), *inputs).commits
+    return find_kept(_Found, "gap-uses", lambda: _Found(_search(upstream, ends, name)), *inputs).commits
 
 
 def _search(upstream: Repository, ends: Endpoints, name: str) -> dict[str, InCode]:
@@ -164,16 +176,16 @@ def _search(upstream: Repository, ends: Endpoints, name: str) -> dict[str, InCod
     )
     word, classes = re.compile(rb"\b%s\b" % re.escape(name.encode())), Classes(DEFAULT_CHURN_CLASSES, rest=CODE)
 
-    def has(commit: str, path: str) -> bool:
-        return word.search(upstream.read_file(commit, path) or b"") is not None
+    def number(commit: str, path: str) -> int:
+        return len(word.findall(upstream.read_file(commit, path) or b""))
 
     found: dict[str, InCode] = {}
     for block in out.decode("utf-8", "surrogateescape").split("\x01")[1:]:
         commit, _, rest = block.partition("\0")
         paths = [path for path in rest.lstrip("\n").split("\0") if path and classes.of(path) == CODE]
-        sides = [(path, has(f"{commit}^", path), has(commit, path)) for path in paths]
-        adds = tuple(path for path, before, after in sides if after and not before)
-        removes = tuple(path for path, before, after in sides if before and not after)
+        sides = [(path, number(f"{commit}^", path), number(commit, path)) for path in paths]
+        adds = tuple(path for path, before, after in sides if after > before)
+        removes = tuple(path for path, before, after in sides if before > after)
         if adds or removes:
             found[commit] = InCode(adds=adds, removes=removes)
     return found

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import shlex
 from collections import Counter
 from dataclasses import replace
 from pathlib import Path
@@ -125,9 +126,7 @@ def build_found(workspace: Workspace, inventories: list[Inventory], word: str) -
     table = Table(columns=("Backend", "Patch", "Where", "Text", "Code location"), rows=tuple(rows))
     hints = [f"Did you mean {one!r}?" for one in near[:1]]
     if not hits and asked is None:
-        hints.append(
-            f"No patch of ours names or uses it. `layline gap find {word}` searches upstream's changes, `layline patches list` shows all patches."
-        )
+        hints += _say_next(word, [inventory.backend for inventory in inventories])
     blocks: tuple[Block, ...] = (table,) if hits else tuple(map(Paragraph, hints))
     title = f"{len(hits)} match{'' if len(hits) == 1 else 'es'} for {word!r}"
     report = Report(title=title, sections=(Section(title="", blocks=blocks),))
@@ -144,6 +143,14 @@ def build_found(workspace: Workspace, inventories: list[Inventory], word: str) -
         "hits": [_encode_hit(hit) for hit in hits],
     }
     return Answer(report=report, data=data, listing=listing)
+
+
+def _say_next(word: str, backends: list[str]) -> Iterator[str]:
+    """Commands that work as they are written: each searches one upstream."""
+    asks = [f"`layline gap find {shlex.quote(word)} {backend}`" for backend in backends]
+    yield f"No patch of ours names or uses {word!r}."
+    if asks:
+        yield f"To search upstream's changes: {' or '.join(asks)}."
 
 
 def _tell_hit(hit: Hit, *, named: bool) -> Diagnostic:

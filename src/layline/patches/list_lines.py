@@ -14,7 +14,18 @@ from layline.core.patch import AS_IT_WAS, Holder, Style, TargetKind
 from layline.core.prose import count, verb
 from layline.patches.guards.show import show_condition, show_short
 from layline.patches.report import describe_change, describe_closing, find_shared_targets, is_on_object
-from layline.patches.wanted import DEAD, NEVER_ACTIVE, RULED_OUT, find_warnings, is_absent, is_dead, say_rewriters
+from layline.patches.unmatched import say_unmatched
+from layline.patches.wanted import (
+    ALL,
+    DEAD,
+    NEVER_ACTIVE,
+    RULED_OUT,
+    Wanted,
+    find_warnings,
+    is_absent,
+    is_dead,
+    say_rewriters,
+)
 from layline.source.names import find_target, is_on, longest_root
 
 if TYPE_CHECKING:
@@ -38,8 +49,11 @@ def build_listing(
     of: Inventory | None = None,
     packages: tuple[str, ...] = (),
     foreign: tuple[str, ...] = (),
+    wanted: Wanted = ALL,
 ) -> Listing:
-    """`of` is the inventory before effects were filtered out; `packages` belong to the backend, `foreign` to others."""
+    """`of` is the inventory before effects that are not `wanted` were filtered out; `packages` belong to the backend,
+    `foreign` to others.
+    """
     whole, roots = of or inventory, _Roots(packages, foreign, inventory.pin is not None)
     rows: list[tuple[Effect, Patch | None]] = [
         (effect, patch) for patch in inventory.patches for effect in patch.effects
@@ -62,6 +76,7 @@ def build_listing(
     return Listing(
         title=f"{label}: {_count(whole, label, roots)}{_say_shown(len(rows), whole)}",
         meta=(
+            *(_say_unmatched(whole, wanted) if not rows else ()),
             _name_commits(inventory, repository, label),
             *_say_counts(whole, roots),
             *_say_absent([effect for effect, _ in rows if _find_part(effect, roots) == _UPSTREAM]),
@@ -127,6 +142,13 @@ def _say_absent(effects: list[Effect]) -> Iterator[str]:
 def _say_shown(shown: int, whole: Inventory) -> str:
     total = sum(1 for _ in whole.every_effect())
     return "" if shown == total else f" {shown} of {total} effects {verb(shown, 'is')} shown."
+
+
+def _say_unmatched(whole: Inventory, wanted: Wanted) -> Iterator[str]:
+    effects = list(whole.every_effect())
+    if effects and not wanted.is_open:
+        paths, targets = (one.location.path for one in effects), (one.target for one in effects if one.target)
+        yield from say_unmatched(wanted, paths, targets, lambda only: any(map(only.keeps, effects)))
 
 
 def _by_place(row: tuple[Effect, Patch | None]) -> tuple[str, int, str]:

@@ -60,6 +60,7 @@ def build_list(workspace: Workspace, inventories: list[Inventory], wanted: Filte
             of=whole,
             packages=packages[kept.backend],
             foreign=tuple(name for key, names in packages.items() if key != kept.backend for name in names),
+            wanted=wanted.wanted,
         )
         for kept, whole in zip(shown, inventories, strict=True)
     ]

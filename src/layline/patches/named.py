@@ -8,6 +8,7 @@ import difflib
 import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from pathlib import PurePosixPath
 
 from layline.core.condition import ALWAYS, NEVER, ConditionKind, combine, find_told
 from layline.core.patch import Effect, Guard, Inventory, Patch, TargetKind, Unregistered
@@ -67,7 +68,7 @@ def _hint(inventories: list[Inventory], word: str) -> str:
     if word.startswith(_FINDING):
         return "That is the id of a finding. Use the `effect` id of the same row. " + listed
     near = _find_beside(inventories, word) or _find_mistyped(inventories, word)
-    near = near or _find_function(inventories, word) or find_near(inventories, word)
+    near = near or _find_function(inventories, word) or _find_part(inventories, word) or find_near(inventories, word)
     return f"Did you mean {near!r}? {listed}" if near else listed
 
 
@@ -107,6 +108,16 @@ def _find_function(inventories: list[Inventory], word: str) -> str | None:
     known = {".".join(name.split(".")[-parts:]) for name in (*scopes, *handlers)}
     near = difflib.get_close_matches(word, sorted(known), n=1, cutoff=0.85)
     return near[0] if near else None
+
+
+def _find_part(inventories: list[Inventory], word: str) -> str | None:
+    """The part of a target, or the first patch in the file, whose name is spelled like it."""
+    effects = [effect for inventory in inventories for effect in inventory.every_effect()]
+    known = {part: part for effect in effects for part in (effect.target or "").split(".") if part}
+    for effect in sorted(effects, key=lambda one: (one.location.path, one.location.line), reverse=True):
+        known[PurePosixPath(effect.location.path).stem] = str(effect.location)
+    near = difflib.get_close_matches(word, sorted(known), n=1, cutoff=0.8)
+    return known[near[0]] if near else None
 
 
 def find_names(inventories: Iterable[Inventory]) -> Iterator[str]:

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from layline.core.report import Cell
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
     from layline.core.evidence import Skipped
     from layline.core.report import Inline
 
 _TOGETHER = 3
 """So many with one reason are told below it."""
+
+
+Tell = Callable[[tuple["Skipped", ...]], Iterable[str]]
+_FEW = 2
+"""So many are told in full where little room is left."""
 
 
 def parts(text: Inline) -> Iterator[Cell]:
@@ -42,6 +46,14 @@ def tell_skipped(items: Iterable[Skipped]) -> Iterator[str]:
         else:
             yield f"{len(whats)} times: {why}:"
             yield from (f"  {what}" for what in whats)
+
+
+def tell_shortly(items: tuple[Skipped, ...]) -> Iterator[str]:
+    """The same in one line where there are several: how many, and what tells the rest."""
+    if len(items) <= _FEW:
+        yield from tell_skipped(items)
+        return
+    yield f"{len(items)} things were not read or not listed. `-v` says which and why; so does `--format json`."
 
 
 def link_of(cell: Cell) -> str | None:

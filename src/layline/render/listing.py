@@ -6,7 +6,7 @@ import textwrap
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from layline.render.inline import tell_skipped
+from layline.render.inline import Tell, tell_skipped
 from layline.render.text import COLOURS, safe
 
 if TYPE_CHECKING:
@@ -19,13 +19,17 @@ _TAIL = 100
 """Characters of a condition on a terminal; a pipe gets all of it."""
 
 
-def render_listing(listing: Listing, *, width: int | None = None, color: bool = False) -> str:
-    """`width` is where details wrap; None: nowhere. The line of a finding is never wrapped: it is to be searched."""
-    lines = _render(listing, width, color=color)
+def render_listing(
+    listing: Listing, *, width: int | None = None, color: bool = False, tell: Tell = tell_skipped
+) -> str:
+    """`width` is where details wrap; None: nowhere. The line of a finding is never wrapped: it is to be searched.
+    `tell`: how what was skipped is told.
+    """
+    lines = _render(listing, width, tell, color=color)
     return "\n".join(line.rstrip() for line in lines) + "\n"
 
 
-def _render(listing: Listing, width: int | None, *, color: bool) -> Iterator[str]:
+def _render(listing: Listing, width: int | None, tell: Tell, *, color: bool) -> Iterator[str]:
     yield _paint(safe(listing.title), "bold", color)
     yield from (_paint(safe(line), "dim", color) for line in listing.meta)
     for alert in listing.alerts:
@@ -35,7 +39,7 @@ def _render(listing: Listing, width: int | None, *, color: bool) -> Iterator[str
     if listing.skipped:
         yield ""
         yield _paint("Skipped", "bold", color)
-        yield from (f"  {safe(line)}" for line in tell_skipped(listing.skipped))
+        yield from (f"  {safe(line)}" for line in tell(listing.skipped))
 
 
 def _render_group(group: Group, width: int | None, *, color: bool) -> Iterator[str]:

@@ -14,7 +14,7 @@ from rich.text import Text
 
 from layline.core.evidence import Severity
 from layline.core.report import Bullets, Chart, Code, Paragraph, Table
-from layline.render.inline import plain, tell_skipped
+from layline.render.inline import Tell, plain, tell_skipped
 
 if TYPE_CHECKING:
     from layline.core.report import Block, Report, Section
@@ -25,8 +25,10 @@ _TABLE = 160
 COLOURS = {Severity.BREAKS: "bold red", Severity.LOOK: "yellow", Severity.OK: "green"}
 
 
-def render_text(report: Report, *, width: int | None = None, color: bool = False) -> str:
-    """The report as text `width` columns wide (None: nothing is wrapped); the same bytes for the same arguments."""
+def render_text(report: Report, *, width: int | None = None, color: bool = False, tell: Tell = tell_skipped) -> str:
+    """The report as text `width` columns wide (None: nothing is wrapped); the same bytes for the same arguments.
+    `tell`: how what was skipped is told.
+    """
     out = io.StringIO()
     console = Console(
         file=out,
@@ -46,7 +48,7 @@ def render_text(report: Report, *, width: int | None = None, color: bool = False
         _print_section(console, section, 0)
     if report.skipped:
         console.print(Text("\nSkipped", style="bold"))
-        for line in tell_skipped(report.skipped):
+        for line in tell(report.skipped):
             _print_wrapped(console, line, "  ", style="yellow")
     return "\n".join(line.rstrip() for line in out.getvalue().splitlines()) + "\n"
 

@@ -94,6 +94,8 @@ def test_a_name_of_several_patches_lists_their_ids() -> None:
         ("norm.py:13", "Did you mean 'own/norm.py:12'?"),
         ("rope.instal", "Did you mean 'rope.install'?"),
         ("own/nrm.py:13", "Did you mean 'own/norm.py:12'?"),
+        ("Rop", "Did you mean 'Rope'?"),
+        ("ropee", "Did you mean 'src/own/rope.py:5'?"),
         (f"{ROPE[:-1]}z", f"Did you mean {ROPE!r}?"),
         ("drift-c45f784c0720", "That is the id of a finding. Use the `effect` id of the same row."),
     ],

@@ -58,6 +58,7 @@ def build_drift_answer(asked: Asked, found: KeptDrift, options: DriftOptions, ba
             # who asks for a target wants to read of it, also where it still fits
             notes=Severity.OK in options.wanted.severities or options.wanted.target is not None,
             dead=options.dead,
+            wanted=options.wanted,
         ),
         subject=Subject(repo=workspace.downstream.name, commit=workspace.commit, question=f"patches-drift/{backend}"),
     )

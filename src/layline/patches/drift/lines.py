@@ -18,9 +18,11 @@ from layline.coupling.drift_model import Drift
 from layline.coupling.model import State
 from layline.coupling.roots import Root, explain, find_commits, find_roots
 from layline.patches.drift.headline import name_commits, say_shown, say_together, title, title_dead
+from layline.patches.drift.kinds import name_kinds
 from layline.patches.drift.sentences import NOT_RUN, say_commit, say_row, tell_details, tell_row
 from layline.patches.drift.tally import group_effects, say_compared
-from layline.patches.wanted import MAY_NOT_APPLY, say_rewriters
+from layline.patches.unmatched import say_unmatched
+from layline.patches.wanted import ALL, MAY_NOT_APPLY, Wanted, say_rewriters
 
 if TYPE_CHECKING:
     from layline.patches.drift.elsewhere import Elsewhere
@@ -47,8 +49,9 @@ def build_drift_listing(
     commits: Mapping[str, Commit] | None = None,
     notes: bool = False,
     dead: bool = False,
+    wanted: Wanted = ALL,
 ) -> Listing:
-    """`whole`: the same before some was filtered out; `commits`: culprits outside patches, by their hash; `notes`:
+    """`whole`: the same before what is not `wanted` was filtered out; `commits`: culprits outside patches, by their hash; `notes`:
     also one line for each effect that still fits; `dead`: nothing else was asked for.
     """
     known = commits or {}
@@ -75,12 +78,24 @@ def build_drift_listing(
             *(() if dead else say_compared(whole or drift)),
             name_commits(drift),
             *say_together(whole or drift),
-            *((say_shown(drift),) if whole else ()),
+            *((say_shown(drift), *_say_unmatched(drift, whole, wanted)) if whole else ()),
             *say_rewriters(drift.skipped),
         ),
         groups=tuple(group for group in groups if group.items or group.counts or group.lines),
         skipped=drift.skipped,
     )
+
+
+def _say_unmatched(drift: DriftReport, whole: DriftReport, wanted: Wanted) -> Iterator[str]:
+    if drift.rows or drift.elsewhere or not (whole.rows or whole.elsewhere):
+        return
+
+    def fits(alone: Wanted) -> bool:
+        kept = (alone.keeps_row(row, name_kinds(row)) for row in whole.rows)
+        return any(kept) or any(map(alone.keeps_elsewhere, whole.elsewhere))
+
+    every: tuple[Drift | Elsewhere, ...] = (*whole.rows, *whole.elsewhere)
+    yield from say_unmatched(wanted, (one.location.path for one in every), (one.target or "" for one in every), fits)
 
 
 def _group_failing(rows: list[Drift], elsewhere: Iterable[Elsewhere], commits: Mapping[str, Commit]) -> Iterator[Group]:
