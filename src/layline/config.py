@@ -54,8 +54,9 @@ class Pin:
     """The distribution whose pinned version in that file (pyproject.toml, requirements) names an upstream tag."""
     tag: str = "v{version}"
     """How a version becomes a tag, for `requirement`."""
-    guessed: bool = False
-    """`init` guessed the `revision`, because no file pins one; answers say so until you remove this."""
+    guessed: bool | str = False
+    """`init` guessed the `revision`, because no file pins one; answers say so until you remove this. A text says which
+    versions the project names instead."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

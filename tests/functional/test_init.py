@@ -331,7 +331,7 @@ def test_a_range_without_a_lower_end_is_not_called_no_version(tmp_path: Path, sp
     text = (layered.downstream.path / "layline.toml").read_text()
     assert f"pin = {pin}\n" in text
     assert said in text
-    assert "no file of the project names its version" not in text
+    assert "no file of the project pins a version" not in text
 
 
 def test_every_version_that_the_project_asks_for_is_told_with_its_place(tmp_path: Path) -> None:
@@ -404,8 +404,8 @@ def test_what_everybody_installs_comes_before_an_optional_file(
     [
         ("Built on Keel 1.0, before on keel 0.9.\n", "v1.0", "README.md:1 names Keel 1.0"),
         ("See [it](https://x.org/a/keel/releases/tag/v0.9).\n", "v0.9", "README.md:1 names /keel/releases/tag/v0.9"),
-        ("Built on keel 7.0.\n", "v1.0", "no file of the project names its version"),  # upstream has no such tag
-        ("Built on winkeel 0.9 and keel-tools 0.9.\n", "v1.0", "no file of the project names its version"),
+        ("Built on keel 7.0.\n", "v1.0", "no file of the project pins a version"),  # upstream has no such tag
+        ("Built on winkeel 0.9 and keel-tools 0.9.\n", "v1.0", "no file of the project pins a version"),
     ],
 )
 def test_a_release_that_only_the_docs_name_is_a_guess_with_its_place(
@@ -489,8 +489,83 @@ def test_a_clone_that_the_project_does_not_import_is_refused(tmp_path: Path) -> 
     layered.downstream.commit("Unpin", {**OURS, "deck/__init__.py": "", "harbour/backends/keel/__init__.py": None})
     told = layline("init", "--upstream", "../upstream", cwd=layered.downstream.path)
     assert told.code == 2
-    assert "../upstream offers keel; the project imports none of these." in told.err
-    assert "hint: Name a clone of one that it imports: rope." in told.err
+    assert "error: ../upstream offers keel, which the project does not import." in told.err
+    assert "hint: Name a clone of a package that it imports: rope." in told.err
+
+
+@pytest.mark.parametrize(
+    ("example", "said"),
+    [
+        ("", "../hull offers hull, which the project does not import."),
+        (
+            "from hull import mast\n",
+            "../hull offers hull, which only tests and examples import (examples/sail.py:1); Layline does not judge these.",
+        ),
+    ],
+)
+def test_a_clone_that_is_of_no_use_does_not_stop_the_others(tmp_path: Path, example: str, said: str) -> None:
+    layered = make_layered(tmp_path)
+    layered.downstream.commit("Unpin", {**OURS, "examples/sail.py": example})
+    hull = History.start(tmp_path / "hull")
+    hull.commit("Begin", {"hull/__init__.py": "", "hull/mast.py": ""})
+    told = layline("init", "--upstream", "../upstream", "--upstream", "../hull", cwd=layered.downstream.path)
+    assert told.code == 0, told.err
+    assert f"warning: not used: {said}" in told.out
+    assert list(parse_settings((layered.downstream.path / "layline.toml").read_text()).backends) == ["keel"]
+
+
+COMPARED = """\
+from importlib.metadata import version
+from packaging.version import parse
+
+has = parse(version("keel")) >= parse("0.9")
+"""
+TURNED = """\
+import keel
+from packaging import version
+
+NEW = version.parse("0.9") <= version.parse(keel.__version__)
+"""
+HELPED = """\
+from importlib.metadata import version
+
+found = version("keel")
+
+
+def is_keel(sign, number):
+    return compare(found, sign, number)
+
+
+OLD = is_keel("<", "0.5")
+NEW = is_keel(">=", "0.9")
+"""
+ASKED = [
+    # our code beside OURS, what layline.toml says that it tests for
+    (COMPARED, "our code tests for keel >= 0.9 at deck/later.py:4"),
+    (TURNED, "our code tests for keel >= 0.9 at deck/later.py:4"),
+    (HELPED, "our code tests for keel >= 0.9 at deck/later.py:11"),
+    ('if compare("keel", ">=", "0.9"):\n    pass\n', "our code tests for keel >= 0.9 at deck/later.py:1"),
+    ('import importlib.metadata\nok = importlib.metadata.version("keel-run") == "0.9"\n', "keel-run == 0.9"),
+    ('from importlib.metadata import version\nok = version("keeler") >= "0.9"\n', None),
+]
+
+
+@pytest.mark.parametrize(("text", "said"), ASKED)
+def test_versions_that_our_code_tests_for_are_named_with_a_guessed_pin(
+    tmp_path: Path, text: str, said: str | None
+) -> None:
+    layered = make_layered(tmp_path)
+    layered.upstream.git("tag", "v0.9", layered.upstream.commits[0])
+    layered.downstream.commit("Unpin", {**OURS, **BARE, "deck/later.py": text})
+    place = layered.downstream.path
+    assert layline("init", "--upstream", "../upstream", cwd=place).code == 0
+    written = (place / "layline.toml").read_text()
+    assert (said or "our code tests for") in written or said is None
+    assert ("our code tests for" in written) is (said is not None)
+    assert ('# pin = { revision = "v0.9" }  # the newest that our code tests for' in written) is (said is not None)
+    shown = layline("gap", "show", cwd=place).out
+    assert "The pin v1.0 is a guess." in shown.splitlines()[0]
+    assert ((said or "our").partition("our code ")[2] or "keel") in shown
 
 
 def test_of_two_packages_of_a_clone_the_one_that_is_imported_most_is_meant(tmp_path: Path) -> None:

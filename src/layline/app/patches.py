@@ -8,6 +8,7 @@ from layline.core.progress import Progress, silent
 from layline.core.report import Answer
 from layline.patches.kept import read_inventories
 from layline.patches.listed import Filter, build_list
+from layline.workspace.guessed import tell_guess
 from layline.workspace.uncommitted import tell_uncommitted
 
 if TYPE_CHECKING:
@@ -24,4 +25,6 @@ def patches_list(
     """Every patch of one backend, or of all."""
     keys = workspace.choose(backend)
     inventories = read_inventories(workspace, keys, progress)
-    return tell_uncommitted(workspace, build_list(workspace, inventories, wanted, alone=bool(backend)), keys)
+    answer = build_list(workspace, inventories, wanted, alone=bool(backend))
+    told = tell_guess(workspace, answer, keys[0]) if len(keys) == 1 else answer
+    return tell_uncommitted(workspace, told, keys)

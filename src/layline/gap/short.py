@@ -106,7 +106,10 @@ def cost_sentence(gap: Gap, *, whole: bool = True) -> Inline:
         needs = need_statements.tell_needs(gap)
         other = f", {needs}" if needs else ""
         work = f"a move of the pin{other} and a run of the tests"
-        return f"Nothing of ours breaks at the tip; the upgrade is {work}.{statements.name_failing(gap)}"
+        doubt = " The pin is a guess: what broke before it is not counted." if gap.guess else ""
+        return (
+            f"Nothing that fits the pin breaks at the tip; the upgrade is {work}.{doubt}{statements.name_failing(gap)}"
+        )
     fixes = tuple(sorted(find_fixes(gap.couplings, gap.patches or ())))
     files = len({place.rpartition(":")[0] for place in fixes})
     fix = f"Work: fix {count(len(fixes), 'place')} in {count(files, 'file')} ({_how(gap, fixes)})."
@@ -176,8 +179,9 @@ def _tell_again(gap: Gap, whole: bool) -> str:
     again = sum(1 for step in gap.plan if step.again)
     if not again:
         return ""
-    fixes = ", so each of these stops needs its own fixes" if whole else ""
-    return f" {count(again, 'later change')} {verb(again, 'breaks')} some of these places again{fixes}."
+    fixes = " That stop needs fixes of its own." if whole and again == 1 else ""
+    fixes = " These stops need fixes of their own." if whole and again > 1 else fixes
+    return f" {count(again, 'later change')} {verb(again, 'breaks')} places that an earlier stop has fixed.{fixes}"
 
 
 def _root_cause(gap: Gap) -> Inline:
@@ -218,7 +222,6 @@ def way_sentence(gap: Gap) -> Inline:
             "Which commits break them was not found." if find_places(gap) else "No commit on the way breaks our code."
         )
     cell, places = change_cell(gap, step.next, step.number), count(step.places, "place")
-    more = " more" if statements.tell_failing(gap) else ""
     if step.behind == 0:
         where = "the first commit after the pin" if step.ahead == 1 else f"commit {step.ahead} after the pin"
         left = count(gap.distance.behind - step.ahead + 1, "commit")
@@ -229,7 +232,7 @@ def way_sentence(gap: Gap) -> Inline:
     here = f"{step.commit[:12]} ({step.date}, {say_after(gap, step.behind)})"
     what = f"#{step.number}" if step.number else "that change"
     told = f") breaks {places}.{_say_around(gap, what)}{_say_holding(gap)}"
-    return f"The pin can move to {here} before anything{more} of ours breaks; the next commit (", cell, told
+    return f"Up to {here} nothing breaks that fits the pin. The next commit (", cell, told
 
 
 def _say_holding(gap: Gap) -> str:
@@ -254,5 +257,5 @@ def _say_around(gap: Gap, what: str) -> str:
     last, first = gap.around
     if first is None:
         return ""
-    before = f"{last} is the newest release without {what}, {first}" if last is not None else first
-    return f" {before} {'' if last is not None else 'is '}the first release with {'it' if last is not None else what}."
+    before = f"{last} is the newest release without {what}. " if last is not None else ""
+    return f" {before}{first} is the first release with {what}."

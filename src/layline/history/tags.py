@@ -73,6 +73,12 @@ def is_final(name: str) -> bool:
     )
 
 
+def read_minor(name: str) -> tuple[str, str]:
+    """What stands before the number, and its first two parts: `core_v0.16` of `core_v0.16.1`."""
+    found = re.search(r"\d+(?:\.\d+)?", name)
+    return _read_family(name), found[0] if found is not None else name
+
+
 def find_newest_release(repository: Repository) -> str | None:
     """The final version that was committed last; a candidate only where nothing else was ever tagged."""
     tags = {name.removeprefix("refs/tags/"): oid for name, oid in repository.refs("refs/tags").items()}
@@ -130,7 +136,13 @@ def find_releases_around(repository: Repository, pin: str, commit: str) -> tuple
         for name in numbers
         if name not in held and dates.get(tags[name], 0) > dates.get(pin, 0) and numbers[name] < numbers[first]
     ]
-    return max(without, key=lambda name: (numbers[name], name), default=None), first
+    family = _read_family(first)  # a commit may be tagged twice, as `core_v1.2` and `v1.2`
+    return max(without, key=lambda name: (numbers[name], _read_family(name) == family, name), default=None), first
+
+
+def _read_family(name: str) -> str:
+    """What stands before the number."""
+    return re.split(r"\d", name, maxsplit=1)[0]
 
 
 def _read_number(name: str) -> Version | None:

@@ -21,7 +21,7 @@ from layline.gap.endpoints import find_endpoints
 from layline.history.pins import read_pin
 from layline.project.versions import find_range
 from layline.source.tree import Tree
-from layline.workspace.guessed import say_guess
+from layline.workspace.guessed import say_guess, say_remedy
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -177,7 +177,7 @@ def look_at_backend(workspace: Workspace, tree: Tree, key: str, backend: Backend
             what="pin",
             state="guessed" if guess else "ok",
             detail=guess or place,
-            remedy=f"Write the one you use in backends.{key}.pin, and remove `guessed`." if guess else "",
+            remedy=say_remedy(key) if guess else "",
             value=pinned.revision,
         )
     except Error as error:

@@ -9,14 +9,17 @@ from dataclasses import dataclass, replace
 from pathlib import Path, PurePath
 from typing import TYPE_CHECKING
 
+from packaging.version import Version as Number
+
 from layline.config import FILE_NAME, Backend, Pin, parse_settings
 from layline.core.evidence import Alert, Severity
 from layline.core.prose import count, listed
 from layline.core.report import Answer, Block, Bullets, Paragraph, Report, Section, Table
+from layline.project.asked import Asked, find_asked
 from layline.project.settings_file import Draft, relative, render_others, render_settings, say_use, toml
 from layline.project.standard_library import ROOT
 from layline.project.submodules import Survey, draft_submodules, find_package, find_submodules
-from layline.project.upstreams import Proposal, choose, propose_upstreams, read_origin
+from layline.project.upstreams import Proposal, Unused, choose, find_tags, propose_upstreams, read_origin
 from layline.source import survey
 from layline.source.checkouts import find_checkouts
 from layline.source.home_address import read_home_address
@@ -45,6 +48,8 @@ class ProposedSettings:
     drafts: tuple[Draft, ...]
     others: tuple[Proposal, ...]
     """Upstreams that cannot be chosen for the user: commented blocks."""
+    unused: tuple[Unused, ...] = ()
+    """Clones that the user named in vain."""
 
 
 def propose_settings(tree: Tree, folder: Path, place: Path, upstreams: tuple[Path, ...]) -> ProposedSettings:
@@ -55,7 +60,7 @@ def propose_settings(tree: Tree, folder: Path, place: Path, upstreams: tuple[Pat
     surveyed = Survey(tree=tree, place=place, folder=folder, clones=upstreams, imported=imported)
     pinned = {clone for submodule in submodules if (clone := surveyed.find_clone(submodule)) is not None}
     elsewhere = [clone for clone in upstreams if clone not in pinned]
-    proposed = propose_upstreams(tree, imported, place.resolve().parent, elsewhere)
+    proposed, unused = propose_upstreams(tree, imported, place.resolve().parent, elsewhere)
     names = {survey.normalise(posixpath.basename(item.path)) for item in submodules}
     drafts = (*draft_submodules(surveyed, submodules), *_draft_written_pins(tree, imported, names))
     if not drafts and not upstreams:
@@ -76,7 +81,7 @@ def propose_settings(tree: Tree, folder: Path, place: Path, upstreams: tuple[Pat
     ]
     text += "\n".join(render_others(shown, alone=not drafts))
     parse_settings(text, where=FILE_NAME)  # what we write must load
-    return ProposedSettings(text, drafts, others)
+    return ProposedSettings(text, drafts, others, unused)
 
 
 def _survey_project(tree: Tree, downstream: Repository, folder: Path, place: Path) -> dict[str, str]:
@@ -204,23 +209,23 @@ def _first_of_each(places: list[Checkout]) -> list[Checkout]:
     return list({place.revision: place for place in reversed(places)}.values())[::-1]
 
 
-_WRITE_IT = "Write the one you use, then remove `guessed`"
+_WRITE_IT = "write the version that you use, then remove `guessed`"
 _TRY_ALL = "`layline patches matrix --refs all-tags` shows with which releases our code works"
+_ON_BRANCH = 'a pin in a file of another branch of ours is written as pin = { file = "…", branch = "…" }'
+_MOST_ASKED = 3
 
 
 def _draft_proposal(tree: Tree, one: Proposal, folder: Path) -> Draft:
     """A block that works: the pin is a version that the project's own files name."""
     version = one.version
     remarks, asides = [say_use(one)], list[str]()
+    asked = _find_asked(tree, one) if version is None or version.mentioned else []
+    named = f"our code tests for {listed([str(item) for item in asked], most=_MOST_ASKED)}" if asked else ""
     if version is None:
-        bounds = f"{one.bounded}, which names no release" if one.bounded else "no file of the project names its version"
-        remarks.append(
-            f"{bounds}: the pin is a guess, its newest release. {_WRITE_IT}. {_TRY_ALL}; if a file on another branch "
-            "of "
-            'ours has it: pin = { file = "…", branch = "…" }'
-        )
+        bounds = f"{one.bounded}, which names no release" if one.bounded else "no file of the project pins a version"
+        remarks.append(f"the pin is a guess, the newest release: {bounds}")
     elif version.mentioned:
-        remarks.append(f"{version.said}: the pin is a guess. {_WRITE_IT}. {_TRY_ALL}")
+        remarks.append(f"the pin is a guess: {version.said}")
     else:
         known = one.tag or version.file or version.address
         remarks.append(version.said + ("" if known else "; the tag is assumed: check it"))
@@ -229,10 +234,16 @@ def _draft_proposal(tree: Tree, one: Proposal, folder: Path) -> Draft:
         if version.others:
             asides.append(f"other places ask for it, too: {listed(version.others, most=4)}")
             asides += [f"why this one: {version.before}"] if version.before else []
+    if version is None or version.mentioned:
+        remarks += [named] if named else []
+        asides += [f"{_WRITE_IT}. {_TRY_ALL}", _ON_BRANCH]
+    pin = _choose_pin(one)
+    if pin is not None and pin.guessed and named:
+        pin = replace(pin, guessed=named)
     folders = _find_importing_folders(tree, *(one.modules or (one.package,)))
     backend = Backend(
         label=one.package,
-        pin=_choose_pin(one),
+        pin=pin,
         upstream=one.address,
         ref=one.ref,
         objects=relative(one.clone, folder) if one.clone is not None else None,
@@ -241,7 +252,8 @@ def _draft_proposal(tree: Tree, one: Proposal, folder: Path) -> Draft:
         integration=folders,
         patches=tuple(patch for name in folders for patch in survey.find_patch_folders(tree, name)),
     )
-    choices = tuple(f"pin = {{ revision = {toml(tag)} }}  # {why}" for tag, why in one.others)
+    others = (*one.others, *find_tags(one.clone, [item.version for item in asked[:1]]))
+    choices = tuple(f"pin = {{ revision = {toml(tag)} }}  # {why}" for tag, why in others)
     return Draft(
         key=one.package,
         backend=backend,
@@ -250,6 +262,13 @@ def _draft_proposal(tree: Tree, one: Proposal, folder: Path) -> Draft:
         asides=tuple(asides),
         named_in=one.named_in,
     )
+
+
+def _find_asked(tree: Tree, one: Proposal) -> list[Asked]:
+    """Versions that our code tests for, the newest first; what it only tests against where there is nothing else."""
+    found = find_asked(tree, [one.package]).get(one.package, [])
+    needed = [item for item in found if item.operator in {">=", ">", "=="}]
+    return sorted(needed or found, key=lambda item: Number(item.version), reverse=True)
 
 
 def _use_clone(tree: Tree, draft: Draft, proposed: list[Proposal], folder: Path) -> Draft:
@@ -300,6 +319,9 @@ def _is_here(draft: Draft) -> tuple[bool, bool]:
 
 
 def _say_steps(drafts: tuple[Draft, ...]) -> Iterator[str]:
+    for draft in drafts:
+        if draft.backend.pin is not None and draft.backend.pin.guessed:
+            yield f"in [backends.{draft.key}] of {FILE_NAME} {_WRITE_IT}"
     yield "`layline doctor` says what is found and what is missing"
     if not drafts:
         return
@@ -311,7 +333,7 @@ def _say_steps(drafts: tuple[Draft, ...]) -> Iterator[str]:
     own = ". `layline upgrade apply` moves the pin in it; requirements of your package and of CI stay as they are"
     yield f"commit {FILE_NAME}{own if pin is not None and pin.revision is not None else ''}"
     if any(PurePath(draft.backend.objects or "").is_absolute() for draft in drafts):
-        yield f"`objects` in {FILE_NAME} is a path of this machine: on others change it, or take it out and use --fetch"
+        yield f"`objects` in {FILE_NAME} is a path of this machine: on another machine change the path, or delete the line and use --fetch"
 
 
 def _say_blocks(number: int) -> str:
@@ -338,6 +360,7 @@ def build_answer(file: Path, proposed: ProposedSettings) -> Answer:
         )
         for key in undecided
     )
+    alerts += tuple(Alert(severity=Severity.LOOK, message=f"not used: {one}.") for one in proposed.unused)
     number = count(len(drafts), "backend")
     summary = f"Wrote {file} {f'with {number}' if drafts else 'without a backend'}."
     steps = tuple(_say_steps(drafts))

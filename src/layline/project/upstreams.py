@@ -18,7 +18,9 @@ from packaging.specifiers import InvalidSpecifier, SpecifierSet
 from packaging.version import Version as Number
 
 from layline.config import Pin
+from layline.core.evidence import Location
 from layline.core.ours import is_own
+from layline.core.prose import listed
 from layline.errors import ConfigError
 from layline.gap.dependencies import read_declarations
 from layline.gap.dependencies.model import canonical_name
@@ -35,7 +37,6 @@ from layline.source.home_address import read_home_address
 from layline.source.tree import Tree
 
 if TYPE_CHECKING:
-    from layline.core.evidence import Location
     from layline.git import Repository
 
 _MOST = 3
@@ -82,12 +83,37 @@ class Proposal:
         )
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Unused:
+    """A clone that the user named, of a package that our code does not import."""
+
+    clone: Path
+    offers: tuple[str, ...]
+    imported_at: Location | None
+    """A test or an example that does."""
+
+    def __str__(self) -> str:
+        packages = listed(self.offers, most=_NAMED) if self.offers else "no Python package"
+        if not self.offers:
+            return f"{self.clone} offers {packages}"
+        if self.imported_at is None:
+            return f"{self.clone} offers {packages}, which the project does not import"
+        return (
+            f"{self.clone} offers {packages}, which only tests and examples import ({self.imported_at}); Layline does "
+            "not judge these"
+        )
+
+
 Meant = tuple[bool, int, int, str]
 """Whether the project requires a package, how many of our lines write to it, how many of our files import it; its name."""
 
 
-def propose_upstreams(tree: Tree, imported: Counter[str], beside: Path, clones: Iterable[Path]) -> list[Proposal]:
-    """Imported packages of others: those whose clone was named first, then the most patched, then the most imported."""
+def propose_upstreams(
+    tree: Tree, imported: Counter[str], beside: Path, clones: Iterable[Path]
+) -> tuple[list[Proposal], tuple[Unused, ...]]:
+    """Imported packages of others: those whose clone was named first, then the most patched, then the most imported;
+    and the clones that offer nothing which our code imports.
+    """
     own = {Path(folder).name for folder in survey.find_own_folders(tree)}
     foreign = [name for name in imported if name not in own | standard_library.MODULES]
     declared, addresses = read_declarations(tree), survey.find_addresses(tree)
@@ -98,7 +124,8 @@ def propose_upstreams(tree: Tree, imported: Counter[str], beside: Path, clones: 
 
     standard = _propose_standard(imported, clones, lambda names: count_writes(tree, names))
     others = [clone for clone in clones if standard is None or clone != standard.clone]
-    named = dict(_match_clones(others, foreign, rank))
+    matched, unused = _match_clones(tree, others, foreign, rank)
+    named = dict(matched)
     found = {**dict(_find_beside(beside, foreign)), **named}
     packages = _find_packages(tree, writes)
     proposals = [
@@ -110,7 +137,8 @@ def propose_upstreams(tree: Tree, imported: Counter[str], beside: Path, clones: 
     ]
     order = {name: place for place, name in enumerate(named)}
     proposals += [standard] if standard is not None else []
-    return sorted(proposals, key=lambda one: (order.get(one.package, len(order)), -one.writes, -one.files, one.package))
+    best = sorted(proposals, key=lambda one: (order.get(one.package, len(order)), -one.writes, -one.files, one.package))
+    return best, unused
 
 
 def _propose_standard(
@@ -237,28 +265,49 @@ def _find_others(repository: Repository, version: Version | None) -> Iterator[tu
 
 
 def _match_clones(
-    clones: Iterable[Path], foreign: list[str], rank: Callable[[str], Meant]
-) -> Iterator[tuple[str, Path]]:
+    tree: Tree, clones: Iterable[Path], foreign: list[str], rank: Callable[[str], Meant]
+) -> tuple[list[tuple[str, Path]], tuple[Unused, ...]]:
     """Package → the clone that offers it, for clones that the user named; of several that we import the one that has the
     clone's name, or that we require, write to and import most: `utils` of a clone and our own are two.
     """
+    matched, unused = list[tuple[str, Path]](), list[Unused]()
     for place in clones:
         repository = open_repository(place)
         offered = {
             name.partition(".")[0] for name in survey.find_packages(Tree(repository, repository.resolve("HEAD")))
         }
         fitting = [name for name in foreign if name in offered]
-        if not fitting:
-            ours = ", ".join(sorted(foreign, key=rank, reverse=True)[:_NAMED])
-            raise ConfigError(
-                f"{place} offers {', '.join(sorted(offered)[:_NAMED]) or 'no Python package'}; the project imports none "
-                "of these.",
-                hint=f"Name a clone of one that it imports: {ours}."
-                if ours
-                else "The project imports no other package.",
-            )
         named = survey.normalise(place.resolve().name)
-        yield max(fitting, key=lambda name: (survey.normalise(name) == named, rank(name))), place
+        if fitting:
+            matched.append((max(fitting, key=lambda name: (survey.normalise(name) == named, rank(name))), place))
+        else:
+            unused.append(Unused(clone=place, offers=tuple(sorted(offered)), imported_at=_find_import(tree, offered)))
+    if unused and not matched:
+        ours = ", ".join(sorted(foreign, key=rank, reverse=True)[:_NAMED])
+        hint = (
+            f"Name a clone of a package that it imports: {ours}." if ours else "The project imports no other package."
+        )
+        raise ConfigError(f"{unused[0]}.", hint=hint)
+    return matched, tuple(unused)
+
+
+def _find_import(tree: Tree, packages: set[str]) -> Location | None:
+    """The first line of a test or an example that imports one of them."""
+    for path in tree.paths(suffix=".py"):
+        text = tree.read_text(path) if not is_own(path) else None
+        if not isinstance(text, str) or not any(name in text for name in packages):
+            continue
+        for node in walk(text):
+            match node:
+                case ast.Import(names=names):
+                    found = [alias.name for alias in names]
+                case ast.ImportFrom(module=str() as module, level=0):
+                    found = [module]
+                case _:
+                    continue
+            if any(name.partition(".")[0] in packages for name in found):
+                return Location(path, node.lineno)
+    return None
 
 
 def _find_beside(folder: Path, foreign: list[str]) -> Iterator[tuple[str, Path]]:
@@ -272,6 +321,13 @@ def _find_beside(folder: Path, foreign: list[str]) -> Iterator[tuple[str, Path]]
         name = by_name.get(survey.normalise(place.name.removesuffix(".git")))
         if name is not None and find_git_dir(place) is not None:
             yield name, place
+
+
+def find_tags(clone: Path | None, versions: Iterable[str]) -> list[tuple[str, str]]:
+    """The tags of versions that our code tests for, and why each is named."""
+    repository = open_repository(clone) if clone is not None else None
+    found = [_find_tag(repository, version) for version in versions] if repository is not None else []
+    return [(tag, "the newest that our code tests for") for tag in found if tag is not None]
 
 
 def _find_tag(repository: Repository, version: str | None) -> str | None:

@@ -6,10 +6,8 @@ import io
 import textwrap
 from typing import TYPE_CHECKING, assert_never
 
-from rich import box
 from rich.cells import cell_len
 from rich.console import Console
-from rich.table import Table as RichTable
 from rich.text import Text
 
 from layline.core.evidence import Severity
@@ -20,8 +18,9 @@ if TYPE_CHECKING:
     from layline.core.report import Block, Report, Section
 
 _UNWRAPPED = 100_000
-_TABLE = 160
-"""A table wider than this is no table any more where nothing wraps: its rows become lines."""
+_COLUMN = 60
+"""A column is at most this wide; longer cells stick out."""
+_GAP = "   "
 COLOURS = {Severity.BREAKS: "bold red", Severity.LOOK: "yellow", Severity.OK: "green"}
 
 
@@ -106,27 +105,29 @@ def _print_block(console: Console, block: Block) -> None:
 
 
 def _print_table(console: Console, table: Table) -> None:
+    """The same look wherever it is printed: one line for each row, columns below one another. A cell that is longer than
+    a column may be wide moves the rest of its line, and is never broken.
+    """
     rows = [[" ".join(safe(plain(cell)).split()) for cell in row] for row in table.rows]
-    if _natural_width(table, rows) <= min(console.width, _TABLE):
-        drawn = RichTable(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False, header_style="dim")
-        for index, column in enumerate(table.columns):
-            drawn.add_column(safe(column), justify="right" if index in table.numeric else "left", no_wrap=True)
-        for row in rows:
-            drawn.add_row(*map(Text, row))
-        console.print(drawn)
-    else:
-        _print_rows(console, table, rows)
+    heads = [safe(column) for column in table.columns]
+    widths = [min(_COLUMN, max(map(cell_len, column))) for column in zip(heads, *rows, strict=False)]
+
+    def draw(cells: list[str], style: str = "") -> None:
+        padded = (
+            _pad(cell, width, right=index in table.numeric)
+            for index, (cell, width) in enumerate(zip(cells, widths, strict=True))
+        )
+        console.print(Text(_GAP.join(padded).rstrip(), style=style), soft_wrap=True)
+
+    draw(heads, "dim")
+    rule = min(sum(widths) + len(_GAP) * (len(widths) - 1), console.width)
+    console.print(Text("─" * rule, style="dim"), soft_wrap=True)
+    for row in rows:
+        draw(row)
     if table.more:
         console.print(Text(f"  … {table.more} more in {safe(table.more_where)}", style="dim"))
 
 
-def _natural_width(table: Table, rows: list[list[str]]) -> int:
-    widths = [max(map(cell_len, column)) for column in zip(table.columns, *rows, strict=False)]
-    return sum(widths) + 2 * len(widths)
-
-
-def _print_rows(console: Console, table: Table, rows: list[list[str]]) -> None:
-    """One line for each row, cells apart by a bar: what is too wide for a table can still be searched."""
-    console.print(Text(" | ".join(map(safe, table.columns)), style="dim"), soft_wrap=True)
-    for row in rows:
-        console.print(Text(" | ".join(row)), soft_wrap=True)
+def _pad(text: str, width: int, *, right: bool) -> str:
+    space = " " * max(0, width - cell_len(text))
+    return space + text if right else text + space

@@ -20,6 +20,7 @@ from layline.upgrade.judging import pin_of
 from layline.upgrade.matrix import Fit, Matrix, Row, build_matrix
 from layline.upgrade.refs import (
     Ref,
+    choose_releases,
     date_refs,
     find_listed,
     find_position,
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
 SCHEMA: Literal["layline.matrix/1"] = "layline.matrix/1"
 _HEAT = {Fit.OK: 0.0, Fit.LOOK: 1.0, Fit.ABSENT: 2.0, Fit.BREAKS: 3.0}
 _SHOWN = 6
+_EACH = "Places of ours that break:"
 _ASK = "`layline patches drift --to REF`"
 
 
@@ -48,7 +50,8 @@ def ask_matrix(
     upstream, pin = pin_of(workspace, key)
     refs, every = wanted
     meant = find_refs(upstream, refs, (pin, workspace.settings.backend(key).ref), find_birthday(workspace.downstream))
-    chosen = thin(meant, _step(refs, every))
+    step = _step(refs, every)
+    chosen = choose_releases(meant, pin) if step is None else thin(meant, step)
     judged = []
     for number, ref in enumerate(chosen, 1):
         part = f"judging {ref.name}, {number} of {len(chosen)}"
@@ -68,7 +71,6 @@ def build_matrix_answer(workspace: Workspace, key: str, matrix: Matrix) -> Answe
     said = (
         _say_safe(safe, _find_next(upstream, ends, matrix, safe), is_after=_has_later(upstream, ends, matrix)),
         *_say_others(matrix),
-        *([_say_legend(matrix)] if matrix.rows else []),
     )
     return Answer(
         report=_build_report(matrix, title, said),
@@ -181,10 +183,10 @@ def _say_safe(safe: answers.SafeRef | None, after: str | None, *, is_after: bool
         why = "each one after the pin breaks something of ours" if is_after else "none of them comes after the pin"
         return f"No safe pin is among them: {why}. `upgrade plan --safe` looks at every commit between pin and tip."
     lacks = safe["commits_lacking"]
-    branch = f" (it does not contain {count(lacks, 'commit')} that the pin has)" if lacks else ""
-    broken = f"; {after}, the next of them, breaks places of ours" if after is not None else ""
+    branch = f" It lacks {count(lacks, 'commit')} of the pin's own branch." if lacks else ""
+    broken = f" The next one, {after}, breaks places of ours." if after is not None else ""
     return (
-        f"The newest safe pin among them is {safe['ref']}{branch}{broken}. "
+        f"The newest safe pin among them is {safe['ref']}.{branch}{broken} "
         "`upgrade plan --safe` looks at every commit between pin and tip."
     )
 
@@ -195,14 +197,12 @@ def _say(matrix: Matrix, label: str) -> str:
     found = "; ".join(_say_last(matrix))
     if len(matrix.refs) == 1:
         return f"{label}: at {last}, {found}."
-    fitting = " that fits the pin" if any(matrix.failing) else ""
-    some = (
-        f"{len(usable)} of {count(len(matrix.refs), 'upstream commit')} {verb(len(usable), 'breaks')} nothing of ours"
-    )
+    number = len(matrix.refs)
+    some = f"{len(usable)} of {count(number, 'upstream commit')} {verb(len(usable), 'breaks')} nothing of ours"
     if not usable:
-        some = f"each of {count(len(matrix.refs), 'upstream commit')} breaks something of ours"
-    where = f" ({listed(usable, most=_SHOWN)})" if usable else ""
-    return f"{label}: {some}{fitting}{where}. At {last}, {found}."
+        some = f"each of {count(number, 'upstream commit')} breaks something of ours"
+    where = f" ({listed(usable, most=_SHOWN)})" if usable and len(usable) < number else ""
+    return f"{label}: {some}{where}. At {last}, {found}."
 
 
 def _say_last(matrix: Matrix) -> Iterator[str]:
@@ -216,7 +216,7 @@ def _say_last(matrix: Matrix) -> Iterator[str]:
         else "nothing of ours breaks"
     )
     if matrix.failing and matrix.failing[-1]:
-        yield f"{matrix.failing[-1]} {verb(matrix.failing[-1], 'fails')} there as at the pin"
+        yield f"{matrix.failing[-1]} {verb(matrix.failing[-1], 'fails')} at the pin already"
     if not matrix.rows:
         yield "no patch of ours changes this upstream"
     absent = sum(row.cells[-1] is Fit.ABSENT and not row.broken[-1] for row in matrix.rows)
@@ -225,22 +225,27 @@ def _say_last(matrix: Matrix) -> Iterator[str]:
 
 
 def _say_legend(matrix: Matrix) -> str:
-    first, last = matrix.refs[0], matrix.refs[-1]
-    some = f", {len(matrix.refs)} of {matrix.asked}, spread evenly (all: --every 1)" if _is_thinned(matrix) else ""
-    return f"Columns: {first.name} ({first.date}) to {last.name} ({last.date}){some}. · ok, ? needs a look, X breaks, - its module is absent."
+    names = ", ".join(ref.name for ref in matrix.refs)
+    return f"One letter for each commit, from left to right: {names}. · fits, ? needs a look, X breaks, - its module is absent."
 
 
 def _say_others(matrix: Matrix) -> Iterator[str]:
-    """A commit may be unusable for what no row shows."""
-    broken = [len(matrix.find_broken(number)) for number in range(len(matrix.refs))]
-    if any(matrix.elsewhere) and len(matrix.refs) > 1:
-        outside = [f", {len(found)} outside patches" if found else "" for found in matrix.elsewhere]
-        each = (f"{ref.name}: {number}{more}" for ref, number, more in zip(matrix.refs, broken, outside, strict=True))
-        yield f"Places of ours that break: {'; '.join(each)}."
-    if any(matrix.failing) and len(matrix.refs) > 1:
-        each = (f"{ref.name}: {number}" for ref, number in zip(matrix.refs, matrix.failing, strict=True))
-        yield f"Places of ours that fail there as they do at the pin: {'; '.join(each)}. They do not count as broken."
+    if _is_thinned(matrix):
+        yield f"{len(matrix.refs)} of {matrix.asked} are judged, releases first; `--every 1` judges all."
+    if any(matrix.failing):
+        yield "A place that fails at the pin already does not count as broken."
     yield "`layline upgrade check --pin REF` lists what does not fit one version."
+
+
+def _count_each(matrix: Matrix) -> Iterator[tuple[int, str]]:
+    """The places that break at each commit; no row of a patch may show them."""
+    for number, ref in enumerate(matrix.refs):
+        broken, outside = len(matrix.find_broken(number)), len(matrix.elsewhere[number])
+        some = "all" if outside == broken else str(outside)
+        told = f", {some} outside patches" if outside else ""
+        failing = matrix.failing[number] if matrix.failing else 0
+        old = f"; {failing} more {verb(failing, 'fails')} at the pin already" if failing else ""
+        yield broken, f"at {ref.name} ({ref.date}){told}{old}"
 
 
 def _is_thinned(matrix: Matrix) -> bool:
@@ -251,14 +256,18 @@ def _group(matrix: Matrix) -> tuple[Group, ...]:
     worst = sorted(
         matrix.rows, key=lambda row: (row.first_break is None, -_weigh(row), row.location.path, row.location.line)
     )
-    return (*_group_elsewhere(matrix), Group(items=tuple(_diagnose(row) for row in worst)))
+    rows = [*_group_elsewhere(matrix), Group(items=tuple(_diagnose(row) for row in worst))]
+    shown = [group for group in rows if group.items]
+    legend = [Group(lines=(_say_legend(matrix),))] if shown else []
+    each = [Group(title=_EACH, counts=tuple(_count_each(matrix)))] if len(matrix.refs) > 1 else []
+    return (*each, *legend, *shown)
 
 
 def _group_elsewhere(matrix: Matrix) -> Iterator[Group]:
     """The places outside patches that break, each with where: no row of a patch shows them."""
     places = sorted({one for found in matrix.elsewhere for one in found}, key=lambda one: (one.path, one.line))
     if places:
-        title = f"Outside patches ({_ASK} says why one breaks there):"
+        title = f"Outside patches ({_ASK} says why):"
         yield Group(title=title, items=tuple(_diagnose_place(place, matrix) for place in places))
 
 
@@ -300,7 +309,14 @@ def _build_report(matrix: Matrix, title: str, said: tuple[str, ...]) -> Report:
     rows = tuple((row.target, "".join(cell.letter for cell in row.cells), _since(row)) for row in matrix.rows)
     table = Table(columns=("target", "fits", "breaks since"), rows=rows)
     chart = Chart(kind="heat", title="0 ok, 1 look, 2 absent, 3 breaks", series=series)
-    blocks = (*map(Paragraph, said), table, *((chart,) if 0 < len(series) <= MOST_DRAWN else ()))
+    each = Table(columns=("places that break", "commit"), rows=tuple((str(n), at) for n, at in _count_each(matrix)))
+    blocks = (
+        *map(Paragraph, said),
+        each,
+        Paragraph(_say_legend(matrix)),
+        table,
+        *((chart,) if 0 < len(series) <= MOST_DRAWN else ()),
+    )
     return Report(title=title, sections=(Section(title="Patches and refs", blocks=blocks),))
 
 

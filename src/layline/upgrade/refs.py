@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, TypeVar
 
 from layline.errors import ConfigError
 from layline.history.commits import count_commits, find_merge_base, read_commits
-from layline.history.tags import is_version
+from layline.history.tags import is_final, is_version, read_minor
 
 if TYPE_CHECKING:
     from layline.git import Repository
@@ -104,3 +104,25 @@ def thin(refs: Sequence[Item], every: int | None, *, most: int = MOST) -> list[I
     if len(refs) <= most:
         return list(refs)
     return [refs[round(number * (len(refs) - 1) / (most - 1))] for number in range(most)]
+
+
+def choose_releases(refs: Sequence[Ref], pin: str, *, most: int = MOST) -> list[Ref]:
+    """At most so many: where there are more, releases before candidates, of each minor version the newest, then spread
+    evenly; what stands on the pin stays.
+    """
+    if len(refs) <= most:
+        return list(refs)
+    kept = _halve(refs, {ref.commit: ref for ref in refs}, most)  # a commit may have several tags
+    kept = _halve(kept, {ref.commit: ref for ref in kept if is_final(ref.name)}, most)
+    kept = _halve(kept, {read_minor(ref.name): ref for ref in kept}, most)
+    pinned = next((ref for ref in refs if ref.commit == pin), None)
+    chosen = thin(kept, None, most=most)
+    if pinned is not None and all(ref.commit != pin for ref in chosen):
+        nearest = min(range(len(chosen)), key=lambda at: abs(refs.index(chosen[at]) - refs.index(pinned)))
+        chosen[nearest] = pinned
+    return chosen
+
+
+def _halve(refs: Sequence[Ref], fewer: Mapping[object, Ref], most: int) -> list[Ref]:
+    """The fewer, where there are too many and not all would go."""
+    return [ref for ref in refs if ref in set(fewer.values())] if len(refs) > most and len(fewer) > 1 else list(refs)

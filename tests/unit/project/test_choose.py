@@ -50,7 +50,7 @@ def test_of_two_packages_of_a_clone_the_one_that_is_required_patched_or_imported
     clone.commit("Begin", {"keel/__init__.py": "", "utils/__init__.py": ""})
     repository = open_repository(ours.path)
     tree = Tree(repository, repository.resolve("HEAD"))
-    found = propose_upstreams(tree, Counter(imported), tmp_path / "none", (clone.path,))
+    found, _ = propose_upstreams(tree, Counter(imported), tmp_path / "none", (clone.path,))
     assert [one.package for one in found if one.clone] == ["keel"]
 
 
@@ -81,5 +81,5 @@ def test_what_one_job_installs_is_not_what_the_metadata_ask_for(tmp_path: Path, 
     ours.commit("Begin", {"deck.py": "import hull\nhull.a = 1\nimport hull.b\n", "pyproject.toml": metadata, **files})
     repository = open_repository(ours.path)
     tree = Tree(repository, repository.resolve("HEAD"))
-    (found,) = propose_upstreams(tree, Counter({"hull": 3}), tmp_path / "none", ())
+    ((found,), _) = propose_upstreams(tree, Counter({"hull": 3}), tmp_path / "none", ())
     assert (found.version.text if found.version is not None else None) == pin

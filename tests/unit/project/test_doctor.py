@@ -54,7 +54,7 @@ def test_a_guessed_pin_is_told(sample: Sample, tmp_path: Path) -> None:
         (tmp_path / "layline.toml").write_text(f'[project]\nname = "x"\ngit = "{sample.harbor}"\n\n{keel}{pin}')
         out = layline("doctor", cwd=tmp_path).out
         assert ("1 pin is a guess." in out) == guessed
-        assert ("Write the one you use in backends.keel.pin, and remove `guessed`." in out) == guessed
+        assert ("Write the version that you use into backends.keel.pin, and remove `guessed`." in out) == guessed
 
 
 def test_a_project_without_backends_is_told_what_to_do(sample: Sample, tmp_path: Path) -> None:
