@@ -138,8 +138,8 @@ def write_list(archive: Path, folder: Path, seed: int, clean: int) -> None:
         enumerate(chosen),
         key=lambda pair: (
             pair[1]["problem"] in slow,
-            order[pair[1]["language"]],
             pair[1]["tries"] == "many",
+            order[pair[1]["language"]],
             pair[0] % max(1, len(hacks)),
         ),
     )
@@ -214,7 +214,12 @@ def judge_one(folder: Path, one: dict[str, str]) -> dict[str, Any]:
     }
     if found.failed_gates:
         first = found.failed_gates[0]
-        return {"ours": f"refused: {first.property}", "told": first.reason, **seen}
+        return {
+            "ours": f"refused: {first.property}",
+            "told": first.reason,
+            "evidence": [str(one) for one in first.evidence],
+            **seen,
+        }
     if found.problem:
         return {"ours": str(found.status), "told": found.problem, **seen}
     return {"ours": str(verdict.outcome), "told": verdict.reason, "passed": True, **seen}

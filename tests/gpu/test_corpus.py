@@ -43,6 +43,18 @@ SUBTLE = [
     ("hoards_at_once", ("bounded-memory",)),
     ("works_ahead", ("own-buffers", "writes-every-output", "replay", "correct", "follows-inputs")),
 ]
+PRODUCT = """\
+import torch
+
+
+def forward(a, b, out):
+    torch.mm(a, b.T, out=out)
+
+
+def backward(a, b, dout, da, db):
+    torch.mm(dout, b, out=da)
+    torch.mm(dout.T, a, out=db)
+"""
 BORROWED = ["library_product", "decoy"]
 LOOKALIKES = ["live_graph", "joined_streams", "workspace"]
 SIZE = 2048
@@ -69,6 +81,14 @@ def test_what_passed_once_is_refused(name: str, reasons: tuple[str, ...]) -> Non
     found = measure(ask((CORPUS / "exploits" / f"{name}.py").read_text(), None, size=SIZE))
     assert found.status is Status.REFUSED
     assert found.failed_gates[0].property in reasons
+
+
+def test_work_that_waits_for_its_inputs_is_refused() -> None:
+    """It would be done before the clock begins; nothing is gained by it on a device that two processes share in turns."""
+    text = (CORPUS / "exploits" / "waits_for_inputs.py").read_text()
+    found = measure(ask(PRODUCT, text, size=SIZE))
+    assert found.status is Status.REFUSED
+    assert found.failed_gates[0].property in {"correct", "stream-order", "clocks-agree"}
 
 
 def test_special_values_are_held_against_the_start() -> None:

@@ -72,3 +72,23 @@ def get_init_inputs():
     return []
 """
     assert read_problem(text, "p.py").constants == {"batch_size": 4, "height": 32, "width": 16}
+
+
+def test_what_every_listed_shape_gives_is_a_size() -> None:
+    text = """
+M, N, K = 4, 8, 16
+
+
+class Model: ...
+
+
+def get_inputs():
+    return [torch.rand(M, K)]
+
+
+def get_init_inputs():
+    return [M, N, K]
+"""
+    assert read_problem(text, "p.py").constants == {"M": 4, "K": 16}
+    assert read_problem(text, "p.py", [{"M": 1, "N": 2, "K": 3}]).constants == {"M": 4, "K": 16, "N": 8}
+    assert read_problem(text, "p.py", [{"M": 1, "N": 2, "K": 3}, {"M": 1, "K": 3}]).constants == {"M": 4, "K": 16}

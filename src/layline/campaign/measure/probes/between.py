@@ -62,12 +62,14 @@ def find_gain(enough: float, stage: Stage, arms: tuple[LiveArm, LiveArm], shape:
 
 
 def compare(stage: Stage, arms: tuple[LiveArm, LiveArm], shape: Shape) -> list[float]:
-    """Logarithms of the best's time over the candidate's, all passes together, on the same inputs one after the other."""
+    """Logarithms of the best's time over the candidate's, all passes together, on the same inputs one after the other. As in
+    the process pairs, launching is not in it: a short kernel's gain would be lost in what every call costs.
+    """
     count, found = 1, []
     for at in range(REQUESTS + 2):
         given = draw_by_chance(stage, shape, count=count)
         order = [arms[int(one)] for one in stage.rng.permutation(2)]
-        costs = {one.arm: time_calls(stage, one, given) for one in order}
+        costs = {one.arm: time_calls(stage, one, given, queues=at > 0) for one in order}
         if at < 2:  # the first may compile; the second tells how many calls make a request
             count = plan_count(stage, shape, max(costs.values()) / 1e6) if at else count
             continue

@@ -7,7 +7,7 @@ from __future__ import annotations
 import ast
 import math
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -33,7 +33,7 @@ class Problem:
     constants: dict[str, int]
     """Free sizes by name."""
     places: dict[str, tuple[int, int]]
-    """For each free size, an input and the dimension of it that has that size."""
+    """For each free size that an input has, that input and the dimension of it."""
     plain: tuple[bool, ...]
     """For each input, whether it is drawn by rand or randn and nothing else."""
     dims: tuple[tuple[int | str, ...], ...]
@@ -47,7 +47,7 @@ def write_kernelbench(rest: str, root: Path) -> tuple[str, Path]:
         text = path.read_text("utf-8")
     except UnicodeDecodeError:
         raise ConfigError(f"{path} is not UTF-8 text.") from None
-    problem = read_problem(text, str(path))
+    problem = read_problem(text, str(path), _read_listed(path.with_name("shapes.py")))
     return _write(path, problem), path
 
 
@@ -64,8 +64,10 @@ def find_problem(rest: str, root: Path) -> Path:
     return found[0].resolve()
 
 
-def read_problem(text: str, where: str) -> Problem:
-    """Without running it: names of sizes, where they stand in the inputs."""
+def read_problem(text: str, where: str, listed: Sequence[Mapping[str, int]] = ()) -> Problem:
+    """Without running it: names of sizes, where they stand in the inputs. What every listed shape gives is a size, too,
+    though only weights or outputs have it.
+    """
     try:
         tree = ast.parse(text)
     except SyntaxError as error:
@@ -85,7 +87,9 @@ def read_problem(text: str, where: str) -> Problem:
             if isinstance(size, str):
                 places.setdefault(size, (at, position))
     free = {name: constants[name] for name in places}
-    if not free:
+    if listed:
+        free |= {name: one for name, one in constants.items() if all(name in row for row in listed)}
+    if not places:
         raise ConfigError(
             f"{where}: no input has a size with a name of its own, so no other shape can be made.",
             hint="Write the sizes as constants of the module.",
@@ -211,6 +215,7 @@ def _write(path: Path, problem: Problem) -> str:
         sizes=sizes,
         shapes=_choose_shapes(path, problem, sizes),
         places=problem.places,
+        names=tuple(sizes),
         plain=problem.plain,
         stated=read_stated(path.with_name("problem.yaml")),
         fixed=find_fixed(path, sizes),

@@ -16,7 +16,8 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from layline.operators import Axis, Tensor, Tolerance
 
 PROBLEM = Path({path!r})
-PLACES = {places!r}  # each size: an input and its dimension
+NAMES = {names!r}  # of the sizes
+PLACES = {places!r}  # each size that an input has: that input and its dimension
 PLAIN = {plain!r}  # inputs drawn by rand or randn alone; the others are drawn by the problem itself
 TEXT = PROBLEM.read_text("utf-8")
 CONVOLVES = set()
@@ -44,7 +45,7 @@ def run(sizes):
 @cache
 def describe(*sizes):
     """Extents of the inputs, the weights by name, and the outputs; nothing is computed."""
-    names = run(dict(zip(PLACES, sizes)))
+    names = run(dict(zip(NAMES, sizes)))
     with torch.device("meta"):
         given = names["get_inputs"]()
         model = names["Model"](*names["get_init_inputs"]())
@@ -67,7 +68,7 @@ def say(tensor):
 
 
 def at(s):
-    return describe(*(getattr(s, name) for name in PLACES))
+    return describe(*(getattr(s, name) for name in NAMES))
 
 
 def weigh(sizes):
@@ -98,7 +99,7 @@ language = "torch"
 contiguous = True  # as that harness hands them over
 STEPS = {steps!r}  # what every listed extent is a multiple of
 axes = {{
-    name: Axis(const=FIXED[name]) if name in FIXED else Axis(low=1, multiple=STEPS.get(name, 1)) for name in PLACES
+    name: Axis(const=FIXED[name]) if name in FIXED else Axis(low=1, multiple=STEPS.get(name, 1)) for name in NAMES
 }}
 tensors = {{
     **{{f"x{{i}}": Tensor(lambda s, i=i: at(s)[0][i][0], one[1]) for i, one in enumerate(_inputs)}},
@@ -111,6 +112,20 @@ shapes = {{label: lighten(row) for label, row in {shapes!r}.items()}}
 if list(shapes) == ["given"]:
     _largest = max(SIZES, key=SIZES.get)
     shapes["half"] = {{**SIZES, _largest: SIZES[_largest] // 2}}
+
+
+def find_place(name):
+    """What has this size in every listed shape: an input, else a weight or an output, and the dimension of it."""
+    if name in PLACES:
+        return PLACES[name]
+    told = [(row[name], [*xs, *ws.values(), *outs]) for row in shapes.values() for xs, ws, outs in [describe(*row.values())]]
+    extents = [extent for extent, _dtype in told[0][1]]
+    for i, d in ((i, d) for i, extent in enumerate(extents) for d in range(len(extent))):
+        if all(tensors[i][0][d] == size for size, tensors in told):
+            return i, d
+    raise ValueError(f"shapes.py gives {{name}}, and no input, weight or output has that size")
+
+
 _narrow = any(
     dtype.startswith(("bfloat16", "float16", "float8")) for _extent, dtype in [*_inputs, *_weights.values(), *_outs]
 )
@@ -139,9 +154,8 @@ def legal(s):
     return all(size for extent, _dtype in found[2] for size in extent)  # the "meta" device makes empty ones without a word
 
 
-def reference(step, x):
-    sizes = {{name: x[f"x{{i}}"].shape[d] for name, (i, d) in PLACES.items()}}
-    names = run(sizes)
+def reference(step, x, s):
+    names = run(vars(s))
     with ONE, torch.device(x["x0"].device):  # its weights are drawn there, and not on the host for every answer
         model = names["Model"](*names["get_init_inputs"]())
     model.load_state_dict({{key: x[f"w{{i}}"] for i, key in enumerate(_keys)}}, strict=False)
@@ -205,7 +219,7 @@ def move(weight, noise):
 inputs = {{f"w{{i}}": weights for i in range(len(_keys))}} | {{f"x{{i}}": draw for i, p in enumerate(PLAIN) if not p}}
 _shim = """
 
-_SIZES, _KEYS, _COUNT, _INIT, _made = PLACES_, KEYS_, COUNT_, INIT_, {{}}
+_SIZES, _FIXED, _KEYS, _COUNT, _INIT, _made = SIZES_, FIXED_, KEYS_, COUNT_, INIT_, {{}}
 
 
 def _make(sizes, device):
@@ -214,7 +228,7 @@ def _make(sizes, device):
 
     for line in _INIT:  # what follows from a size is another, too
         exec(line, globals())
-        globals().update(zip(_SIZES, sizes))
+        globals().update(_FIXED, **dict(zip(_SIZES, sizes)))
     with torch.random.fork_rng(devices=[device] if device.type == "cuda" else []):
         return globals().get("ModelNew", globals().get("Model"))(*get_init_inputs()).to(device)
 
@@ -224,7 +238,7 @@ def forward(*given):
     import torch
 
     x, w, outs = given[:_COUNT], given[_COUNT : _COUNT + len(_KEYS)], given[_COUNT + len(_KEYS) :]
-    sizes = tuple(x[i].shape[d] for i, d in _SIZES.values())
+    sizes = tuple(given[i].shape[d] for i, d in _SIZES.values())
     if sizes not in _made:
         while len(_made) >= MOST_:  # their weights are no memory of the kernel
             del _made[next(iter(_made))]
@@ -242,7 +256,8 @@ def forward(*given):
 _init = [ast.unparse(node) for node in ast.parse(TEXT).body if isinstance(node, ast.Assign)]
 _asked = next(one for one in ast.parse(TEXT).body if getattr(one, "name", "") == "get_init_inputs")
 _init.append(ast.unparse(_asked))  # the problem's own: that harness asks no other
-shim = _shim.replace("PLACES_", repr(PLACES)).replace("KEYS_", repr(_keys)).replace("COUNT_", str(len(_inputs)))
-shim = shim.replace("INIT_", repr(_init)).replace("MOST_", "{kept}")
+_places = {{name: find_place(name) for name in NAMES if name in PLACES or name not in FIXED}}
+shim = _shim.replace("SIZES_", repr(_places)).replace("FIXED_", repr(FIXED)).replace("KEYS_", repr(_keys))
+shim = shim.replace("COUNT_", str(len(_inputs))).replace("INIT_", repr(_init)).replace("MOST_", "{kept}")
 starts = {{"model": TEXT + shim}}
 '''
