@@ -66,7 +66,7 @@ class Condition:
     """The name, key or variable asked for; of anything else the expression as a person would write it."""
     operator: str = ""
     """Of a version: how it is compared; of a name `IMPORTED` where an import asks for it, `VALUED` where it may be bound
-    to None."""
+    to None; of calls whose they are, where those are not of the function around the line."""
     wanted: str = ""
     """Of a version: what it is compared with."""
     parts: tuple[Condition, ...] = ()
@@ -156,6 +156,16 @@ def combine(kind: ConditionKind, parts: Iterable[Condition]) -> Condition:
     if all(part == OPAQUE for part in kept):
         return OPAQUE if kept else nothing
     return kept[0] if len(kept) == 1 else Condition(kind=kind, parts=kept)
+
+
+def leave_out_contraries(ways: tuple[Condition, ...]) -> Iterator[Condition]:
+    """Alternatives of which none says that another one does not hold: `a or (not a and b)` is `a or b`."""
+    for way in ways:
+        if way.kind is ConditionKind.ALL:
+            kept = tuple(part for part in way.parts if negate(part) not in ways)
+            yield way if kept == way.parts else combine(ConditionKind.ALL, kept)
+        else:
+            yield way
 
 
 def asks_about(condition: Condition | None, *kinds: ConditionKind) -> bool:

@@ -86,16 +86,25 @@ def _raises(statement: ast.stmt) -> bool:
 
 def _compares_values(statement: ast.stmt) -> bool:
     """True of `assert heads % size == 0`, `assert isinstance(x, int)`: no text is asked for, and nothing but Python; also
-    where a test stands before it.
+    where a test stands before it; of any assertion that two tests stand before.
     """
     match statement:
+        case ast.Assert(test=ast.Compare(left=ast.Name(id=name), ops=[ast.IsNot()])) if name[:1].isupper():
+            return False  # a class or constant of the module: what could be imported
         case ast.Assert(test=test):
             parts = list(walk(test))
             return all(map(_is_plain, parts)) and any(isinstance(part, ast.Compare | ast.Call) for part in parts)
         case ast.If(body=body, orelse=orelse):
             leaving = [one for one in (*body, *orelse) if _find_leaving(one) != NEVER]
-            return bool(leaving) and all(map(_compares_values, leaving))
+            return bool(leaving) and all(_compares_values(one) or _only_asserts(one) for one in leaving)
     return False
+
+
+def _only_asserts(statement: ast.stmt) -> bool:
+    """True of an `if` that nothing but an assertion leaves."""
+    blocks = (*statement.body, *statement.orelse) if isinstance(statement, ast.If) else ()
+    leaving = [one for one in blocks if _find_leaving(one) != NEVER]
+    return bool(leaving) and all(isinstance(one, ast.Assert) or _only_asserts(one) for one in leaving)
 
 
 def _is_plain(part: ast.AST) -> bool:

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from enum import IntEnum
 from typing import TYPE_CHECKING
 
-from layline.core.condition import Condition, ConditionKind
+from layline.core.condition import Condition, ConditionKind, leave_out_contraries
 from layline.core.evidence import Location
 from layline.interpreter.events import Log
 from layline.interpreter.events import Write as WriteEvent
@@ -255,7 +255,9 @@ class Machine(ABC):
             case Test(operator="and" | "or" as operator, operands=operands) if test not in self.tests:
                 kind = ConditionKind.ALL if operator == "and" else ConditionKind.ANY
                 parts = tuple(part for one in operands if (part := self.read_written(one)) is not None)
-                return Condition(kind=kind, parts=parts) if len(parts) == len(operands) else None
+                if len(parts) < len(operands):
+                    return None
+                return Condition(kind=kind, parts=parts if operator == "and" else (*leave_out_contraries(parts),))
         node = self.tests.get(test)
         return None if node is None else read_words(node)
 

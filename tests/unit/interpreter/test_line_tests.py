@@ -50,6 +50,11 @@ GATES: list[tuple[str, str | None]] = [
     ("if a:\n    assert len(b) == 2\n    assert b\n    HERE", "a and b and an earlier check does not raise"),
     ("if a:\n    if b:\n        assert c % d == 0\nHERE", None),
     ("if a:\n    assert HAVE\n    assert c % d == 0\nHERE", "not a or (HAVE and c % d == 0)"),
+    (
+        "if a:\n    if b:\n        assert HAVE\n    elif c:\n        assert d.on\nif e:\n    HERE",
+        "e and an earlier check does not raise",
+    ),
+    ("assert Policy is not None\nassert len(b) > 0\nHERE", "Policy is not None and an earlier check does not raise"),
     ("assert d.type == 'npu'\nHERE", "d.type == 'npu'"),
     ("assert Version(k.__version__) >= V5\nHERE", "Version(k.__version__) >= V5"),
     ("if a % b:\n    raise E\nHERE", "not (a % b)"),

@@ -68,7 +68,7 @@ WAYS: list[tuple[str, str, str, tuple[str, ...]]] = [
             "def go(a):\n    if a:\n        _put()\ndef run(b, c):\n    if b:\n        if c:\n            go(1)\n"
             "def walk(d):\n    if d:\n        go(1)\n"
         ),
-        "in the caller go: a; and one of 2 calls leads here: (in the caller run: b and c) or (in the caller walk: d)",
+        "in the caller go: a; and one of 2 calls of go leads here: (in the caller run: b and c) or (in the caller walk: d)",
         ("own/boot.py:6",),
     ),
     (

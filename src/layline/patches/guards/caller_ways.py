@@ -110,8 +110,15 @@ class CallerWays:
         if asked == NEVER:
             return NEVER
         checked = read_checks(function.node, line, (path[-1], function.name), self.modules) if function.node else ()
-        above = _parts(self._find_above(function, line, path))
-        return combine(ConditionKind.ALL, (_ask(_name(function.name), asked), *filter(_is_short, checked), *above))
+        name, above = _name(function.name), _parts(self._find_above(function, line, path))
+        told = (_name_called(one, name) for one in above)
+        return combine(ConditionKind.ALL, (_ask(name, asked), *filter(_is_short, checked), *told))
+
+
+def _name_called(asked: Condition, name: str) -> Condition:
+    """Calls of a function further up are not calls of the one around the line."""
+    is_nameless = asked.kind is ConditionKind.CALLERS and not asked.operator
+    return replace(asked, operator=name) if is_nameless else asked
 
 
 def _choose(way: Condition, name: str, site: Site) -> Condition:

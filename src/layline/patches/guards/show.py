@@ -129,12 +129,19 @@ def _show_importer(condition: Condition) -> str:
 
 
 def _show_callers(condition: Condition) -> str:
-    """One of several calls, with what each asks where that is not too much."""
+    """One of several calls, with what each asks where that is not too much; whose calls, where it is said."""
     ways = " or ".join(dict.fromkeys(f"({_join_all(_show_parts(part))})" for part in condition.parts))
-    leads = "the call here leads to it" if condition.text == "1" else f"one of {condition.text} calls leads here"
-    told = f"{leads}: {ways}" if ways else f"one of its {condition.text} callers runs (each has conditions of its own)"
-    if condition.text == "1" and not ways:
-        told = "under the condition of the one call that leads here"
+    number, whose = condition.text, f" of {condition.operator}" if condition.operator else ""
+    callers = f"the {number} callers{whose}" if whose else f"its {number} callers"
+    match number == "1", bool(ways):
+        case True, True:
+            told = f"the call{whose or ' here'} leads to it: {ways}"
+        case True, False:
+            told = f"under the condition of the one call{whose} that leads here"
+        case False, True:
+            told = f"one of {number} calls{whose} leads here: {ways}"
+        case _:
+            told = f"one of {callers} runs (each has conditions of its own)"
     return f"{told}, or {condition.wanted}" if condition.wanted else told
 
 

@@ -142,7 +142,7 @@ class Ways:
             for i, one in enumerate(asked)
             if i < above and trail[i][1] is not trail[above][1]  # it also runs where it does not call itself
         ]
-        return combine(ConditionKind.ALL, (*own, *inside, *outside))
+        return combine(ConditionKind.ALL, (*_drop_implied(own), *inside, *outside))
 
     def _around(self, place: Location, function: ast.AST | None, target: str | None) -> Condition:
         modules = self._installer.machine.modules
@@ -234,6 +234,14 @@ class Ways:
         if _contradicts(written):  # one spelling, another object in every round of a loop
             return _ONE_OF_SEVERAL if vague else found
         return written if _is_short(written, 2) else _ONE_OF_SEVERAL
+
+
+def _drop_implied(asked: list[Condition]) -> list[Condition]:
+    """Without a test that one of two things holds where the first of them is asked beside it."""
+    flat = [one for part in asked for one in (part.parts if part.kind is ConditionKind.ALL and part.parts else (part,))]
+    told = {show_condition(one) for one in flat}
+    kept = [one for one in flat if one.kind is not ConditionKind.ANY or told.isdisjoint(map(show_condition, one.parts))]
+    return asked if len(kept) == len(flat) else kept
 
 
 def _ask(kind: ConditionKind, function: ast.AST, asked: Condition) -> Condition:
