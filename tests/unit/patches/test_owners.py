@@ -63,3 +63,36 @@ def test_a_row_stands_once(
     assert [key for key, one in found.items() if one.unregistered] == listed
     fates = {fate.value for key, one in found.items() if key not in listed for fate, _ in one.balance.fates}
     assert fates <= {"listed-elsewhere"}
+
+
+SAID = [
+    # what it shows, file, backend, what is said
+    (
+        "nothing tells them apart",
+        TORCH,
+        "up",
+        (
+            "1 patch that names no package of a backend, listed here and under no other: "
+            "1 because their files import no backend and up is the first one in layline.toml"
+        ),
+    ),
+    (
+        "an import",
+        f"import down.a\n{TORCH}torch.save = f\n",
+        "down",
+        (
+            "2 patches that name no package of a backend, listed here and under no other: "
+            "2 because their files import down most"
+        ),
+    ),
+    ("a package of one of them", "import down.a as m\nm.f = print\n", "down", None),
+    ("another list", TORCH, "down", None),
+]
+
+
+@pytest.mark.parametrize(("shows", "source", "key", "said"), SAID, ids=[row[0] for row in SAID])
+def test_why_a_patch_of_no_backend_is_listed_here_is_said(
+    tmp_path: Path, shows: str, source: str, key: str, said: str | None
+) -> None:
+    skipped = read_inventory(open_reading(tmp_path, {"own/boot.py": source}, backends=TWO), key).skipped
+    assert next((row.why for row in skipped if row.what == "patches of no backend"), None) == said

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from layline.core.evidence import Skipped
+from layline.core.prose import count, verb
 from layline.source.names import longest_root
 
 if TYPE_CHECKING:
     from layline.config import Backend, Settings
+    from layline.core.patch import Effect
     from layline.patches.inventory.registering import Registered
 
 
@@ -46,8 +48,7 @@ def find_home(path: str, settings: Settings, imported: Iterable[str]) -> str | N
     """The one backend that a file of ours is taken to be written for: by its folder; else one of those that name no
     folder. Of several it is the one that the file imports most often, else the first; `imported` names its imports.
     """
-    anywhere = [key for key, one in settings.backends.items() if not (one.patches or one.integration)]
-    near = _find_nearest(path, settings) or anywhere
+    near = _find_near(path, settings)
     if len(near) < 2:
         return next(iter(near), None)
     names = tuple(imported)
@@ -56,6 +57,34 @@ def find_home(path: str, settings: Settings, imported: Iterable[str]) -> str | N
         return sum(longest_root(name, settings.backends[key].packages) > 0 for name in names)
 
     return max(near, key=count)
+
+
+def tell_homes(
+    rows: Iterable[Effect], key: str, settings: Settings, imports: Callable[[str], Iterable[str]]
+) -> Iterator[Skipped]:
+    """How many rows stand in the list of one backend because of their file alone: they name no package of any, and
+    others share the folder. `imports`: what a file imports.
+    """
+    packages = [name for one in settings.backends.values() for name in one.packages]
+    shared = [
+        effect.location.path
+        for effect in rows
+        if not longest_root(effect.target or "", packages) and len(_find_near(effect.location.path, settings)) > 1
+    ]
+    own = settings.backends[key].packages
+    near = sum(any(longest_root(name, own) for name in imports(path)) for path in shared)
+    said = [f"{near} because their files import {key} most"] if near else []
+    rest = f"their files import no backend and {key} is the first one in layline.toml"
+    said += [f"{len(shared) - near} because {rest}"] if near < len(shared) else []
+    if shared:
+        told = f"{count(len(shared), 'patch')} that {verb(len(shared), 'names')} no package of a backend"
+        yield Skipped("patches of no backend", f"{told}, listed here and under no other: {', '.join(said)}")
+
+
+def _find_near(path: str, settings: Settings) -> list[str]:
+    """The backends that a file may be written for."""
+    anywhere = [key for key, one in settings.backends.items() if not (one.patches or one.integration)]
+    return _find_nearest(path, settings) or anywhere
 
 
 def _find_nearest(path: str, settings: Settings) -> list[str]:

@@ -24,7 +24,7 @@ from layline.patches.inventory.activation import find_activation
 from layline.patches.inventory.balance import Unlisted, find_candidates, strike_balance, tell_examples, tell_unread
 from layline.patches.inventory.engine import ReadEngine, find_engine_modules, read_engine
 from layline.patches.inventory.named_by_path import build_path_patch
-from layline.patches.inventory.owners import belongs, find_folder_backend, find_homeless
+from layline.patches.inventory.owners import belongs, find_folder_backend, find_homeless, tell_homes
 from layline.patches.inventory.reached import Reaching
 from layline.patches.inventory.reading import Reading
 from layline.patches.inventory.registering import (
@@ -164,6 +164,7 @@ def read_inventory(
             *reading.skipped,
             *left_out,
             *find_homeless(reading.registrations, reading.settings),
+            *tell_homes((item.effect for item in stray), key, reading.settings, reading.find_imports),
             *find_rewriters(reading.facts, reading.machine.modules, reading.settings.backend(key).packages, listed),
             *tell_unread(balance),
             *tell_examples(find_candidates(reading.examples, scope.owns, _all_packages(reading.settings))),

@@ -58,9 +58,13 @@ class Reading:
     def find_home(self, path: str) -> str | None:
         """The backend that a file of ours is taken to be written for: each effect in it asks, for each backend."""
         if path not in self._homes:
-            imports = self.facts[path].imports if path in self.facts else ()
-            self._homes[path] = find_home(path, self.settings, (line.module for line in imports if not line.level))
+            self._homes[path] = find_home(path, self.settings, self.find_imports(path))
         return self._homes[path]
+
+    def find_imports(self, path: str) -> tuple[str, ...]:
+        """What a file imports from elsewhere."""
+        imports = self.facts[path].imports if path in self.facts else ()
+        return tuple(line.module for line in imports if not line.level)
 
     @cached_property
     def texts(self) -> dict[str, bytes]:
