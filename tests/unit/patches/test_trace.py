@@ -88,6 +88,17 @@ def test_writes_onto_modules_have_their_line_and_classes_are_compared_at_the_end
     }
 
 
+def test_modules_that_python_has_loaded_before_are_watched_too(tmp_path: Path) -> None:
+    (tmp_path / "run.py").write_text("import os, time\ndef mine(*given): ...\nos.fork = mine\ntime.sleep = mine\n")
+    records, _ = run_traced((sys.executable, str(tmp_path / "run.py")), ["os", "time"])
+    assert {(row["target"], row["by_line"]) for row in records.writes} == {("os.fork", 3), ("time.sleep", 4)}
+
+
+def test_a_module_that_takes_over_the_class_of_one_of_upstream_is_not_watched(tmp_path: Path) -> None:
+    code = "import up.a, types\nmine = types.ModuleType('mine')\nmine.__class__ = type(up.a)\nmine.f = print\n"
+    assert _run(tmp_path, code) == {}
+
+
 def test_what_upstream_does_to_itself_is_no_rebinding(tmp_path: Path) -> None:
     assert _run(tmp_path, "import up.a\nup.a.C()\n") == {}
 

@@ -73,6 +73,8 @@ class _Watched(types.ModuleType):
 
 
 def _note_write(module: str, name: str, value: Any, how: str) -> None:
+    if not _is_watched(module):
+        return  # a module of ours that took over the class of one of upstream
     if name.startswith("__") or (isinstance(value, types.ModuleType) and value.__name__ == f"{module}.{name}"):
         return  # the import machinery binds a submodule to its package
     file, line, by = _find_writer()
@@ -156,4 +158,6 @@ if _OUT and _PACKAGES:
     _note(kind="process", target=" ".join(sys.orig_argv) if hasattr(sys, "orig_argv") else sys.executable)
     sys.meta_path.insert(0, _Finder())
     atexit.register(_finish)
+    for _module in list(sys.modules.values()):  # of the standard library some are there before this
+        _watch(_module)
     _load_next()
