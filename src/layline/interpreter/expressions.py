@@ -351,7 +351,10 @@ def _compare(operator: str, left: Value, right: Value) -> Value:
                 return Literal(_COMPUTE[operator](a, b))
             except (TypeError, KeyError):
                 return Test(operator, (left, right))
-        case ((Function() | Partial() | Made() | Source()), Literal(value=None)) if operator in {"is", "is not"}:
+        case (
+            Function() | Partial() | Made() | Source() | Items() | Choice(yes=Items(), no=Items()),
+            Literal(value=None),
+        ) if operator in {"is", "is not"}:
             return Literal(operator == "is not")
     if operator in {"in", "not in"} and isinstance(left, Literal) and isinstance(right, Items) and right.whole:
         if left in right.values:

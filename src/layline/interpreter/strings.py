@@ -8,7 +8,9 @@ from typing import Any
 
 from layline.interpreter.values import (
     EACH,
+    LEFT_OUT,
     Called,
+    Choice,
     Element,
     Items,
     Literal,
@@ -70,6 +72,10 @@ def fold_operation(operator: ast.operator, left: Value, right: Value) -> Value:
             return Items([*a, *b], whole=wa and wb)
         case (ast.BitOr(), Items(values=a), Called() as other) | (ast.BitOr(), Called() as other, Items(values=a)):
             return Items([*a, Element(other, EACH)], whole=False)
+        case ast.Sub(), Items(values=a, whole=True), Items(values=b, whole=True) if _are_constants([*a, *b]):
+            return Items([item for item in a if _open(item) not in map(_open, b)])
+        case (ast.Add(), Items(), Choice(test=test, yes=Items() as yes, no=Items() as no)):
+            return Choice(test, fold_operation(operator, left, yes), fold_operation(operator, left, no))
         case ast.Mod(), Literal(value=str(a)), _:
             return _fold_percent(a, right)
         case ((ast.Add() | ast.Sub() | ast.Mult()), Literal(value=int(x)), Literal(value=int(y))):
@@ -79,6 +85,15 @@ def fold_operation(operator: ast.operator, left: Value, right: Value) -> Value:
         case (ast.Add(), Source() as source, _) | (ast.Add(), _, Source() as source):
             return edit_source(source)
     return Called(Outside(f"operator.{type(operator).__name__.lower()}"), (left, right))
+
+
+def _are_constants(items: list[Value]) -> bool:
+    return all(isinstance(_open(item), Literal) for item in items)
+
+
+def _open(item: Value) -> Value:
+    """An item without the test that it is there on."""
+    return item.yes if isinstance(item, Choice) and item.no == LEFT_OUT else item
 
 
 def _fold_percent(template: str, right: Value) -> Value:

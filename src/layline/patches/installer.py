@@ -36,7 +36,7 @@ from layline.interpreter.values import (
     Value,
     find_alternatives,
 )
-from layline.patches.alternatives import NAMED_VALUES, find_named
+from layline.patches.alternatives import NAMED_VALUES, find_named, find_told
 from layline.source.names import is_within
 from layline.source.walking import find_nested
 
@@ -107,7 +107,7 @@ class Installer:
     packages: tuple[str, ...] = ()
     """Upstream packages, for texts that may be a path or an id."""
     find_members: Callable[[str], frozenset[MemberKind]] = know_no_members
-    """What classes of upstream, whichever, declare a name as."""
+    """What classes of upstream declare a name as; `config.name`: those that upstream says of what it calls `config`."""
     holds_code: Callable[[str], bool] = lambda _: False
     """Whether upstream declares a field of this name that holds something to be called."""
     logs: dict[tuple[int, int, tuple[object, ...]], Log] = field(default_factory=dict)
@@ -265,7 +265,7 @@ class Installer:
 
     def describe(self, value: Value | None) -> tuple[str | None, Location | None]:  # noqa: C901  one case each
         """A replacement in a few words, and where the downstream defines it; of several, all that are ours."""
-        several = [] if value is None else [v for v in find_alternatives(value) if v != Literal(None)]
+        several = find_told(value)
         named = find_named(value)
         if len(several) > 1 and isinstance(several[0], NAMED_VALUES) and any(not isinstance(v, Member) for v in named):
             told = [self._describe_reached(v) for v in named[:_MOST_NAMED]]
@@ -287,22 +287,24 @@ class Installer:
                 return repr(constant), None
             case Outside(path=path):
                 return path, None
-            case Partial(function=function):
+            case Partial(function=function, arguments=given, keywords=named_too):
                 name, place = self._describe_reached(function)
-                return f"functools.partial({name})", place
+                return f"functools.partial({name}{', …' if given or named_too else ''})", place
             case Called(callee=Outside(path="types.MethodType"), arguments=(bound, _)):
                 return self.describe(bound)
             case Called(callee=Outside(path="builtins.type"), arguments=(_, Items(values=bases), _)):
                 ours = [self.describe(base) for base in bases if isinstance(base, Class)]
                 below = ", ".join(name for name, _ in ours if name)
                 return f"a class below {below}" if below else _COMPUTED, ours[0][1] if ours else None
-            case Called(callee=callee):
+            case Called(callee=callee, arguments=handed, keywords=words):
                 name, place = self.describe(callee)
                 if name == _COMPUTED:
                     return _COMPUTED, place
-                return f"{name}(…)", place if isinstance(
-                    callee, Instance | Called | Function
-                ) else self.find_definition(callee)
+                if not isinstance(callee, Instance | Called | Function):
+                    given = (*handed, *(item for _, item in words))  # `ContextVar("f", default=ours)`
+                    made_of = (self.describe(one)[1] for one in given if isinstance(one, Function))
+                    place = self.find_definition(callee) or next(made_of, None)
+                return f"{name}(…)", place
             case Instance(of=of, attributes=held) if (kept := _find_held(held)) is not None:
                 name, place = self.describe(kept)
                 return f"{of.dotted}({name})", place

@@ -18,7 +18,10 @@ from layline.source.resolve import Resolver
 from layline.source.text_search import TextSearch
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from layline.source import Symbol
+    from layline.source.definitions import Definition
     from layline.workspace.open import Workspace
 
 _KINDS = {
@@ -83,9 +86,13 @@ class Upstreams:
         return None if found is None else found.owner
 
     def find_members(self, name: str) -> frozenset[MemberKind]:
-        """What classes of any upstream declare a name as; one method is enough, fields are looked at one by one."""
+        """What classes of any upstream declare a name as; one method is enough, fields are looked at one by one.
+
+        `config.name`: only classes that upstream says of what it calls `config`.
+        """
         if name not in self.members:
-            self.members[name] = self._find_members(name)
+            kept, _, last = name.rpartition(".")
+            self.members[name] = self._find_kept(kept, last) if kept else self._find_members(name)
         return self.members[name]
 
     def holds_code(self, name: str) -> bool:
@@ -117,6 +124,30 @@ class Upstreams:
             if any(one.kind is DefinitionKind.FIELD for one in named):
                 return frozenset({MemberKind.FIELD})
         return frozenset()
+
+    def _find_kept(self, kept: str, name: str) -> frozenset[MemberKind]:
+        if not any(search.has(f" {name}:") for search in self.searches):
+            return frozenset({MemberKind.METHOD})  # no class declares it with what it holds
+        texts = (f" {name}:", f"def {name}(")
+        paths = {(number, path) for number, search in enumerate(self.searches) for path in search.find_holders(texts)}
+        kinds = {DefinitionKind.FIELD: MemberKind.FIELD, DefinitionKind.FUNCTION: MemberKind.METHOD}
+        declared = {
+            (one.owner.rpartition(".")[2], kinds[one.kind])
+            for one in (self._read_definitions(paths) if len(paths) <= _MOST_FILES else ())
+            if one.name == name and one.owner and one.kind in kinds
+        }
+        found: set[MemberKind] = set()
+        for kind in (MemberKind.FIELD, MemberKind.METHOD):  # without a field nobody asks for the rest
+            owners = [owner for owner, one in declared if one is kind]
+            if not any(search.says(kept, owner) for search in self.searches for owner in owners):
+                break
+            found.add(kind)
+        return frozenset(found)
+
+    def _read_definitions(self, paths: set[tuple[int, str]]) -> Iterator[Definition]:
+        for module in [entry.name for entry in self.index.entries.values() if (entry.part, entry.path) in paths]:
+            held = self.index.module(module)
+            yield from held.definitions if held is not None else ()
 
     def suggest(self, symbol: Symbol) -> str | None:
         """A name beside the absent one that differs by a slip of the hand."""

@@ -77,7 +77,8 @@ class SiteFinder:
                     if opened:
                         self._aliases.setdefault(name, opened)
                 case ast.Attribute(value=owner, attr=attr):
-                    behaves = attr in _BEHAVES or (value.id if isinstance(value, ast.Name) else _is_code(value))
+                    named = value.id if isinstance(value, ast.Name) else _is_code(value)
+                    behaves = attr in _BEHAVES or _wraps(value, target) or named
                     self._raw.append((target.lineno, _root(owner), attr, behaves, _is_own(owner), plain))
                 case ast.Subscript(value=ast.Attribute(value=owner, attr="__dict__")):
                     self._raw.append((target.lineno, _root(owner), "", not plain, _is_own(owner), plain))
@@ -182,10 +183,21 @@ def _is_own(owner: ast.expr) -> bool:
     return isinstance(owner, ast.Name) and owner.id in {"self", "cls"}
 
 
+def _wraps(value: ast.expr | None, target: ast.Attribute) -> bool:
+    """`model.module = Other(config, model.module)`: a class is handed what its object takes the place of."""
+    if not isinstance(value, ast.Call) or not called_name(value)[:1].isupper():
+        return False
+    given = (*value.args, *(word.value for word in value.keywords))
+    alike = [one for one in given if isinstance(one, ast.Attribute) and one.attr == target.attr]
+    return any(ast.unparse(one) == ast.unparse(target) for one in alike)
+
+
 def _is_code(value: ast.expr | None) -> bool:
     match value:
         case ast.Lambda():
             return True
         case ast.Call():
             return called_name(value) in _BINDS
+        case ast.ListComp(elt=item) | ast.List(elts=[item]):
+            return _is_code(item)
     return False

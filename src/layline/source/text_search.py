@@ -43,6 +43,19 @@ class TextSearch:
         wanted, alone = word.encode("utf-8", "surrogatepass"), _alone(word)
         return (path for path, data in self._texts.items() if wanted in data and alone.search(data))
 
+    def find_holders(self, texts: Iterable[str]) -> Iterator[str]:
+        """The files that hold one of these texts."""
+        wanted = [text.encode("utf-8", "surrogatepass") for text in texts]
+        return (path for path, data in self._texts.items() if any(text in data for text in wanted))
+
+    def says(self, name: str, kind: str) -> bool:
+        """Whether an annotation of this name has this class: `name: kind`, `name: Optional[kind]`."""
+        wanted = kind.encode("utf-8", "surrogatepass")
+        written = re.compile(
+            rb"\b%s *: *[^=,)\n]*\b%s\b" % (re.escape(name.encode("utf-8", "surrogatepass")), re.escape(wanted))
+        )
+        return any(wanted in data and written.search(data) for data in self._texts.values())
+
     def find_first(self, texts: Iterable[str]) -> tuple[str, int] | None:
         """The first file that holds one of these texts, and the line of its first one."""
         wanted = [text.encode("utf-8", "surrogatepass") for text in texts]

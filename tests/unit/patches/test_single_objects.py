@@ -427,7 +427,7 @@ def test_a_patch_on_one_object_says_so(tmp_path: Path) -> None:
 ANNOTATED = [
     # (what it shows, the line, target, certain, how its reason ends)
     ("a method that upstream has", "model.loss = g", None, False, "(class other.Wrapped)"),
-    ("one that upstream lacks", "model.more = g", "other.Wrapped.more", True, "not on the class itself"),
+    ("one that upstream lacks", "model.more = g", "other.Wrapped.more", False, "other was not read"),
     ("one that it is asked for", "if hasattr(model, 'more'): model.more = g", None, False, "(class other.Wrapped)"),
     ("what every object has", "model.__class__ = G", "other.Wrapped.__class__", True, "not on the class itself"),
 ]
@@ -463,6 +463,8 @@ def test_an_object_of_upstream_that_names_a_class_of_ours_is_told(tmp_path: Path
 
 FILLED = [
     # (what it shows, what is put there, lines that are told)
+    ("a list of functions of ours", "[lambda: one for one in chunks]", [5]),
+    ("a list of values", "[3 for one in chunks]", []),
     ("an attribute", "chunk.start_sync", [5]),
     ("a list of them", "[one.start_sync for one in chunks]", [5]),
     ("a plain value", "3", []),

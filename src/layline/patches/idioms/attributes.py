@@ -98,7 +98,19 @@ def _keeps_original(event: Write, owner: str, name: str, installer: Installer) -
         if whose == owner and original != name and original in name:  # `C.__old__setattr__ = C.__setattr__`
             installer.machine.stashes.setdefault(f"{owner}.{name}", event.value.path)
             return True
+    if isinstance(event.value, Outside) and _is_kept_aside(f"{owner}.{name}", event.value.path, installer):
+        installer.machine.stashes.setdefault(f"{owner}.{name}", event.value.path)
+        return True
     return (event.value is None and "orig" in name) or installer.is_stash(owner, name, event.value)
+
+
+def _is_kept_aside(place: str, original: str, installer: Installer) -> bool:
+    """`up.b.plain_f = up.a.f`, a name that upstream lacks, where the same run puts something else in the place of
+    `up.a.f`.
+    """
+    if original not in installer.written or place.rpartition(".")[2] == original.rpartition(".")[2]:
+        return False
+    return installer.look_up(place).kind is TargetKind.ABSENT
 
 
 def _is_mark(event: Write, target: str) -> bool:

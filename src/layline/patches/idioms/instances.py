@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import ast
 import sys
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from layline.core.patch import Effect, Holder, Style, TargetKind
 from layline.interpreter.annotated import find_foreign_root, find_said
-from layline.interpreter.calls import is_wrapt_decorator
 from layline.interpreter.events import Event, Write
 from layline.interpreter.inner import open_held
 from layline.interpreter.objects import class_of, find_class_name, find_classes, spell_object
-from layline.interpreter.references import find_read, makes_callable
+from layline.interpreter.references import find_read
 from layline.interpreter.state import text_of
 from layline.interpreter.values import (
     Argument,
@@ -27,16 +25,15 @@ from layline.interpreter.values import (
     Literal,
     Member,
     Outside,
-    Partial,
     Unknown,
     Value,
     find_alternatives,
-    find_order,
 )
-from layline.patches.idioms.attributes import is_kept_original, is_loaded_module
+from layline.patches.idioms.attributes import is_loaded_module
+from layline.patches.idioms.behaviour import is_behaviour, is_function, say_how
 from layline.patches.idioms.kept import find_kept
 from layline.patches.idioms.object_style import is_original, judge_object_style, wraps_nameless
-from layline.patches.idioms.owners import AT_RUN_TIME, MODULE_LIKE, find_holder, is_given_by_others
+from layline.patches.idioms.owners import AT_RUN_TIME, MODULE_LIKE, find_holder
 from layline.patches.idioms.parts import is_swapped
 from layline.patches.idioms.spelling import is_own_word, read_written, say_where, say_whose, spell_owner
 from layline.patches.installer import Installer, Known, MemberKind, moment_of
@@ -48,8 +45,6 @@ if TYPE_CHECKING:
 
 _BASES = (".Module", ".PreTrainedModel", ".ModelMixin", "builtins.object")
 """Classes that too many others derive from to say whose method is meant."""
-_BEHAVES = frozenset("forward __call__ generate __class__".split())
-"""Attributes that hold behaviour, whatever is put there."""
 
 
 def find_instance_bindings(event: Event, installer: Installer) -> Iterator[Effect]:
@@ -69,7 +64,7 @@ def find_instance_bindings(event: Event, installer: Installer) -> Iterator[Effec
     if name is None:
         yield from _find_nameless(event, installer)
         return
-    if _is_plain_attribute(event, name) or not _is_behaviour(event, name, installer):
+    if _is_plain_attribute(event, name) or not is_behaviour(event, name, installer):
         return
     if installer.is_bookkeeping("", name, event.value):
         return
@@ -119,7 +114,9 @@ def _tell(event: Write, name: str, installer: Installer) -> Iterator[Effect]:
             yield _describe_object(effect, event, name, installer)
             continue
         told = _mark_setting(effect, name, found.is_field and not _is_class(value, installer))
-        yield _name_class(told, f"{kind.path}.{name}", kind == made, found)
+        named_it = _name_class(told, f"{kind.path}.{name}", kind == made, found)
+        is_unread = found.kind is TargetKind.EXTERNAL and name != "__class__"
+        yield _doubt_member(named_it, kind.path) if is_unread and not tested and kind != made else named_it
     if not classes:
         yield _describe_object(effect, event, name, installer)
 
@@ -140,6 +137,13 @@ def _name_class(effect: Effect, target: str, is_exact: bool, found: Known) -> Ef
     )
 
 
+def _doubt_member(effect: Effect, kind: str) -> Effect:
+    """What is said of an object names its class; that the class has such a member, nobody has read."""
+    package = kind.partition(".")[0]
+    why = f"whether the class has that name cannot be said: {package} was not read"
+    return replace(effect, certain=False, reason=f"{effect.reason}; {why}")
+
+
 def _is_doubtful(event: Write, name: str, found: Known, installer: Installer) -> bool:
     """Only an annotation names the class, which cannot be read, and upstream has such a method: it may be that one; or
     the line asks whether the object has it at all: then it may be one of a class below.
@@ -153,9 +157,9 @@ def _is_doubtful(event: Write, name: str, found: Known, installer: Installer) ->
 def _describe_object(effect: Effect, event: Write, name: str, installer: Installer) -> Effect:
     """Nothing names the class: how the object is reached, and what is known of its attribute."""
     value, owner = event.value or Unknown("deleted"), _find_holder(event.owner)
-    how = _how(value) or "sets "
+    how = say_how(value) or "sets "
     if effect.style is Style.FUNCTION_WRAPPING:
-        how = "sets a wrapping method as " if _how(value) else "sets " if name == "__class__" else "wraps "
+        how = "sets a wrapping method as " if say_how(value) else "sets " if name == "__class__" else "wraps "
     how = "deletes " if event.value is None else how
     called = find_class_name(event.owner, event.when)
     root = None if called else find_foreign_root(owner, installer.machine)
@@ -169,7 +173,7 @@ def _describe_object(effect: Effect, event: Write, name: str, installer: Install
     if kind and isinstance(owner, Argument) and MODULE_LIKE.search(owner.name):
         whose = f"`{owner.name}`, a parameter"  # that nobody tells its class would deny what follows
     # what upstream declares as a field holds a value, also where that can be called; a class there stands for a part
-    is_setting = not _is_class(value, installer) and installer.find_members(name) == frozenset({MemberKind.FIELD})
+    is_setting = not _is_class(value, installer) and _is_field(owner, name, installer)
     written = read_written(event) if effect.holder is Holder.OBJECT and not is_own_word(effect.reached, event) else None
     return replace(
         _mark_setting(effect, name, is_setting),
@@ -177,6 +181,17 @@ def _describe_object(effect: Effect, event: Write, name: str, installer: Install
         reason=f"{how}`{name}` of {whose}{kind}",
         as_written=(written, f"{how}`{name}` of `{written}`, {AT_RUN_TIME}") if written is not None else None,
     )
+
+
+def _is_field(owner: Value, name: str, installer: Installer) -> bool:
+    """Whether every class of upstream with this name declares it as data; where other classes have a method of it,
+    those that upstream keeps under the attribute that the object is reached through: `layer.mlp.config`.
+    """
+    fields = frozenset({MemberKind.FIELD})
+    if (found := installer.find_members(name)) == fields:
+        return True
+    held = owner.of if isinstance(owner, Copied) else owner
+    return bool(found) and isinstance(held, Member) and installer.find_members(f"{held.name}.{name}") == fields
 
 
 def _mark_setting(effect: Effect, name: str, is_setting: bool) -> Effect:
@@ -220,8 +235,8 @@ def _find_nameless(event: Write, installer: Installer) -> Iterator[Effect]:
     """`setattr(self._model, self._name, g)`: which attribute is only known at run time."""
     if event.value is None or not isinstance(event.name, Member | Element):
         return
-    is_part = not _is_function(event.value) and is_swapped(event.name, event.value)
-    if not is_part and not _is_function(event.value):
+    is_part = not is_function(event.value) and is_swapped(event.name, event.value)
+    if not is_part and not is_function(event.value):
         return
     replacement, place = installer.describe(event.value)
     yield Effect(
@@ -240,15 +255,6 @@ def _find_nameless(event: Write, installer: Installer) -> Iterator[Effect]:
     )
 
 
-def _how(value: Value) -> str:
-    bound = any(
-        (isinstance(found, Function) and found.bound is not None)
-        or (isinstance(found, Called) and found.callee == Outside("types.MethodType"))
-        for found in find_alternatives(value)
-    )
-    return "sets a method as " if bound else ""
-
-
 def _is_plain_attribute(event: Write, name: str) -> bool:
     """An object setting its own attributes in a method is no patch."""
     owner = event.owner
@@ -259,7 +265,7 @@ def _is_plain_attribute(event: Write, name: str) -> bool:
     if not name.startswith("_") or name.endswith("__"):
         return False
     # a private name is a slot, unless a method is bound onto it, or what is put there keeps what stood there
-    return event.value is None or not (_how(event.value) or _keeps_former(event, name))
+    return event.value is None or not (say_how(event.value) or _keeps_former(event, name))
 
 
 def _keeps_former(event: Write, name: str) -> bool:
@@ -267,131 +273,3 @@ def _keeps_former(event: Write, name: str) -> bool:
     functions = [one for one in find_alternatives(event.value or Unknown("deleted")) if isinstance(one, Function)]
     held = (item for one in functions for read in find_read(one) for item in open_held(read))
     return any(is_original(item, event.owner, name, set()) for item in held)
-
-
-def _is_function(value: Value) -> bool:
-    return any(isinstance(found, Function | Partial) or _how(found) for found in find_alternatives(value))
-
-
-def _is_behaviour(event: Write, name: str, installer: Installer) -> bool:
-    value = event.value
-    if value is None:
-        return False
-    if name == "__class__":
-        return not _is_cast(value, event.owner, installer) and not is_kept_original(value, name)
-    if name in _BEHAVES and isinstance(value, Member) and value.owner == event.owner and value.name != name:
-        is_kept = (value.name, name) in installer.machine.aside or is_kept_original(value, name)
-        return not is_kept  # `model.forward = model.encode`
-    return any(
-        isinstance(found, Function | Class | Partial)
-        or _is_changed_copy(found)
-        or _is_component(found, event.owner, installer)
-        or _holds_ours(found, installer)
-        or (installer.holds_code(name) and _is_method(found, installer))
-        or _is_their_code(found, event.owner, name, installer)
-        or (isinstance(found, Called) and (_binds_new(found, event, name) or _is_made_by_us(found, installer)))
-        or _wraps_method(found, event.owner, name)
-        for found in find_alternatives(value)
-    )
-
-
-def _wraps_method(value: Value, owner: Value, name: str) -> bool:
-    """`layer.forward = torch.compile(layer.forward)`: another package makes something of the method that stood there."""
-    return name in _BEHAVES and isinstance(value, Called) and Member(owner, name) in value.arguments
-
-
-def _is_changed_copy(value: Value) -> bool:
-    """A copy of an object that code of ours was put on: it brings that along."""
-    return isinstance(value, Copied) and any(map(_is_function, value.attributes.values()))
-
-
-def _is_component(value: Value, owner: Value, installer: Installer) -> bool:
-    """An object of a class of ours that stands for a part of another package: `trainer.strategy = OurStrategy()`."""
-    if isinstance(value, Items):
-        is_theirs = bool(value.values) and _is_upstreams(owner, installer)
-        return is_theirs and any(_is_component(item, owner, installer) for item in value.values)
-    if not isinstance(value, Instance):
-        return False
-    bases = [kind.path for kind in find_order(value.of) if isinstance(kind, Outside)]
-    is_below = any(longest_root(path, installer.packages) > 0 for path in bases)
-    if any(path.endswith(".Module") for path in bases) or (is_below and not is_given_by_others(owner, installer)):
-        return True
-    behaves = any(isinstance(item, ast.FunctionDef) and item.name != "__init__" for item in value.of.node.body)
-    return behaves and _is_upstreams(owner, installer)
-
-
-def _is_method(value: Value, installer: Installer) -> bool:
-    """A method of upstream's objects, by its name, or a list of such."""
-    if isinstance(value, Items):
-        return bool(value.values) and all(_is_method(item, installer) for item in value.values)
-    return isinstance(value, Member) and installer.find_members(value.name) == frozenset({MemberKind.METHOD})
-
-
-def _is_their_code(value: Value, owner: Value, name: str, installer: Installer) -> bool:
-    """A function or class of upstream, put onto one of its objects or where it holds something to be called: which of
-    its own code runs is chosen by ours.
-    """
-    is_new = isinstance(owner, Called) and class_of(owner) is not None  # what our own code makes is no part of theirs
-    if is_new or not isinstance(value, Outside) or not longest_root(value.path, installer.packages):
-        return False
-    known = installer.look_up(value.path)
-    is_code = known.kind in {TargetKind.DEFINITION, TargetKind.IMPORTED_NAME} and not known.is_field
-    return is_code and (installer.holds_code(name) or _is_upstreams(owner, installer))
-
-
-def _holds_ours(value: Value, installer: Installer) -> bool:
-    """An object of upstream's that names a class of ours: `spec.attention = ModuleSpec(module=OurAttention)`."""
-    if not isinstance(value, Called) or not isinstance(value.callee, Outside):
-        return False
-    given = (*value.arguments, *(item for _, item in value.keywords))
-    is_theirs = class_of(value) is not None and longest_root(value.callee.path, installer.packages) > 0
-    return is_theirs and any(isinstance(item, Class) or _holds_ours(item, installer) for item in given)
-
-
-def _is_upstreams(owner: Value, installer: Installer) -> bool:
-    """An object of a class of upstream, or one that is reached through such."""
-    root = find_foreign_root(owner, installer.machine)
-    return root is not None and longest_root(root.path, installer.packages) > 0
-
-
-def _is_cast(value: Value, owner: Value, installer: Installer) -> bool:
-    """Another object's class, or one of the package that the object is of: no code of ours comes in."""
-    if isinstance(value, Member):
-        return value.name == "__class__"
-    root = find_foreign_root(owner, installer.machine)
-    return isinstance(value, Outside) and root is not None and value.path.split(".")[0] == root.path.split(".")[0]
-
-
-def _binds_new(value: Called, event: Write, name: str) -> bool:
-    """`MethodType(mine, obj)`; the original bound again, `MethodType(obj._orig_forward, obj)`, is put back."""
-    first = value.arguments[0] if value.arguments else None
-    if value.callee != Outside("types.MethodType") or first is None:
-        return value.callee == Outside("types.MethodType")
-    # of several objects that it may be, each gets back its own
-    owners = [event.owner, *(one for bound in value.arguments[1:2] for one in find_alternatives(bound))]
-    return not is_kept_original(first, name) and not all(_is_own(one, owners, name) for one in find_alternatives(first))
-
-
-def _is_own(value: Value, owners: list[Value], name: str) -> bool:
-    """What one of these objects has under that name, or what was wrapped there: `obj.forward.__wrapped__`."""
-    while isinstance(value, Member) and value.name in {"__wrapped__", "__func__"}:
-        value = value.owner
-    return any(value == Member(owner, name) for owner in owners)
-
-
-def _is_made_by_us(value: Called, installer: Installer) -> bool:
-    """What code of ours makes that can be called: `our_wrapper(tracer)(client.send)`, an object of ours called; what
-    any other function or method returns may be plain data.
-    """
-    root: Value = value
-    while isinstance(root, Called):
-        root = root.callee
-    match root:
-        case Instance():
-            return True
-        case Function():
-            return is_wrapt_decorator(root) or makes_callable(root.node)
-        case Outside(path=path):
-            found = installer.find_function(path.split("."))
-            return found is not None and makes_callable(found)
-    return False
