@@ -97,6 +97,9 @@ def _compares_values(statement: ast.stmt) -> bool:
         case ast.If(body=body, orelse=orelse):
             leaving = [one for one in (*body, *orelse) if _find_leaving(one) != NEVER]
             return bool(leaving) and all(_compares_values(one) or _only_asserts(one) for one in leaving)
+        case ast.With(body=body) | ast.AsyncWith(body=body):
+            leaving = [one for one in body if _find_leaving(one) != NEVER]
+            return bool(leaving) and all(map(_compares_values, leaving))
     return False
 
 

@@ -54,6 +54,10 @@ GATES: list[tuple[str, str | None]] = [
         "if a:\n    if b:\n        assert HAVE\n    elif c:\n        assert d.on\nif e:\n    HERE",
         "e and an earlier check does not raise",
     ),
+    (
+        "with it():\n    if a:\n        if b:\n            assert HAVE\nif e:\n    HERE",
+        "e and an earlier check does not raise",
+    ),
     ("assert Policy is not None\nassert len(b) > 0\nHERE", "Policy is not None and an earlier check does not raise"),
     ("assert d.type == 'npu'\nHERE", "d.type == 'npu'"),
     ("assert Version(k.__version__) >= V5\nHERE", "Version(k.__version__) >= V5"),
