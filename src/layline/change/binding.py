@@ -41,7 +41,7 @@ class CallShape:
     taken: int | None = None
     """Into how many names the result is taken, where it is; 1: it is used as one value."""
     names: tuple[str, ...] = ()
-    """Of our own calls: the variables that are passed by position, nothing for other values."""
+    """Of our own calls: the variables and attributes that are passed by position, nothing for other values."""
 
 
 @dataclass(frozen=True, slots=True)

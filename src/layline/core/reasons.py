@@ -94,8 +94,8 @@ class Reason(Enum):
     NEEDS_EXTRA = "needs {name}, which upstream does not pass"
     NEEDS_RENAMED = "needs {name}, which upstream calls {other}"
     NEEDS_REMOVED = "needs {name}, which upstream no longer has"
-    LANDS_IN_ANOTHER = "binds positional argument {counts[0]} of our call to {other} (before: to {name})"
-    LAND_IN_OTHERS = "binds positional arguments {text} of our call to {other} (before: to {name})"
+    LANDS_IN_ANOTHER = "binds positional argument {counts[0]} of our call to {other} (at the pin: to {name})"
+    LAND_IN_OTHERS = "binds positional arguments {text} of our call to {other} (at the pin: to {name})"
     SWAPPED = "has {name} at the position where upstream has {other}"
     LACKS_NATURE = "is not a {name}, but upstream's is at the tip"
     HAS_NATURE = "is a {name}, but upstream's is not at the tip"
@@ -220,6 +220,7 @@ class Reason(Enum):
     FAILS_ALREADY = (
         "neither the pin nor the tip has it: the import fails when this line runs{name:?; the pin has that name at %}"
     )
+    FAILS_BEFORE = "the import at {places} fails before it, at the pin already"
     IMPORT_TOO_NEW = "the pin does not have the name yet, so the import fails there; the tip has it"
     READ_FAILS_ALREADY = "neither the pin nor the tip has it: reading it fails when this line runs"
     NOT_CALLED = "upstream no longer has this method, so our override is not called"
@@ -233,6 +234,11 @@ class Reason(Enum):
     TYPES_ONLY = "imported for type checking only"
     CALL_NEVER = "at the pin {name} {parts:;}; at the tip our call does not fit either"
     CALL_MIXED = "at the pin {name} {parts:;}; at the tip it takes our {names:6&} as {other}"
+    CALL_CROSSED = (
+        "it takes our {names:6&} as {other}, at the pin already: our call has the order of its parameters before {text}"
+    )
+    CALL_CROSSED_LATE = "our call fits only the tip: at the pin it takes our {names:6&} as {other}"
+    CALL_CROSSED_HERE = "it takes our {names:6&} as {other}: our call has the order of its parameters before {text}"
     CALL_TOO_NEW = "our call fits only the tip: at the pin {name} {parts:;}"
     NEVER_BOUND = (
         "our call does not seem to fit the signature at the pin either: either it does not run there, or Layline "
@@ -246,6 +252,9 @@ class Reason(Enum):
     )
     RESULT_TOO_NEW = (
         "our code expects {counts[0]:#value} from it, as it returns at the tip; at the pin it returns {counts[1]}"
+    )
+    DEFAULT_SWITCHES = (
+        "our call does not name {name}, which decides what is returned: its default is {other} now (at the pin: {text})"
     )
     CAME_BACK = "upstream removed it in {name} and brought it back in {other}"
     OUTGROWN = "expects {other} as {text} instead of {name}, which is gone"

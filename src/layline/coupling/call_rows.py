@@ -17,7 +17,7 @@ def encode_call(call: Call | None) -> list[Any] | None:
     node, taken, aside = call
     shape = read_call(node)
     words = [word for word in shape.keywords if word not in aside]
-    names = [item.id if isinstance(item, ast.Name) else "" for item in node.args if not shape.has_star]
+    names = [_name_given(item) for item in node.args if not shape.has_star]
     return [
         shape.positional,
         words,
@@ -26,6 +26,14 @@ def encode_call(call: Call | None) -> list[Any] | None:
         taken,
         names if any(names) else [],
     ]
+
+
+def _name_given(value: ast.expr) -> str:
+    """What a value that is passed is called: a variable, or an attribute by its last word."""
+    match value:
+        case ast.Name(id=name) | ast.Attribute(attr=name):
+            return name
+    return ""
 
 
 def decode_call(row: list[Any] | None) -> CallShape | None:

@@ -20,9 +20,11 @@ from layline.coupling.callee import (
     is_taken,
     is_told_by_name,
 )
+from layline.coupling.crossed import find_crossed, find_ordered
 from layline.coupling.forwards import find_accepting
 from layline.coupling.model import Consequence, State, Touch
 from layline.coupling.place import Place
+from layline.coupling.redefaulted import judge_redefaulted
 from layline.coupling.refusals import tell_renamed
 from layline.coupling.states import Verdict, find_state, sum_up
 from layline.coupling.taken import judge_taken
@@ -66,6 +68,8 @@ def judge_call(comparer: Comparer, patched: Collection[str], place: Place, found
             why = replace(why, reason=Reason.CALL_MIXED, names=tuple(name for name, _ in mixed), other=places)
         state = State.TOO_NEW if late and not mixed else State.NEVER_FITTED
         return Verdict(state=state, consequence=Consequence.LOOK, why=(why,))
+    if (crossed := _judge_crossed(comparer, place, found, bound=bound)) is not None:
+        return crossed
     if before[0].is_async != after[0].is_async:
         why = Why(Reason.MUST_AWAIT if after[0].is_async else Reason.CANNOT_AWAIT)
         doubt = place.guarded or not place.certain
@@ -76,7 +80,22 @@ def judge_call(comparer: Comparer, patched: Collection[str], place: Place, found
     if problems:
         return _refuse(place, found, problems)
     taken = judge_taken(comparer, place, call, found, is_ours=is_rebound(place.target, patched))
-    return taken or judge_present(place, found)
+    return taken or judge_redefaulted(comparer, call, found, bound=bound[1]) or judge_present(place, found)
+
+
+def _judge_crossed(comparer: Comparer, place: Place, found: Comparison, *, bound: tuple[bool, bool]) -> Verdict | None:
+    """Of a call whose arguments land in other parameters at the pin already: what it does at the tip."""
+    then, now = find_callee(comparer.pin, found.before), find_callee(comparer.tip, found.after)
+    if place.call is None or then is None or now is None or place.guarded or not place.certain:
+        return None
+    crossed = find_crossed(comparer.pin, found.before, place.call, bound=bound[0])
+    if crossed is None:
+        return None
+    late = find_ordered(now, place.call, crossed, bound=bound[1])
+    late = late and not check_call(place.call, now[0].parameters or (), bound=bound[1])
+    why = crossed.tell(Reason.CALL_CROSSED_LATE if late else Reason.CALL_CROSSED)
+    state = State.TOO_NEW if late else State.NEVER_FITTED
+    return Verdict(state=state, consequence=Consequence.LOOK, why=(why,))
 
 
 def judge_at_home(comparer: Comparer, patched: Collection[str], place: Place) -> Verdict | None:

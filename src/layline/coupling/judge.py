@@ -20,7 +20,7 @@ from layline.coupling.callee import (
     follow_class,
     is_rebound,
 )
-from layline.coupling.missing import LOST_BEFORE, find_definition, find_missing
+from layline.coupling.missing import LOST_BEFORE, find_definition, find_missing, is_module_lost
 from layline.coupling.model import FAILING, Consequence, Coupling, State, Touch, is_flag
 from layline.coupling.overrides import Overrides
 from layline.coupling.place import Place
@@ -141,12 +141,12 @@ class Judge:
         if is_late and (then.holds is False or self._running.guards.brings_own(place.location, place.target)):
             return replace(verdict, consequence=Consequence.OK)
         unknown = {State.MISSING: now.holds, State.TOO_NEW: then.holds}.get(verdict.state, True) is None
-        if unknown and place.touch in _IMPORTS and self._running.guards.is_chosen(place.location):
+        if unknown and place.touch in _IMPORTS and self._running.is_chosen(place.location, 1):
             return _ABSENT  # the author chooses by a test that cannot be decided here
         if now.holds is not False:
             return verdict
         if then.holds is False:
-            why = Why(Reason.NOT_RUN_AT_ALL, parts=now.why)
+            why = Why(Reason.NOT_RUN_AT_ALL, parts=tuple(dict.fromkeys((*then.why, *now.why))))
             return replace(verdict, consequence=Consequence.OK, why=(why,))
         return replace(verdict, consequence=Consequence.LOOK, why=(Why(Reason.NOT_RUN_NOW, parts=now.why),))
 
@@ -208,7 +208,8 @@ class Judge:
         if verdict.state in _FAILING and place.may_be_below and self._is_overridden(place):
             verdict = judge_call(self._comparer, self._patched, replace(place, certain=False), found)
         told = _FAILING if place.bound and place.certain else {State.NO_LONGER_BINDS}
-        return verdict if verdict.state in told else None
+        switches = any(one.reason is Reason.DEFAULT_SWITCHES for one in verdict.why)
+        return verdict if verdict.state in told or switches else None
 
     def _is_overridden(self, place: Place) -> bool:
         """Whether a class below the one that a value is said to be of has a method of its own, at the pin or the tip."""
@@ -253,8 +254,10 @@ class Judge:
         if place.touch not in _IMPORTS and self._find_missing(place) == place.target:
             why = (Why(Reason.READ_FAILS_ALREADY),)
             return Verdict(state=State.MISSING, consequence=Consequence.LOOK, why=why)
-        if place.touch not in _IMPORTS or found.kind is DriftKind.EXTERNAL:
+        if place.touch not in _IMPORTS:
             return None
+        if found.kind is DriftKind.EXTERNAL:
+            return self._judge_left(place)
         holder, _, last = place.target.rpartition(".")
         module = self._comparer.compare(holder) if holder in self._comparer.pin.index.entries else None
         if module is not None and not module.after.exists and found.kind is not DriftKind.DEAD_AT_PIN:
@@ -270,10 +273,19 @@ class Judge:
         entry = self._comparer.pin.index.entries.get(holder)
         alone = entry is not None and not entry.path.endswith("__init__.py")
         if sure and (alone or any(one(self._comparer, place.target) for one in LOST_BEFORE)):
-            fails = Why(Reason.FAILS_ALREADY, find_definition(self._comparer, place.target) or "")
-            since = tell_removal(place.target, self._comparer.pin, self._comparer.tip)
-            return Verdict(state=State.MISSING, consequence=Consequence.LOOK, why=(fails, *since))
+            return self._tell_missing(place)
         return _ABSENT
+
+    def _judge_left(self, place: Place) -> Verdict | None:
+        """What is no name of upstream's, unless upstream had it once in a folder that others may add to."""
+        if place.guarded or place.type_checking or not is_module_lost(self._comparer, place.target):
+            return None
+        return self._tell_missing(place)
+
+    def _tell_missing(self, place: Place) -> Verdict:
+        fails = Why(Reason.FAILS_ALREADY, find_definition(self._comparer, place.target) or "")
+        since = tell_removal(place.target, self._comparer.pin, self._comparer.tip)
+        return Verdict(state=State.MISSING, consequence=Consequence.LOOK, why=(fails, *since))
 
     def _judge_gone(self, place: Place, found: Comparison) -> Verdict:
         state = find_gone_state(found)

@@ -111,7 +111,7 @@ def _tell_not_run(decided: tuple[Decision, Decision], severity: Severity, *, is_
     then, now = decided
     breaks = severity is Severity.BREAKS
     if now.holds is False and then.holds is False:
-        why = Why(Reason.NOT_RUN_AT_ALL, parts=now.why)
+        why = Why(Reason.NOT_RUN_AT_ALL, parts=tuple(dict.fromkeys((*then.why, *now.why))))
         yield Finding(severity=Severity.OK, why=why, is_limit=True, retires=True)
     elif now.holds is False:
         why = Why(Reason.NOT_RUN_NOW if breaks else Reason.NOT_RUN_ANY_MORE, parts=now.why)

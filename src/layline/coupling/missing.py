@@ -2,25 +2,40 @@
 
 from __future__ import annotations
 
+import enum
 from collections.abc import Callable, Iterable, Iterator
 
 from layline.change.compare import Comparer
 from layline.core.why import Reason
 from layline.coupling.callee import is_rebound
+from layline.coupling.compiled import is_compiled
 from layline.coupling.model import Coupling, Touch
-from layline.coupling.past_modules import stood_once
+from layline.coupling.past_modules import is_imported, stood_once
 from layline.coupling.place import Place
 from layline.errors import GitError
 from layline.interpreter.modules import read_texts
-from layline.source import SymbolKind, Tree
+from layline.source import Symbol, SymbolKind, Tree
 from layline.source.names import is_within, parents
 from layline.source.usage import sets_attribute
 from layline.workspace.past import Past
 
+_ENUMS = {"Enum", "IntEnum", "StrEnum", "Flag", "IntFlag"}
+
+
+def is_no_member(target: str, owner: Symbol) -> bool:
+    """Whether an enumeration lacks the name: what it holds stands in its body, whatever its outside base is."""
+    definition, name = owner.definition, target.rpartition(".")[2]
+    bases = {base.rpartition(".")[2] for base in definition.bases} if definition is not None else set[str]()
+    return bool(bases) and bases <= _ENUMS and not any(hasattr(getattr(enum, base), name) for base in bases)
+
 
 def find_missing(comparer: Comparer, place: Place, patched: Iterable[str]) -> str | None:
-    """What a place reads of a module that is one file, and that this file has neither at the pin nor at the tip."""
+    """What a place reads of a module that is one file, or of an enumeration, and that this has neither at the pin nor
+    at the tip.
+    """
     asked = place.guarded or place.type_checking or place.touch is Touch.PATCH
+    if not asked and place.touch is Touch.ATTRIBUTE and _lack_member(comparer, place):
+        return place.target
     entry = comparer.pin.index.entries.get(place.imported)
     word = place.target.removeprefix(f"{place.imported}.").partition(".")[0]
     name = f"{place.imported}.{word}"
@@ -31,6 +46,15 @@ def find_missing(comparer: Comparer, place: Place, patched: Iterable[str]) -> st
         return None
     there = comparer.tip.resolve(place.imported).exists and not comparer.tip.resolve(name).exists
     return name if there and not is_rebound(name, patched) else None
+
+
+def _lack_member(comparer: Comparer, place: Place) -> bool:
+    """Whether it is read of an enumeration that lacks it at both refs."""
+    if place.target.rpartition(".")[0] != place.imported:
+        return False
+    sides = (comparer.pin, comparer.tip)
+    absent = not any(side.resolve(place.target).exists for side in sides)
+    return absent and all(is_no_member(place.target, side.resolve(place.imported)) for side in sides)
 
 
 def is_unheard(comparer: Comparer, name: str) -> bool:
@@ -70,7 +94,20 @@ def is_module_lost(comparer: Comparer, name: str) -> bool:
     return stood_once(comparer.pin, name) and not comparer.tip.resolve(name).exists
 
 
-LOST_BEFORE: tuple[Callable[[Comparer, str], bool], ...] = (is_unheard, is_taken_away, is_module_lost)
+def is_misplaced(comparer: Comparer, name: str) -> bool:
+    """Whether it is taken from a module that is not there, while the pin defines it elsewhere: what is compiled or
+    generated has no other definition, a build file names it, or upstream's own code imports it.
+    """
+    module, _, word = name.rpartition(".")
+    index = comparer.pin.index
+    if module in index.entries or word.startswith("_") or comparer.tip.resolve(name).exists:
+        return False
+    if find_definition(comparer, name) is None:
+        return False
+    return not is_compiled(comparer.pin, module) and not is_imported(index, module)
+
+
+LOST_BEFORE: tuple[Callable[[Comparer, str], bool], ...] = (is_unheard, is_taken_away, is_module_lost, is_misplaced)
 """Why a name below a package is missing and not compiled."""
 
 

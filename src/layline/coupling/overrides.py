@@ -75,8 +75,7 @@ class Overrides:
             return Verdict(state=State.BODY, consequence=Consequence.MAY_BREAK, why=(uncalled,))
         natures = list(find_nature_problems(found, ours))
         if natures:
-            misfits = (sum_up(Reason.OVERRIDE_MISFITS, natures),)
-            return Verdict(state=State.CANNOT_ACCEPT, consequence=Consequence.WILL_BREAK, why=misfits)
+            return self._judge_nature(ours, found, natures)
         if (failing := self._find_failing(place, ours, found) or self._find_unset(place, found)) is not None:
             return failing
         problems, today = find_refused(ours, found), find_misfits(ours, found.before)
@@ -108,6 +107,17 @@ class Overrides:
         changes = Why(Reason.SIGNATURE, names=tuple(map(str, found.changes[:4])))
         consequence = Consequence.OK if state is State.OK else Consequence.LOOK
         return Verdict(state=state, consequence=consequence, why=(changes,) if state is State.SIGNATURE else ())
+
+    @staticmethod
+    def _judge_nature(ours: Definition, found: Comparison, natures: list[Problem]) -> Verdict:
+        """Of an override that is called in another way than upstream's own method. A call through an object reaches a
+        static method as it does any other: where ours never took what upstream's takes, only our own code calls it.
+        """
+        today = find_misfits(ours, found.before) if {one.argument for one in natures} == {"staticmethod"} else []
+        told = (sum_up(Reason.OVERRIDE_MISFITS, [*natures, *today]),)
+        already = (_tell_already([*natures, *today], today),) if today else ()
+        consequence = Consequence.LOOK if today else Consequence.WILL_BREAK
+        return Verdict(state=State.CANNOT_ACCEPT, consequence=consequence, why=(*told, *already))
 
     def _doubt(self, place: Place, ours: Definition, found: Comparison, today: list[Problem]) -> Verdict:
         """Of what upstream builds from a spec of ours, and runs: it does not take what upstream passes today already."""
@@ -336,7 +346,9 @@ def _locate(sites: Iterable[CallSite]) -> tuple[Location, ...]:
 
 
 def _keep_passed(problems: list[Problem], ours: Definition, sites: Iterable[CallSite]) -> list[Problem]:
-    """What the calls that are told pass; a parameter at another place harms only who passes so many by position."""
+    """What the calls that are told pass; a parameter at another place harms only who passes so many by position. They
+    are told by name: what upstream passes is mostly not the default.
+    """
     mine = [one.name for one in ours.parameters or () if one.kind in _BY_POSITION][1:]
     shapes = [site.shape for site in sites]
 
@@ -351,7 +363,12 @@ def _keep_passed(problems: list[Problem], ours: Definition, sites: Iterable[Call
             for one in shapes
         )
 
-    return [one for one in problems if is_passed(one)] or problems
+    kept = [one for one in problems if is_passed(one)] or problems
+    return [replace(one, why=replace(one.why, text=one.argument)) if _is_default(one) else one for one in kept]
+
+
+def _is_default(problem: Problem) -> bool:
+    return problem.why.reason is Reason.REFUSES and bool(problem.why.text)
 
 
 def _name_at(found: Comparison, side: int) -> str:

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import lru_cache
+from weakref import WeakKeyDictionary
 
 from layline.errors import GitError
 from layline.git import Repository
 from layline.source import absolute_name
 from layline.source.index import Index
-from layline.source.names import is_within, parents
+from layline.source.names import find_module_files, is_within, parents
 from layline.source.resolve import Resolver
 from layline.source.symbols import SymbolKind
 from layline.workspace.past import Past
+
+_IMPORTED: WeakKeyDictionary[Index, frozenset[str]] = WeakKeyDictionary()
+"""Index → what upstream's code imports; read once for all questions."""
 
 
 def stood_once(side: Resolver, name: str) -> bool:
@@ -20,7 +25,9 @@ def stood_once(side: Resolver, name: str) -> bool:
     """
     index = side.index
     holder = next((one for one in parents(name) if one in index.entries), None)
-    if holder is None or not index.entries[holder].is_package:
+    if holder is None:
+        return _left_namespace(side, name)
+    if not index.entries[holder].is_package:
         return False
     entry = index.entries[holder]
     module = f"{holder}.{name[len(holder) + 1 :].partition('.')[0]}"
@@ -31,7 +38,31 @@ def stood_once(side: Resolver, name: str) -> bool:
     if any(path.startswith(f"{folder}/{word}.") for path in tree.entries):
         return False  # compiled now, from another language
     files = (f"{folder}/{word}.py", f"{folder}/{word}/__init__.py")
-    return bool(Past(tree.repository, tree.commit).find_deletions([files])) and not _is_imported(index, module)
+    return bool(Past(tree.repository, tree.commit).find_deletions([files])) and not is_imported(index, module)
+
+
+def _left_namespace(side: Resolver, name: str) -> bool:
+    """The same of a module in a folder that is no package, to which other distributions may add modules."""
+    index = side.index
+    space = next((one for one in parents(name) if one in index.namespaces), None)
+    if space is None or side.resolve(name).kind is not SymbolKind.EXTERNAL:
+        return False
+    module = f"{space}.{name[len(space) + 1 :].partition('.')[0]}"
+    within = [one for one in (name, *parents(name)) if is_within(one, module)]
+    for part in index.parts:
+        files = tuple(path for one in within for path in find_module_files(one, part.source_roots))
+        # most such folders were never upstream's, which one walk for all that is imported from there tells
+        folders = {path.removesuffix("/__init__.py") for path in find_module_files(module, part.source_roots)}
+        tree = part.tree
+        known = any(_has_deleted(tree.repository, tree.commit, folder) for folder in sorted(folders))
+        if known and Past(tree.repository, tree.commit).find_deletions([files]):
+            return not is_imported(index, module)
+    return False
+
+
+@lru_cache(maxsize=1024)
+def _has_deleted(repository: Repository, commit: str, folder: str) -> bool:
+    return Past(repository, commit).has_deleted(folder)
 
 
 def is_unbound(side: Resolver, pin: Resolver, name: str) -> bool:
@@ -64,12 +95,18 @@ def _find_change(repository: Repository, commit: str, path: str, word: str) -> b
         return False
 
 
-def _is_imported(index: Index, name: str) -> bool:
-    with index.seen.within(set()):
-        for entry, module in index.modules():
-            for item in module.imports:
-                source = absolute_name(entry.name, package=entry.is_package, level=item.level, name=item.module)
-                taken = f"{source}.{item.name}" if item.name else source
-                if source is not None and (is_within(source, name) or taken == name):
-                    return True
-    return False
+def is_imported(index: Index, name: str) -> bool:
+    """Whether code of upstream imports a module, or something in it."""
+    if index not in _IMPORTED:
+        with index.seen.within(set()):
+            _IMPORTED[index] = frozenset(_list_imported(index))
+    return name in _IMPORTED[index]
+
+
+def _list_imported(index: Index) -> Iterator[str]:
+    """Every name that an import of upstream's needs, with all that it stands in."""
+    for entry, module in index.modules():
+        for item in module.imports:
+            source = absolute_name(entry.name, package=entry.is_package, level=item.level, name=item.module)
+            if source is not None:
+                yield from (source, *parents(source), *([f"{source}.{item.name}"] if item.name else []))

@@ -8,7 +8,7 @@ from dataclasses import replace
 from layline.change.compare import Comparer, Comparison
 from layline.change.file_trace import Version
 from layline.change.signatures import returns_another
-from layline.core.why import Reason
+from layline.core.why import Reason, Why
 from layline.coupling.binding_kind import find_arities
 from layline.coupling.lost_attribute import find_history, find_setting
 from layline.coupling.model import Consequence, State
@@ -49,6 +49,8 @@ def _find_change(comparer: Comparer, place: Place, verdict: Verdict, found: Comp
         return _find_unclassing(comparer, found)
     if Reason.METHOD_RETURNS in reasons:
         return _find_retyping(comparer, found)
+    if Reason.DEFAULT_SWITCHES in reasons:
+        return _find_switching(comparer, found, verdict.why[0])
     if Reason.SILENT in reasons:
         return find_silencing(comparer, verdict, place.target.rpartition(".")[2])
     if verdict.state is State.MISFIT:
@@ -79,6 +81,16 @@ def _find_retyping(comparer: Comparer, found: Comparison) -> str | None:
         return now is None or returns_another(before.returns, now.returns)
 
     return history[0].find_since(*history[1:], is_another)
+
+
+def _find_switching(comparer: Comparer, found: Comparison, why: Why) -> str | None:
+    history = find_history(comparer, found.before)
+
+    def is_switched(version: Version, name: str) -> bool:
+        now = version.read_signature(name)
+        return now is None or any((one.name, one.default) == (why.name, why.other) for one in now.parameters or ())
+
+    return history[0].find_since(*history[1:], is_switched) if history is not None else None
 
 
 def _find_recounting(comparer: Comparer, found: Comparison, taken: int) -> str | None:

@@ -10,7 +10,7 @@ from layline.errors import GitError
 from layline.git import Blob, Repository
 from layline.history.commits import count_commits, read_commits
 from layline.history.timeline import Timeline, read_timeline
-from layline.source.names import absolute_name, find_files, parents
+from layline.source.names import absolute_name, find_files, find_module_files, parents
 from layline.source.parsing import find_bound_names
 from layline.source.resolve import Resolver
 from layline.source.slices import slice_definition
@@ -25,9 +25,7 @@ _AT_ONCE = 32
 def tell_removal(name: str, pin: Resolver, tip: Resolver) -> tuple[Why, ...]:
     """Who took a name away before the pin; nothing where no version up to the pin had it."""
     holder = next((one for one in parents(name) if one in pin.index.entries), None)
-    if holder is None:
-        return ()
-    part = pin.index.entries[holder].part
+    part = pin.index.entries[holder].part if holder is not None else 0
     tree, places = pin.index.parts[part].tree, tuple(guess_places(name, pin, part))
     lost = find_losses(tree.repository, tree.commit, tip.index.parts[part].tree.commit, [places])
     return tuple(name_removal(Reason.HAD_UNTIL, commit, tree.repository) for commit in lost.values())
@@ -51,8 +49,17 @@ def _look_back(upstream: Repository, commit: str, asked: Iterable[Places]) -> di
 
 
 def name_removal(reason: Reason, commit: str, upstream: Repository) -> Why:
-    found = next(read_commits(upstream, [commit]))
+    found = next(read_commits(upstream, [_find_merged(upstream, commit) or commit]))
     return Why(reason, found.hash[:10], found.date, found.subject)
+
+
+def _find_merged(upstream: Repository, commit: str) -> str | None:
+    """Of a merge that brought one commit: that one, which says what it did, and which `patches list` names."""
+    try:
+        brought = upstream.git("rev-list", "--no-merges", "--max-count=2", f"{commit}^1..{commit}").split()
+    except GitError:  # the first commit has none before it
+        return None
+    return brought[0].decode("ascii") if len(brought) == 1 else None
 
 
 def guess_places(target: str, pin: Resolver, part: int) -> Iterator[tuple[str, str]]:
@@ -69,11 +76,7 @@ def guess_places(target: str, pin: Resolver, part: int) -> Iterator[tuple[str, s
             yield from ((path, rest) for path in find_files(entry.path))
             yield from _follow_owner(module, rest, pin)
             return
-        for root in roots:
-            folder = "" if root in {"", "."} else f"{root.strip('/')}/"
-            base = f"{folder}{module.replace('.', '/')}"
-            yield f"{base}.py", rest
-            yield f"{base}/__init__.py", rest
+        yield from ((path, rest) for path in find_module_files(module, roots))
 
 
 def _follow_owner(module: str, rest: str, pin: Resolver) -> Iterator[tuple[str, str]]:

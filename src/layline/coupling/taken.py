@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from layline.change.compare import Comparer, Comparison
     from layline.coupling.place import Place
 
-_APART = 2
+APART = 2
 """So many names take a result apart; one may hold it whole."""
 
 
@@ -33,7 +33,7 @@ def judge_taken(
 
 
 def _judge_today(comparer: Comparer, place: Place, call: CallShape, found: Comparison) -> Verdict | None:
-    if call.taken is None or call.taken < _APART or place.guarded or not place.certain:
+    if call.taken is None or call.taken < APART or place.guarded or not place.certain:
         return None
     before, after = count_returned(comparer.pin, found.before), count_returned(comparer.tip, found.after)
     if before is None or after is None or before == call.taken:

@@ -65,15 +65,19 @@ class VersionGuards:
             self._needs[location.path] = find_script_needs(text) if isinstance(text, str) else frozenset()
         return name.partition(".")[0].lower() in self._needs[location.path]
 
-    def is_chosen(self, location: Location) -> bool:
-        """Whether the import at a line is all that a branch is about: it stands in an `if` itself, not further inside."""
+    def is_chosen(self, location: Location, is_there: Callable[[str], bool]) -> bool:
+        """Whether the import at a line is all that a branch is about: it stands in an `if` itself, not further inside,
+        and not beside imports of what upstream has, all of which that one test lets run or not.
+        """
         module = self.modules.find(self.modules.names_by_path.get(location.path, ""))
         branches = (node for one in (module.body if module else ()) for node in walk(one) if isinstance(node, ast.If))
-        return any(
-            isinstance(one, ast.Import | ast.ImportFrom) and one.lineno <= location.line <= (one.end_lineno or 0)
-            for node in branches
-            for one in (*node.body, *node.orelse)
-        )
+        for node in branches:
+            for block in (node.body, node.orelse):
+                imports = [one for one in block if isinstance(one, ast.Import | ast.ImportFrom)]
+                others = [one for one in imports if not one.lineno <= location.line <= (one.end_lineno or 0)]
+                if len(others) < len(imports):
+                    return bool(node.orelse) or not any(is_there(name) for one in others for name in _name_taken(one))
+        return False
 
     def find_fallback(self, location: Location, gone: Callable[[str], bool]) -> Fallback | None:
         """What is left where the import at a line fails and a `try` catches that; None where none does."""
@@ -146,12 +150,32 @@ class Running:
             return Decision(None), Decision(None)
         return decide(condition, self.ground, 0), decide(condition, self.ground, 1)
 
+    def is_chosen(self, location: Location, side: int) -> bool:
+        """Whether the import at a line is one that a branch chooses (`VersionGuards.is_chosen`)."""
+        resolver = self.ground.comparer.tip if side else self.ground.comparer.pin
+        asked = self.guards.find(location)
+        if asked is not None and not all(self._is_known(one, side) for one in asked.walk()):
+            return True
+        return self.guards.is_chosen(location, lambda name: resolver.resolve(name).exists)
+
+    def _is_known(self, asked: Condition, side: int) -> bool:
+        """Whether a test of a version, where it is one, is decided there."""
+        return asked.kind is not ConditionKind.VERSION or decide(asked, self.ground, side).holds is not None
+
     def find_refusal(self, location: Location) -> Location | None:
         """Which check of ours raises at the tip's version, and lets the pin's pass."""
         for one in self.guards.find_checks(location):
             if decide(one.when, self.ground, 1).holds is False and decide(one.when, self.ground, 0).holds is not False:
                 return one.raised_at
         return None
+
+
+def _name_taken(node: ast.Import | ast.ImportFrom) -> Iterator[str]:
+    """What an import names, where it is not relative: then it is none of upstream's."""
+    if isinstance(node, ast.Import):
+        yield from (one.name for one in node.names)
+    elif node.level == 0:
+        yield from (f"{node.module}.{one.name}" for one in node.names)
 
 
 def _find_line(test: LineTest) -> int:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from layline.core.ours import is_packaged
 from layline.core.patch import Effect, TargetKind
@@ -40,6 +40,15 @@ def find_files(path: str) -> tuple[str, ...]:
     folder, _, name = path.rpartition("/")
     other = f"{folder}.py" if name == "__init__.py" else f"{path.removesuffix('.py')}/__init__.py"
     return (path, other) if folder or name != "__init__.py" else (path,)
+
+
+def find_module_files(module: str, source_roots: Iterable[str]) -> Iterator[str]:
+    """Where a module would be, whether it is there or not: one file, or the first of a package."""
+    for root in source_roots:
+        folder = "" if root in {"", "."} else f"{root.strip('/')}/"
+        base = f"{folder}{module.replace('.', '/')}"
+        yield f"{base}.py"
+        yield f"{base}/__init__.py"
 
 
 def absolute_name(module: str, *, package: bool, level: int, name: str) -> str | None:

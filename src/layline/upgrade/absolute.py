@@ -6,28 +6,31 @@ every import, attribute, call and override of ours is looked up in the one tree 
 
 from __future__ import annotations
 
-import enum
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from layline.change.binding import CallSite, check_call
+from layline.change.binding import CallShape, CallSite, check_call
 from layline.change.call_sites import find_call_sites
 from layline.core.evidence import Evidence, Location, Skipped
 from layline.core.ours import is_packaged
-from layline.core.why import Reason, say_all
+from layline.core.why import Reason, Why, say, say_all
+from layline.coupling.binding_kind import count_returned
 from layline.coupling.callee import find_callee, is_anothers
 from layline.coupling.compiled import is_compiled
+from layline.coupling.crossed import find_crossed
+from layline.coupling.missing import is_no_member
 from layline.coupling.model import Touch
 from layline.coupling.overrides import Overrides
+from layline.coupling.past_modules import stood_once
 from layline.coupling.place import Place
 from layline.coupling.states import find_place
+from layline.coupling.taken import APART
 from layline.source import Definition, DefinitionKind, Symbol, SymbolKind
 from layline.source.names import parents
 from layline.source.resolve import Resolver
 from layline.workspace.kept import find_kept
 
-_ENUMS = {"Enum", "IntEnum", "StrEnum", "Flag", "IntFlag"}
 _SEEN = {Reason.PASSED_AT, Reason.PASSED_SLOT, Reason.CALLED_AT}
 """A call of upstream's that our override does not take is seen."""
 _IMPORTS = {Touch.IMPORT, Touch.MODULE, Touch.SCRIPT}
@@ -110,11 +113,7 @@ def find_judged(
     listed = list(places)
     if built is not None:
         built.ask(listed)
-    missing = {
-        (one.location.path, one.target)
-        for one in listed
-        if one.touch in _IMPORTS and there.resolve(one.target).kind is SymbolKind.ABSENT
-    }
+    missing = {(one.location.path, one.target) for one in listed if one.touch in _IMPORTS and _is_gone(one, there)}
     calls = _read_calls(listed, there)
     written = {one.target for one in listed if one.touch is Touch.PATCH} | ground.replaced
     overrides = _collect_overrides(listed)
@@ -159,7 +158,7 @@ def _judge_import(place: Place, there: Resolver, ground: OwnGround) -> Judged | 
     symbol = there.resolve(place.target)
     if symbol.exists and not _is_member(place.target, there):
         return _row(place, there, fits=True)
-    if not symbol.exists and (symbol.kind is not SymbolKind.ABSENT or is_compiled(there, place.target)):
+    if not symbol.exists and (not _is_gone(place, there) or is_compiled(there, place.target)):
         return None
     if place.type_checking:
         return _row(place, there, fits=True, why="imported for type checking only")
@@ -179,6 +178,12 @@ def _judge_import(place: Place, there: Resolver, ground: OwnGround) -> Judged | 
         )
     why = f"{place.target.rpartition('.')[0]} is a class" if symbol.exists else _say_missing(place.target, there)
     return _row(place, there, fits=False, why=why)
+
+
+def _is_gone(place: Place, there: Resolver) -> bool:
+    """Whether upstream's code does not bind what a place imports, or a module that it had once."""
+    kind = there.resolve(place.target).kind
+    return kind is SymbolKind.ABSENT or (kind is SymbolKind.EXTERNAL and stood_once(there, place.target))
 
 
 def _is_member(target: str, there: Resolver) -> bool:
@@ -209,7 +214,8 @@ def _judge_use(place: Place, there: Resolver) -> Judged | None:
     problems = check_call(place.call, callee[0].parameters or (), bound=bound)
     sure = [one.message for one in problems if one.certain]
     if not sure:
-        return _row(place, there, fits=True)
+        why = _find_misused(place, place.call, there, symbol, bound=bound)
+        return _row(place, there, fits=not why, why=why)
     if not place.certain:
         return _row(place, there, fits=True, why="the call does not fit, but the object may be of a subclass")
     if place.guarded:
@@ -222,10 +228,23 @@ def _judge_use(place: Place, there: Resolver) -> Judged | None:
     return _row(place, there, fits=False, why=f"{place.target.rpartition('.')[2]} {'; '.join(sure[:3])}")
 
 
+def _find_misused(place: Place, call: CallShape, there: Resolver, symbol: Symbol, *, bound: bool) -> str:
+    """Why a call that binds does not do what it is written for: its result has another number of values, or its
+    variables land in other parameters.
+    """
+    if place.guarded or not place.certain:
+        return ""
+    given = count_returned(there, symbol) if call.taken is not None and call.taken >= APART else None
+    if given is not None and call.taken is not None and given != call.taken:
+        return say(Why(Reason.RESULT_MISFITS, counts=(call.taken, given)))
+    crossed = find_crossed(there, symbol, call, bound=bound)
+    return say(crossed.tell(Reason.CALL_CROSSED_HERE)) if crossed is not None else ""
+
+
 def _judge_missing(place: Place, there: Resolver, symbol: Symbol) -> Judged | None:
     """A name that its module or class does not have; what hangs on a value, only a run knows."""
     owner = there.resolve(place.target.rpartition(".")[0])
-    if place.bound or not (symbol.kind is SymbolKind.ABSENT or _is_no_member(place.target, owner)):
+    if place.bound or not (symbol.kind is SymbolKind.ABSENT or is_no_member(place.target, owner)):
         return None
     is_class = owner.definition is not None and owner.definition.kind is DefinitionKind.CLASS
     if owner.kind is not SymbolKind.SUBMODULE and not is_class:
@@ -238,13 +257,6 @@ def _judge_missing(place: Place, there: Resolver, symbol: Symbol) -> Judged | No
             why="it does not exist, but our code is prepared for that (a check or a try around it)",
         )
     return _row(place, there, fits=False, why=_say_missing(place.target, there))
-
-
-def _is_no_member(target: str, owner: Symbol) -> bool:
-    """True if an enumeration lacks the name: what it holds stands in its body, whatever its outside base is."""
-    definition, name = owner.definition, target.rpartition(".")[2]
-    bases = {base.rpartition(".")[2] for base in definition.bases} if definition is not None else set[str]()
-    return bool(bases) and bases <= _ENUMS and not hasattr(enum.Enum, name) and name.isupper()
 
 
 def _read_calls(places: Iterable[Place], there: Resolver) -> Mapping[str, Sequence[CallSite]]:

@@ -135,15 +135,18 @@ def _say(label: str, standing: Standing, where: str, promise: Promise | None, to
 
 
 _ALONE = "Each place is checked against this commit alone: an error may be old, such as a patch that never worked."
+_BOTH = "Each place is checked against this commit: an error may be old, such as a patch that never worked."
 _WARNED = (
     "A warning is an override that does not fit upstream's own calls, and does not fit them at today's pin either."
 )
 _COMPARED = (
-    "`patches drift` compares the pin with this commit: what it finds broken counts here, too, even in examples."
+    "`patches drift` compares the pin with this commit: what it finds broken counts here, too, even in examples. Its "
+    "reasons call this commit the tip, whichever of the two is newer."
 )
 _UNSEEN = (
-    "Not checked here, because that needs a comparison of two commits: names that a replacement's body uses, and "
-    "attributes that our code reads. `patches drift` and `upgrade check --pin REF` check these, too."
+    "Not checked here, because that needs a comparison of two commits: names that a replacement's body uses, attributes "
+    "that our code reads, and arguments that land in another parameter than they were written for, where their own names "
+    "do not show it. `patches drift` and `upgrade check --pin REF` check these, too, against the commit that they start from."
 )
 _LEFT = "Examples, benchmarks and tests are not counted."
 
@@ -153,7 +156,12 @@ def _say_counts(standing: Standing, *, warns: bool, compared: bool) -> tuple[str
     rows, places = len(standing.misfits), len(standing.bad_lines)
     several = f"{rows} rows: a place is one line of ours, and a line that uses several names has one row for each."
     beside = (_COMPARED,) if compared else (_UNSEEN, _LEFT)
-    return (_ALONE, *([_WARNED] if warns else []), *beside, *([several] if rows > places else []))
+    return (
+        _BOTH if compared else _ALONE,
+        *([_WARNED] if warns else []),
+        *beside,
+        *([several] if rows > places else []),
+    )
 
 
 def _rate(one: Judged, today: frozenset[Judged], here: Standing | None) -> Severity:

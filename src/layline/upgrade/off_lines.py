@@ -29,7 +29,7 @@ class OffLines:
     def may_not_run(self, location: Location, name: str) -> bool:
         """Whether an import in a branch need not fail: the branch is false there, or it is about the import itself."""
         runs = self._runs(location, name)
-        return runs is False or (runs is None and self.running.guards.is_chosen(location))
+        return runs is False or (runs is None and self.running.is_chosen(location, 1))
 
     def is_off(self, location: Location, name: str) -> bool:
         """Whether our code does not run a line at this version, or does not load its file."""

@@ -37,6 +37,16 @@ class Past:
         known = self._ask("deleted", [list(group) for group in groups], self._search_deletions)
         return {tuple(json.loads(question)): FoundCommit(*answer) for question, answer in known.items() if answer}
 
+    def has_deleted(self, folder: str) -> bool:
+        """Whether a file below a folder was deleted."""
+
+        def find(base: str | None, asked: list[list[str]]) -> dict[str, Answer]:
+            how = ("log", "-1", "--diff-filter=D", "--no-renames", "--format=%H", self._span(base), "--")
+            found = {json.dumps(one): self._repository.git(*how, *one).decode("ascii").split() for one in asked}
+            return {question: commits for question, commits in found.items() if commits}
+
+        return any(self._ask("deleted below", [[folder]], find).values())
+
     def find_binding_changes(self, places: Iterable[tuple[str, str]]) -> dict[tuple[str, str], FoundCommit]:
         """(path, name) → the last commit that changed a line which binds the name."""
         known = self._ask("changed", [list(place) for place in places], self._search_changes)
@@ -47,6 +57,18 @@ class Past:
         """Name → where the tree of the commit defines it."""
         known = self._ask("definitions", [[name] for name in names], self._search_definitions, grows=False)
         return {json.loads(question)[0]: answer[0] for question, answer in known.items() if answer}
+
+    def find_orders(
+        self, questions: Iterable[tuple[str, ...]], search: Callable[[str, tuple[str, ...]], str | None]
+    ) -> dict[tuple[str, ...], str]:
+        """Path, function and what its parameters were at some places → the commit that put others there."""
+
+        def find(base: str | None, asked: list[list[str]]) -> dict[str, Answer]:
+            found = {json.dumps(one): search(self._span(base), tuple(one)) for one in asked}
+            return {question: [commit] for question, commit in found.items() if commit is not None}
+
+        known = self._ask("order of parameters", [list(one) for one in questions], find)
+        return {tuple(json.loads(question)): answer[0] for question, answer in known.items() if answer}
 
     def find_losses(
         self,

@@ -14,13 +14,16 @@ from layline.change.compare import Comparer
 from layline.change.surface import SurfaceChange, SurfaceRow
 from layline.change.trace import Tracer
 from layline.core.evidence import Location
+from layline.core.why import Reason
 from layline.coupling.agree import agree_on_patches, find_owned
+from layline.coupling.crossed import find_crossed
 from layline.coupling.drift_model import Drift
 from layline.coupling.flags import settle_flags
 from layline.coupling.judge import Judge
 from layline.coupling.model import FLAG, Consequence, Coupling, State, Touch
 from layline.coupling.own_keys import find_own_keys
 from layline.coupling.place import Place
+from layline.coupling.removals import name_removal
 from layline.coupling.unreached import drop_reached
 from layline.git import open_repository
 from layline.history.commits import read_commits
@@ -162,6 +165,27 @@ CASES = [
         "missing, though upstream's own code has the word: it may be compiled",
         "from keel.decks.upper import sail\n",
         {"keel/run.py": f"import keel.decks\n{RUN}"},
+        {"keel/other.py": ""},
+        [],
+    ),
+    (
+        "missing from a module that never was, and defined elsewhere",
+        "from keel.decks import run\n",
+        {"keel/run.py": RUN},
+        {"keel/other.py": ""},
+        [("imports the name", "keel.decks.run", "missing already", "look at")],
+    ),
+    (
+        "missing from a module that never was, and that upstream's own code imports",
+        "from keel.decks import run\n",
+        {"keel/run.py": RUN, "keel/use.py": "from keel.decks import run\n"},
+        {"keel/other.py": ""},
+        [],
+    ),
+    (
+        "missing from a module that never was, and defined nowhere",
+        "from keel.decks import walk\n",
+        {"keel/run.py": RUN},
         {"keel/other.py": ""},
         [],
     ),
@@ -968,7 +992,7 @@ def test_what_upstream_passes_to_our_class_today_already_is_no_news(tmp_path: Pa
     found = couple(tmp_path, OUR_LINEAR + PROVIDER, before, {"keel/layer.py": group[0], "keel/block.py": group[1]})
     (row,) = [one for one in found if one.touch.value == "overrides"]
     assert (row.consequence.value, row.culprit) == ("look at", None)
-    assert row.detail.startswith("our override does not take name=None and group=None; upstream passes it to whichever")
+    assert row.detail.startswith("our override does not take name and group; upstream passes it to whichever")
     assert row.detail.endswith("already so at the pin: name")
 
 
@@ -1093,7 +1117,7 @@ def test_of_calls_that_may_build_what_a_spec_names_those_of_a_spec_are_told(tmp_
     late = {"keel/late.py": calls.partition("def other")[0].replace("group=4", "group=4, name=5")}
     found = couple(tmp_path, ours + SPEC, {"keel/layer.py": layer, "keel/block.py": calls}, {**late})
     (row,) = [one for one in found if one.state.value == "fits neither pin nor tip"]
-    assert row.detail.startswith("our override does not take group=None; "), row.detail
+    assert row.detail.startswith("our override does not take group; "), row.detail
     assert [str(place) for why in row.why for place in why.places] == ["keel/block.py:2"]
 
 
@@ -1394,7 +1418,7 @@ def test_of_what_never_fitted_all_that_is_passed_is_named_and_what_is_no_news_is
     (row,) = [one for one in found if one.touch.value == "overrides"]
     assert row.consequence.value == "look at"
     assert row.detail.startswith(
-        "our override does not take group=None, name=None and kind=0; upstream may pass it at keel/block.py:4, keel/block.py:6,"
+        "our override does not take group, name and kind; upstream may pass it at keel/block.py:4, keel/block.py:6,"
     )
     assert row.detail.endswith("; this was already so at the pin: group")
 
@@ -1410,7 +1434,7 @@ def test_calls_that_pass_what_others_do_not_are_told_first(tmp_path: Path) -> No
     found = couple(tmp_path, ours, before, {**after})
     (row,) = [one for one in found if one.touch.value == "overrides"]
     assert row.detail.startswith(
-        "our override does not take group=None, name=None and stage=None; "
+        "our override does not take group, name and stage; "
         "upstream may pass it at keel/block.py:2, keel/block.py:8, keel/block.py:4:"
     )
 
@@ -1422,7 +1446,7 @@ def test_what_known_calls_do_not_pass_is_not_named(tmp_path: Path) -> None:
     (row,) = [one for one in found if one.touch.value == "overrides"]
     assert (row.consequence.value, row.detail.partition(";")[0]) == (
         "will break",
-        "our override does not take name=None",
+        "our override does not take name",
     )
 
 
@@ -2240,7 +2264,7 @@ def test_of_calls_that_are_known_only_what_they_pass_is_told(tmp_path: Path) -> 
     )
     (row,) = [one for one in couple(tmp_path, ours, before, {**after}) if one.touch is Touch.OVERRIDE]
     assert row.consequence is Consequence.WILL_BREAK
-    assert row.detail == "our override does not take far=0; upstream passes it at keel/run.py:5"
+    assert row.detail == "our override does not take far; upstream passes it at keel/run.py:5"
 
 
 HULL = """\
@@ -2651,3 +2675,139 @@ def test_an_import_says_where_the_new_name_takes_other_parameters(tmp_path: Path
         if one.target == "keel.m.turn_all"
     ]
     assert (row.new_target, row.detail) == ("keel.m.turn", "renamed, with other parameters" if told == "other" else "")
+
+
+@pytest.mark.parametrize("number", [1, 2])
+def test_a_merge_of_one_commit_is_told_by_that_commit(tmp_path: Path, number: int) -> None:
+    upstream = History.start(tmp_path / "up")
+    upstream.commit("start", {"keel/run.py": RUN})
+    upstream.git("checkout", "-q", "-b", "work")
+    commits = [upstream.commit(f"Work {one}", {f"keel/{one}.py": "x = 1\n"}) for one in range(number)]
+    upstream.git("checkout", "-q", "main")
+    upstream.git("merge", "-q", "--no-ff", "-m", "Merge branch 'work'", "work")
+    merge = upstream.git("rev-parse", "HEAD")
+    repository = open_repository(upstream.path)
+    told = commits[0] if number == 1 else merge
+    assert name_removal(Reason.HAD_UNTIL, merge, repository).name == told[:10]
+    assert name_removal(Reason.HAD_UNTIL, commits[0], repository).name == commits[0][:10]
+
+
+ORDERS = {
+    "build, kind": "def set_up(build, kind): ...\n",
+    "kind, build": "def set_up(kind, build=None): ...\n",
+    "kind, plan": "def set_up(kind, plan=None): ...\n",
+}
+CROSSED = [
+    # (what it shows, an order before the pin, that of the pin, that of the tip, state)
+    ("it was written for an older order", "build, kind", "kind, build", "kind, build", "fits neither pin nor tip"),
+    ("and the tip has neither", "build, kind", "kind, build", "kind, plan", "fits neither pin nor tip"),
+    ("the tip has that order again", "build, kind", "kind, build", "build, kind", "too new"),
+    ("no version had the order of the call", "kind, plan", "kind, build", "kind, build", None),
+    ("the pin has the order", "kind, build", "build, kind", "kind, build", "no longer binds"),
+]
+
+
+@pytest.mark.parametrize(
+    ("earlier", "before", "after", "state"), [row[1:] for row in CROSSED], ids=[row[0] for row in CROSSED]
+)
+def test_a_call_whose_variables_land_in_other_parameters(
+    tmp_path: Path, earlier: str, before: str, after: str, state: str | None
+) -> None:
+    ours = "from keel.run import set_up\n\n\ndef go(build_, options):\n    return set_up(build_, options.kind)\n"
+    orders = [{"keel/run.py": ORDERS[one]} for one in (earlier, before, after)]
+    found = couple(tmp_path, ours, orders[1], {**orders[2], "keel/new.py": ""}, earlier=orders[0])
+    told = [one.state.value for one in found if one.touch is Touch.CALL and one.state is not State.OK]
+    assert told == ([state] if state else [])
+
+
+def test_the_order_of_a_call_may_be_that_of_a_file_that_moved(tmp_path: Path) -> None:
+    upstream = History.start(tmp_path / "up")
+    text = RUN + RUN.replace("run", "walk")
+    upstream.commit("start", {"keel/__init__.py": "", "keel/old.py": text + ORDERS["build, kind"]})
+    move = {"keel/old.py": None, "keel/new.py": text + ORDERS["kind, build"]}
+    moved = upstream.commit("move", {**move})
+    (tree,) = [Tree(open_repository(upstream.path), moved)]
+    side = Resolver(build_index([Part(tree=tree, packages=PACKAGES)]))
+    call = CallShape(positional=2, names=("build", "kind"))
+    found = find_crossed(side, side.resolve("keel.new.set_up"), call, bound=False)
+    assert found is not None
+    assert (found.pairs, found.commit) == ((("build", "kind"), ("kind", "build")), moved)
+
+
+def test_who_put_a_parameter_before_ours_is_told_and_not_who_touched_ours(tmp_path: Path) -> None:
+    """verl: a line of its own came between; the lines of the others had changed before and did so after."""
+    upstream = History.start(tmp_path / "up")
+    text = "def set_up(\n    build,\n{plan}    kind={kind},\n): ...\n"
+    given = [("", "0"), ("", "None"), ("    plan=None,\n", "None"), ("    plan=None,\n", "1")]
+    commits = [
+        upstream.commit("x", {"keel/__init__.py": "", "keel/run.py": text.format(plan=plan, kind=kind)})
+        for plan, kind in given
+    ]
+    side = Resolver(build_index([Part(tree=Tree(open_repository(upstream.path), commits[-1]), packages=PACKAGES)]))
+    call = CallShape(positional=2, names=("build", "kind"))
+    found = find_crossed(side, side.resolve("keel.run.set_up"), call, bound=False)
+    assert found is not None
+    assert (found.pairs, found.commit) == ((("kind", "plan"),), commits[2])
+
+
+def test_a_member_that_an_enumeration_lacks_fails_already(tmp_path: Path) -> None:
+    both = {"keel/kinds.py": "import enum\n\n\nclass Kind(enum.Enum):\n    one = 1\n"}
+    ours = "from keel.kinds import Kind\n\n\ndef go(x):\n    return Kind.one if x else Kind.two\n"
+    found = couple(tmp_path, ours, both, {"keel/new.py": ""})
+    assert [(one.target, one.state) for one in found if one.state is not State.OK] == [
+        ("keel.kinds.Kind.two", State.MISSING)
+    ]
+
+
+CHAT = (
+    "class Reader:\n    def read(self, text, tokenize=True, *, whole={}, **rest):\n        out = {{text: 1}}\n"
+    "        if tokenize:\n            if whole:\n                return out\n            return out[text]\n        return text\n"
+)
+LEFT_OUT = [
+    # (what it shows, what our call passes, whether it is told)
+    ("left out", "x", True),
+    ("perhaps among others", "x, **more", True),
+    ("passed", "x, whole=False", False),
+    ("another argument may lead elsewhere", "x, tokenize=False", False),
+    ("that one by position", "x, False", False),
+]
+
+
+@pytest.mark.parametrize(("given", "is_told"), [row[1:] for row in LEFT_OUT], ids=[row[0] for row in LEFT_OUT])
+def test_a_default_that_decides_what_is_returned(tmp_path: Path, given: str, is_told: bool) -> None:
+    """verl: the length of what apply_chat_template returns became the number of its keys."""
+    ours = (
+        "from keel.run import Reader\n\n\nclass Data:\n    def __init__(self, reader: Reader):\n        self.reader = reader\n\n"
+        f"    def go(self, **more):\n        reader = self.reader\n\n        def count(x):\n            return len(reader.read({given}))\n"
+        "        return count\n"
+    )
+    before, after = ({"keel/run.py": CHAT.format(one)} for one in ("False", "True"))
+    steps = {"other": {"keel/x.py": ""}, "switch": after}
+    found = couple(tmp_path, ours, before, {"keel/y.py": ""}, steps=steps)
+    told = [one for one in found if one.consequence is Consequence.MAY_BREAK]
+    assert [one.target for one in told] == ["keel.run.Reader.read"] * is_told
+    for one in told:
+        assert one.detail == (
+            "our call does not name whole, which decides what is returned: its default is True now (at the pin: False)"
+        )
+        assert one.culprit == History(tmp_path / "up").git("rev-parse", "HEAD~1")
+
+
+BECOMES_STATIC = "class Box:\n    @staticmethod\n    def split(text, add=False):\n        return text\n"
+OWN_SPLITS = [
+    # (what it shows, what our method takes, what becomes of it, what it did at the pin)
+    ("what upstream's takes", "text, add=False", Consequence.WILL_BREAK, False),
+    ("something else, at the pin already", "text, image", Consequence.LOOK, True),
+]
+
+
+@pytest.mark.parametrize(
+    ("taken", "consequence", "already"), [row[1:] for row in OWN_SPLITS], ids=[row[0] for row in OWN_SPLITS]
+)
+def test_an_override_of_what_became_static(tmp_path: Path, taken: str, consequence: Consequence, already: bool) -> None:
+    """NeMo: upstream's engine never calls the controller of ours that takes an image."""
+    ours = f"from keel.box import Box\n\n\nclass Mine(Box):\n    def split(self, {taken}):\n        return 1\n"
+    before = BECOMES_STATIC.replace("    @staticmethod\n", "").replace("(text", "(self, text")
+    found = couple(tmp_path, ours, {"keel/box.py": before}, {"keel/box.py": BECOMES_STATIC})
+    (row,) = [one for one in found if one.touch is Touch.OVERRIDE]
+    assert (row.consequence, row.is_so_already) == (consequence, already)

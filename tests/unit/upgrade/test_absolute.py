@@ -20,6 +20,11 @@ OF_VERSION = (
     'is_meant = version.parse(keel.__version__) {test} version.parse("1.0")\n\n\n'
     "def go(x):\n    if is_meant:\n        return r.fly(x)\n    return x\n"
 )
+AVAILABLE = (
+    "import os\nimport keel\nfrom packaging import version\n\n\ndef has_keel():\n    if os.environ.get('USE'):\n"
+    "        return version.parse(keel.__version__) >= version.parse('{least}')\n    return False\n\n\n"
+    "if has_keel():\n    from keel.run import fly\n    from keel.text import speak\n"
+)
 LINEAR = "keel.layer.Linear.__init__"
 OUR_LINEAR = (
     "from keel.layer import Linear\n\nclass Ours(Linear):\n    def __init__(self, size, config, bias):\n"
@@ -45,7 +50,8 @@ UPSTREAM: Files = {
         "class Block:\n    def __init__(self, submodules, config):\n"
         "        self.proj = submodules.proj(4, config=config, bias=True, name='proj')\n"
     ),
-    "keel/text.py": "def speak():\n    return 1\n\n\ndef speak_loudly():\n    return 2\n",
+    "keel/text.py": "def speak():\n    return 1\n\n\ndef speak_loudly():\n    return 2\n\n\n"
+    "def pair():\n    return 1, 2\n\n\ndef scale(x, y):\n    return x\n",
 }
 CASES = [
     # (what it shows, our code, targets that do not fit)
@@ -59,6 +65,22 @@ CASES = [
     ("module_gone", "import keel.wings\n", ["keel.wings"]),
     ("caught", "try:\n    from keel.run import fly\nexcept ImportError:\n    fly = None\n", []),
     ("branch", "import sys\nif sys.argv:\n    from keel.run import fly\nelse:\n    from keel.run import run\n", []),
+    ("branch_without_another", "import sys\nif sys.argv:\n    from keel.run import fly\n", []),
+    (
+        "beside_what_is_there",
+        "import sys\nif sys.argv:\n    from keel.run import fly\n    from keel.text import speak\n",
+        ["keel.run.fly"],
+    ),
+    (
+        "beside_what_is_there_or_else",
+        "import sys\nif sys.argv:\n    from keel.run import fly, run\n    from keel.text import speak\nelse:\n    fly = 1\n",
+        [],
+    ),
+    ("where_an_older_version_is_enough", AVAILABLE.format(least="1.0"), ["keel.run.fly"]),
+    ("where_a_newer_version_is_asked_for", AVAILABLE.format(least="3.0"), []),
+    ("taken_apart", "from keel.text import pair\none, two = pair()\n", []),
+    ("taken_apart_wrongly", "from keel.text import pair\none, two, three = pair()\n", ["keel.text.pair"]),
+    ("swapped_for_once", "from keel.text import scale\ndef go(x, y):\n    return scale(y, x)\n", []),
     (
         "deep_in_a_branch",
         "def go(x):\n    if x.fast:\n        for one in x:\n            from keel.run import fly\n",
@@ -107,6 +129,7 @@ CASES = [
     ),
     ("member", "from keel.kinds import Datum\nprint(Datum.MEAN, Datum.__members__)\n", []),
     ("member_gone", "from keel.kinds import Datum\nprint(Datum.CHART)\n", ["keel.kinds.Datum.CHART"]),
+    ("small_member_gone", "from keel.kinds import Datum\nprint(Datum.chart)\n", ["keel.kinds.Datum.chart"]),
     (
         "patch_refuses",
         "import keel.loop\ndef own(x):\n    return x\ndef install():\n    keel.loop.step = own\n",
@@ -137,6 +160,37 @@ def standing(tmp_path_factory: pytest.TempPathFactory) -> Standing:
 def test_a_place_fits_one_commit_or_does_not(standing: Standing, name: str, wanted: list[str]) -> None:
     found = [one.target for one in standing.misfits if one.location.path == f"own/{name}.py"]
     assert found == wanted
+
+
+def test_one_commit_is_told_the_same_whatever_the_pin_is(tmp_path: Path) -> None:
+    """A module deleted from a folder that others may add to, and an order that a call of ours still has."""
+    old, new = "def set_up(build, kind): ...\n", "def set_up(kind, build=None): ...\n"
+    lost: Files = {"keel/__init__.py": None, "keel/legacy/model.py": None, "keel/core/run.py": new}
+    steps: list[tuple[str, Files]] = [
+        ("all", {"keel/core/__init__.py": "", "keel/core/run.py": old, "keel/legacy/model.py": "class Old: ...\n"}),
+        ("Swap them (#2)", lost),
+        ("More (#3)", {"keel/core/more.py": ""}),
+    ]
+    ours: Files = {
+        "own/use.py": (
+            "from keel.core.run import set_up\nfrom keel.legacy.model import Old\nfrom keel.others import one\n\n\n"
+            "def go(build_, kind):\n    return set_up(build_, kind)\n"
+        )
+    }
+    project = make_project(tmp_path, steps, ours)
+    last = project.upstream.commits[-1]
+
+    def find_misfits(pin: str) -> set[tuple[int, str]]:
+        project.downstream.gitlink("third_party/keel", pin)
+        project.downstream.commit("Pin it")
+        return {(one.location.line, one.why) for one in judge_at(project.open(), "keel", last).misfits}
+
+    told = [find_misfits(pin) for pin in project.upstream.commits]
+    crossed = (
+        "it takes our kind as build: our call has the order of its parameters before "
+        f"{project.upstream.commits[1][:10]} (2026-01-02, Swap them (#2))"
+    )
+    assert told == [{(2, "keel has no legacy.model.Old"), (7, crossed)}] * 3
 
 
 def test_a_call_of_what_our_patch_puts_there_is_ours(tmp_path: Path) -> None:
@@ -256,16 +310,20 @@ def test_an_override_that_is_wrong_today_is_a_warning_and_an_import_an_error(tmp
     assert here.listing.meta[2:4] == (
         (
             "Not checked here, because that needs a comparison of two commits: names that a replacement's body uses, "
-            "and "
-            "attributes that our code reads. `patches drift` and `upgrade check --pin REF` check these, too."
+            "attributes that our code reads, and arguments that land in another parameter than they were written for, "
+            "where their own names do not show it. `patches drift` and `upgrade check --pin REF` check these, too, "
+            "against the commit that they start from."
         ),
         "Examples, benchmarks and tests are not counted.",
     )
     assert there.listing is not None
     assert there.listing.meta == (
-        "Each place is checked against this commit alone: an error may be old, such as a patch that never worked.",
+        "Each place is checked against this commit: an error may be old, such as a patch that never worked.",
         "A warning is an override that does not fit upstream's own calls, and does not fit them at today's pin either.",
-        "`patches drift` compares the pin with this commit: what it finds broken counts here, too, even in examples.",
+        (
+            "`patches drift` compares the pin with this commit: what it finds broken counts here, too, even in examples. "
+            "Its reasons call this commit the tip, whichever of the two is newer."
+        ),
         "5 rows: a place is one line of ours, and a line that uses several names has one row for each.",
     )
 

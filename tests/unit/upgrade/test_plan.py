@@ -460,7 +460,7 @@ def test_the_counts_of_drift_plan_and_check_are_reconciled(plan: Plan, project: 
     assert checked.data["does_not_fit"] == plan.before + plan.compared
     assert lines <= {f"{one['file']}:{one['line']}" for one in checked.data["places"] if not one["fits"]}
     assert checked.listing is not None
-    assert checked.listing.meta[0].startswith("Each place is checked against this commit alone")
+    assert checked.listing.meta[0].startswith("Each place is checked against this commit:")
 
 
 def test_a_step_counts_lines_as_the_plan_does() -> None:
