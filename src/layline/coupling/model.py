@@ -95,6 +95,18 @@ class Coupling:
     """Of a name that is gone: a new one that may take its place, told as no more than that."""
 
     @property
+    def fails_already(self) -> bool:
+        """Whether it fails at the pin as at the tip. Of an override we only know what upstream passes, not that it
+        runs: it is a warning.
+        """
+        return self.state in FAILING and self.touch is not Touch.OVERRIDE
+
+    @property
+    def is_behind(self) -> bool:
+        """Whether an import before it keeps it from running at the pin."""
+        return any(why.reason is Reason.FAILS_BEFORE for why in self.why)
+
+    @property
     def is_so_already(self) -> bool:
         """Whether our override refuses at the pin what upstream passes there."""
         return any(why.reason is Reason.ALREADY_SO for why in self.why)

@@ -18,6 +18,7 @@ from layline.change.trace import Tracer
 from layline.core.evidence import Skipped
 from layline.core.progress import Progress, silent
 from layline.core.weak import weakly
+from layline.coupling.behind import mark_behind
 from layline.coupling.decide import RefKnowledge, decide
 from layline.coupling.flags import FlagChanges, compare_flags_of, settle_flags
 from layline.coupling.gated import drop_gated
@@ -256,7 +257,7 @@ class Pair:
         left = [one for one in self.places.couplings if not self._is_left_behind(one)]
         ours = self.workspace.tree
         reached = doubt_unhanded(drop_reached(drop_written(left, ours), ours), ours)
-        couplings = tuple(drop_gated(reached, self.modules, self.installed.find_files))
+        couplings = tuple(mark_behind(drop_gated(reached, self.modules, self.installed.find_files), self.modules))
         if not any(is_flag(one.target) for one in couplings):
             return couplings
         flags = {row.name: row for row in self._flags.rows}

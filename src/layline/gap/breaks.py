@@ -13,7 +13,7 @@ from layline.core.drift import DriftKind
 from layline.core.evidence import Severity
 from layline.core.why import PROBLEMS, Reason, Why, say
 from layline.coupling.drift_model import find_breaking
-from layline.coupling.model import FAILING, Consequence, State
+from layline.coupling.model import Consequence, State
 from layline.coupling.roots import find_culprit
 from layline.coupling.told import tells_elsewhere
 from layline.gap.overview import find_broken_places
@@ -88,7 +88,7 @@ def find_standings(gap: Gap) -> dict[str, Standing]:
     changed = {str(one.location) for one in gap.couplings if one.consequence in unsure}
     look = {str(one.location) for one in gap.couplings if one.consequence in unsure and tells_elsewhere(one)}
     look |= {str(row.location) for row in patches if row.severity is Severity.LOOK}
-    fails = {str(one.location) for one in gap.couplings if one.state in FAILING and one.consequence in unsure}
+    fails = {str(one.location) for one in gap.couplings if one.fails_already and one.consequence in unsure}
     fails |= {str(row.location) for row in patches if row.fails_already}
     broken, stops = set(find_places(gap)), {str(row.location) for row in find_silent(gap)}
     dead = {str(row.location) for row in patches if row.dead_today}
@@ -149,7 +149,7 @@ def find_doubtful_rows(gap: Gap) -> list[Coupling | Drift]:
     )
     rows = {str(row.location): row for row in unsure}
     patches = [row for place, row in reversed(rows.items()) if place in doubtful - told]
-    found.sort(key=lambda one: (one.state not in FAILING, not tells_elsewhere(one), order.index(one.consequence)))
+    found.sort(key=lambda one: (not one.fails_already, not tells_elsewhere(one), order.index(one.consequence)))
     return [*found, *patches]
 
 

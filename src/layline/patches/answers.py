@@ -171,7 +171,7 @@ class Elsewhere(TypedDict):
     also_at: list[str]
     """Further places that the row tells."""
     severity: Literal["breaks", "look", "ok"]
-    today: Literal["fits", "does-not-fit"]
+    today: Literal["fits", "not-run", "does-not-fit"]
     detail: str
     new_target: str | None
     tip_evidence: Place | None

@@ -13,7 +13,6 @@ from layline.coupling.around import mark_unreached
 from layline.coupling.culprit import find_culprits
 from layline.coupling.drift_model import Drift
 from layline.coupling.fold import fold_told
-from layline.coupling.model import FAILING
 from layline.coupling.told import tells_elsewhere
 from layline.patches.drift.read import OpenedDrift, find_rows, open_drift
 from layline.upgrade.judging import find_drift_lines, find_lines, is_broken, pin_of
@@ -57,7 +56,7 @@ def judge_cells(workspace: Workspace, key: str, commit: str, progress: Progress 
             breaks=len(lines),
             elsewhere=tuple(Location(*one) for one in sorted(lines - find_lines(broken))),
             failing=len(
-                find_lines(one for one in opening.pair.settled if one.state in FAILING and tells_elsewhere(one))
+                find_lines(one for one in opening.pair.settled if one.fails_already and tells_elsewhere(one))
                 | find_lines(row for row in rows if row.fails_already)
             ),
         )

@@ -137,3 +137,4 @@ def test_what_only_files_install_that_load_a_failing_one_is_told(
     told = tell_callers(cause, [], [Unregistered(effect=effect, within="app.patch.go", called_from=calls)], modules)
     named = "; the files that install 1 other patched place load this one and fail with it: " + ", ".join(calls)
     assert told.detail == f"so 2 effects wait{named * is_told}"
+    assert told.waiting == (effect.location,) * is_told

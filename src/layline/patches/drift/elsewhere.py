@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from layline.core.evidence import Evidence, Location, Severity
 from layline.core.report import Annotation
 from layline.core.why import Reason, Why
 from layline.coupling.drift_model import finding_id
-from layline.coupling.model import FAILING, Consequence, Coupling, State, Touch
+from layline.coupling.model import Consequence, Coupling, State, Touch
 from layline.coupling.told import find_try, tells_elsewhere
 from layline.patches.drift.rules import RULES
 
@@ -53,8 +53,12 @@ class Elsewhere:
     fails_already: bool = False
     """Neither the pin nor the tip has the name."""
     fits_today: bool = True
+    runs_today: bool = True
+    """No import before it fails at the pin."""
     also: tuple[Location, ...] = ()
     """Further places that this row tells."""
+    waiting: tuple[Location, ...] = ()
+    """Patched places that fit, and that nobody installs any more: what calls for them fails with this import."""
     repeat: int = 0
     """Which of those that are alike but for their lines, in a file with several."""
 
@@ -62,6 +66,13 @@ class Elsewhere:
     def places(self) -> tuple[Location, ...]:
         """Each is a place of its own, told in one row."""
         return self.location, *self.also
+
+    @property
+    def today(self) -> Literal["fits", "not-run", "does-not-fit"]:
+        """What it does at the pin."""
+        if self.fails_already or not self.fits_today:
+            return "does-not-fit"
+        return "fits" if self.runs_today else "not-run"
 
     @property
     def id(self) -> str:
@@ -73,7 +84,7 @@ class Elsewhere:
 def find_elsewhere(couplings: Iterable[Coupling]) -> Iterator[Elsewhere]:
     """Every other place of ours that breaks or fails already; overrides and calls also where they only may."""
     for item, also in merge_imports([item for item in couplings if tells_elsewhere(item)]):
-        already = item.state in FAILING
+        already = item.fails_already
         yield Elsewhere(
             touch=TOUCHES[item.touch],
             target=item.target,
@@ -84,6 +95,7 @@ def find_elsewhere(couplings: Iterable[Coupling]) -> Iterator[Elsewhere]:
             severity=Severity.BREAKS if already or item.consequence is Consequence.WILL_BREAK else Severity.LOOK,
             fails_already=already,
             fits_today=item.state is not State.TOO_NEW and not item.is_so_already,
+            runs_today=not item.is_behind,
             detail=item.detail if item.why else "; ".join(filter(None, (item.state.value, item.detail))),
             new_target=item.new_target,
             differs=any(why.reason is Reason.OTHER_PARAMETERS for why in item.why),
@@ -143,7 +155,7 @@ def encode_elsewhere(item: Elsewhere, accepted: Accepted | None) -> answers.Else
         "location": str(item.location),
         "also_at": [str(place) for place in item.also],
         "severity": item.severity.value,
-        "today": "fits" if item.fits_today and not item.fails_already else "does-not-fit",
+        "today": item.today,
         "detail": item.detail,
         "new_target": item.new_target,
         "tip_evidence": encode_evidence(item.tip_evidence),

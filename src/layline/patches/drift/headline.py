@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from layline.core.evidence import Severity
 from layline.core.prose import count, listed, verb
-from layline.patches.drift.places import Places, count_all, count_places
+from layline.patches.drift.places import FITS, Places, count_all, count_places, rank
 
 if TYPE_CHECKING:
     from layline.patches.drift.report import DriftReport
@@ -45,7 +45,21 @@ def title(drift: DriftReport) -> str:
         alone = f"Outside our patches, {outside}." if outside else f"No other place breaks at {at}."
         return f"{drift.label}: {say_broken(places)}. {alone}"
     told = "".join(f"; {part}" for part in more)
-    return f"{drift.label}: {say_broken(places)} at {at}{told}.{f' Outside our patches, {outside}.' if outside else ''}"
+    beside = "".join(
+        f" {one}" for one in (_say_waiting(drift), f"Outside our patches, {outside}." if outside else "") if one
+    )
+    return f"{drift.label}: {say_broken(places)} at {at}{told}.{beside}"
+
+
+def _say_waiting(drift: DriftReport) -> str:
+    """Of the places that fit how many nothing installs any more."""
+    waiting = {place for item in drift.elsewhere for place in item.waiting}
+    fitting = {row.location for row in drift.rows if rank(row) == FITS}
+    number = len(waiting & fitting - {row.location for row in drift.rows if rank(row) != FITS})
+    if not number:
+        return ""
+    does = "place that fits is" if number == 1 else "places that fit are"
+    return f"{number} {does} installed only by code that fails to load."
 
 
 def title_dead(drift: DriftReport) -> str:

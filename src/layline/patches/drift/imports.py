@@ -64,7 +64,7 @@ def tell_callers(
     if not found:
         return cause
     why = Why(Reason.CALLERS_FAIL, counts=(len(found),), names=tuple(calls))
-    return replace(cause, detail=f"{cause.detail}; {say(why)}")
+    return replace(cause, detail=f"{cause.detail}; {say(why)}", waiting=tuple(sorted(found, key=str)))
 
 
 def _loads(ours: OwnModules, call: str, at: Location) -> bool:
@@ -87,7 +87,7 @@ def choose_rows(cause: Elsewhere, names: list[Elsewhere]) -> list[Elsewhere]:
     if not (knows_more or knows_who):
         return [replace(cause, differs=any(one.differs for one in names))]
     first, *others = names
-    return [replace(first, detail=f"{first.detail}; {cause.detail}"), *others]
+    return [replace(first, detail=f"{first.detail}; {cause.detail}", waiting=cause.waiting), *others]
 
 
 def _is_alone(root: Root, row: Drift) -> bool:
