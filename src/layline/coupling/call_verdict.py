@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from dataclasses import replace
 
-from layline.change.binding import Problem, check_call, find_mixed
+from layline.change.binding import Problem, check_call, find_mixed, find_shifted
 from layline.change.compare import Comparer, Comparison
 from layline.core.drift import DriftKind
 from layline.core.prose import listed
@@ -84,7 +84,9 @@ def judge_call(comparer: Comparer, patched: Collection[str], place: Place, found
 
 
 def _judge_crossed(comparer: Comparer, place: Place, found: Comparison, *, bound: tuple[bool, bool]) -> Verdict | None:
-    """Of a call whose arguments land in other parameters at the pin already: what it does at the tip."""
+    """Of a call whose arguments land in other parameters at the pin already: what it does at the tip, where no others
+    do there.
+    """
     then, now = find_callee(comparer.pin, found.before), find_callee(comparer.tip, found.after)
     if place.call is None or then is None or now is None or place.guarded or not place.certain:
         return None
@@ -92,7 +94,11 @@ def _judge_crossed(comparer: Comparer, place: Place, found: Comparison, *, bound
     if crossed is None:
         return None
     late = find_ordered(now, place.call, crossed, bound=bound[1])
-    late = late and not check_call(place.call, now[0].parameters or (), bound=bound[1])
+    known = {place.call.names.index(name) + 1 for name, _ in crossed.pairs}
+    shifted = find_shifted(place.call, then[0].parameters or (), now[0].parameters or (), bound=bound)
+    more = {one.why.counts[0] for one in shifted} - known
+    if (more and not late) or check_call(place.call, now[0].parameters or (), bound=bound[1]):
+        return None
     why = crossed.tell(Reason.CALL_CROSSED_LATE if late else Reason.CALL_CROSSED)
     state = State.TOO_NEW if late else State.NEVER_FITTED
     return Verdict(state=state, consequence=Consequence.LOOK, why=(why,))

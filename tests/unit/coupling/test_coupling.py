@@ -2696,12 +2696,14 @@ ORDERS = {
     "build, kind": "def set_up(build, kind): ...\n",
     "kind, build": "def set_up(kind, build=None): ...\n",
     "kind, plan": "def set_up(kind, plan=None): ...\n",
+    "plan, build": "def set_up(plan, build=None, kind=None): ...\n",
 }
 CROSSED = [
     # (what it shows, an order before the pin, that of the pin, that of the tip, state)
     ("it was written for an older order", "build, kind", "kind, build", "kind, build", "fits neither pin nor tip"),
     ("and the tip has neither", "build, kind", "kind, build", "kind, plan", "fits neither pin nor tip"),
     ("the tip has that order again", "build, kind", "kind, build", "build, kind", "too new"),
+    ("and the tip takes others elsewhere, too", "build, kind", "kind, build", "plan, build", "no longer binds"),
     ("no version had the order of the call", "kind, plan", "kind, build", "kind, build", None),
     ("the pin has the order", "kind, build", "build, kind", "kind, build", "no longer binds"),
 ]
