@@ -133,7 +133,7 @@ class Upstreams:
         kinds = {DefinitionKind.FIELD: MemberKind.FIELD, DefinitionKind.FUNCTION: MemberKind.METHOD}
         declared = {
             (one.owner.rpartition(".")[2], kinds[one.kind])
-            for one in (self._read_definitions(paths) if len(paths) <= _MOST_FILES else ())
+            for one in (self._read_definitions(paths) if len(paths) <= _FEW_FILES else ())
             if one.name == name and one.owner and one.kind in kinds
         }
         found: set[MemberKind] = set()
@@ -179,6 +179,8 @@ _KINDS_OF_CODE = ("Callable", "type", "Type")
 _CODE = re.compile(rf" +(\w+) *: [^=#]*\b(?:{'|'.join(_KINDS_OF_CODE)})\b(?!\()")
 _MOST_FILES = 40
 """Files with a name that are looked at for a field of it."""
+_FEW_FILES = 12
+"""A name that more files declare is nobody's own: `step`, `forward`."""
 
 
 def open_upstreams(workspace: Workspace) -> Upstreams:
