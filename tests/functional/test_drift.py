@@ -308,7 +308,7 @@ def test_an_import_that_fails_already_breaks_and_says_so(tmp_path: Path) -> None
     assert (told["severity"], told["today"], told["detail"]) == (
         "breaks",
         "does-not-fit",
-        "neither the pin nor the tip has it: the import fails when this line runs",
+        "the import fails: neither the pin nor the tip has this name",
     )
     assert drift(place).out.splitlines()[0].endswith("Outside our patches, 1 place fails at the pin already.")
 

@@ -125,8 +125,11 @@ def test_the_newest_release_is_told_where_the_tip_does_not_have_it(tmp_path: Pat
 @pytest.mark.parametrize(
     ("ref", "said"),
     [
-        ("refs/tags/v1.0.1", "note: the pin is on a release branch (v1.0.1): 1 commit is not on main."),
-        ("refs/remotes/origin/next", "note: the pin is on upstream's branch next: 1 commit is not on main."),
+        ("refs/tags/v1.0.1", "note: the pin is on a release branch (v1.0.1) with 1 commit that main does not have."),
+        (
+            "refs/remotes/origin/next",
+            "note: the pin is on upstream's branch next with 1 commit that main does not have.",
+        ),
         (None, "warning: the pin is not an ancestor of main (diverged)"),
     ],
 )

@@ -80,6 +80,10 @@ def _tell_unbound(name: str, lines: tuple[int, ...]) -> Why:
     return Why(Reason.NOT_BOUND_USED, name, text=word, names=tuple(map(str, lines)))
 
 
+def _tell_lines(first: int, last: int) -> str:
+    return f"line {first}" if first == last else f"lines {first} to {last}"
+
+
 def tell_fallback(verdict: Verdict, found: Fallback) -> Verdict:
     """What a caught import does when it fails: nothing where the file has another way, else what falls back."""
     parts = [
@@ -87,7 +91,7 @@ def tell_fallback(verdict: Verdict, found: Fallback) -> Verdict:
         *([Why(Reason.ARE_NONE, names=found.nothing)] if found.nothing else []),
         *(Why(Reason.STANDS_IN, name, text) for name, text in found.others),
         *(_tell_unbound(name, lines) for name, lines in found.unbound if lines or not found.flags),
-        *([Why(Reason.TRY_ENDS, counts=found.skipped)] if found.skipped else []),
+        *([Why(Reason.TRY_ENDS, text=_tell_lines(*found.skipped))] if found.skipped else []),
         *([Why(Reason.HANDLER_LEAVES, counts=(found.handler,))] if found.leaves else []),
     ]
     if not parts:

@@ -8,7 +8,7 @@ from datetime import date
 from typing import TYPE_CHECKING
 
 from layline.core.evidence import Alert, Evidence, Severity
-from layline.core.prose import count, verb
+from layline.core.prose import count
 from layline.core.revision import Relation
 from layline.history.commits import count_commits, count_own, read_commit
 from layline.history.tags import find_carrier, is_version
@@ -67,8 +67,10 @@ def _tell_diverged(upstream: Repository, ends: Endpoints, relation: Relation) ->
     ahead, _ = count_commits(upstream, ends.pin, ends.tip)
     branch = f"a release branch ({carrier})" if is_version(carrier) else f"upstream's branch {carrier}"
     copied = ahead - count_own(upstream, ends.pin, ends.tip)
-    copies = f", which has the changes of {copied} of them in other commits" if copied else ""
-    message = f"the pin is on {branch}: {count(ahead, 'commit')} {verb(ahead, 'is')} not on {ends.ref}{copies}."
+    copies = (
+        f"; {copied} of these {'is a copy' if copied == 1 else 'are copies'} of commits of {ends.ref}" if copied else ""
+    )
+    message = f"the pin is on {branch} with {count(ahead, 'commit')} that {ends.ref} does not have{copies}."
     return Alert(severity=Severity.OK, message=message)
 
 

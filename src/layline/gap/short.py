@@ -232,7 +232,7 @@ def way_sentence(gap: Gap) -> Inline:
     here = f"{step.commit[:12]} ({step.date}, {say_after(gap, step.behind)})"
     what = f"#{step.number}" if step.number else "that change"
     told = f") breaks {places}.{_say_around(gap, what)}{_say_holding(gap)}"
-    return f"Up to {here} nothing breaks that fits the pin. The next commit (", cell, told
+    return f"The pin can move to {here}, and nothing that fits today breaks. The next commit (", cell, told
 
 
 def _say_holding(gap: Gap) -> str:

@@ -154,7 +154,7 @@ _LABELS = {
     "tip.version": "tip version",
     "tip.tag": "tag in the tip's history",
     "newest_release": "newest release",
-    "ahead_own": "ahead, without copies of commits of the tip",
+    "ahead_own": "ahead, without copies of commits that the tip has",
     "merge_base": "merge base",
     "merge_base.date": "merge base date",
     "age_days": "age in days",
@@ -168,22 +168,18 @@ def build_report(
 ) -> Report:
     ordered = sorted(facts, key=lambda fact: next(i for i, start in enumerate(_ORDER) if fact.name.startswith(start)))
     values = {fact.name: fact.value for fact in facts}
-    # where releases are cut on other branches, the tag that the tip happens to hold says nothing of them
-    silent = {"tip.tag"} if "newest_release" in values else set[str]()
+    # where releases are cut on other branches, the tag that the tip happens to hold says nothing of them; nor does one
+    # that is older than the pin
+    far = "tip.tag" in values and values["tip.tag"][1] > values["behind"]
+    silent = {"tip.tag"} if far or "newest_release" in values else set[str]()
     rows = tuple((_LABELS.get(fact.name, fact.name), _show_value(fact)) for fact in ordered if fact.name not in silent)
 
     def say(name: str, noun: str) -> str:
         return f"{values[name]} {noun if values[name] == 1 else plural(noun)}"  # 0 is a figure here
 
     parted = f" (their histories diverged on {values['merge_base.date']})" if "merge_base.date" in values else ""
-    copied = values["ahead"] - values.get("ahead_own", values["ahead"])
-    copies = (
-        f" ({copied} of the {values['ahead']} {verb(copied, 'is')} also in the tip's history, as another commit)"
-        if copied
-        else ""
-    )
     sentence = (
-        f"{label} is pinned {say('behind', 'commit')} behind {values['tip.commit'][:8]} and {values['ahead']} ahead{copies}; "
+        f"{label} is pinned {say('behind', 'commit')} behind {values['tip.commit'][:8]} and {values['ahead']} ahead; "
         f"{say('files', 'file')} {verb(values['files'], 'differs')}, +{values['insertions']} −{values['deletions']} lines, "
         f"{say('age_days', 'day')} apart{parted}."
     )

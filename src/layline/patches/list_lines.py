@@ -129,13 +129,13 @@ def _say_absent(effects: list[Effect]) -> Iterator[str]:
     rest = len(absent) - dead
     if not rest:
         return
-    name = "a name" if len(absent) == 1 else "names"
-    first = f"{dead} {verb(dead, 'is')} dead; " if dead else ""
-    which = ("the other one" if rest == 1 else f"the other {rest}") if dead else "it" if rest == 1 else "they"
-    adds = "adds a name of our own or is" if rest == 1 else "add names of our own or are"
+    number = len(absent)
+    first = f"{dead} of them {verb(dead, 'is')} dead. " if dead else ""
+    left = "the others" if dead and rest > 1 else "the other one" if dead else "they" if rest > 1 else "it"
+    either = "are dead or add names of our own" if rest > 1 else "is dead or adds a name of our own"
     yield (
-        f"{len(absent)} of these effects {'targets' if len(absent) == 1 else 'target'} {name} that the pin does not have: {first}`patches drift` "
-        f"decides whether {which} {adds} dead{', too' if dead else ''}."
+        f"{count(number, 'effect')} {'has' if number == 1 else 'have'} a target that the pin does not have. {first}"
+        f"`patches drift` says whether {left} {either}."
     )
 
 
@@ -250,7 +250,7 @@ def _say_overlaps(effects: list[Effect], roots: _Roots) -> Iterator[str]:
     if single:
         yield (
             f"{single} of the {len(effects)} "
-            f"{'changes only a single object' if single == 1 else 'change only single objects'}."
+            f"{'changes a single object' if single == 1 else 'change single objects'}, not a class or a module."
         )
     if unsure and _are_same(effects, roots):
         which = (
@@ -258,7 +258,7 @@ def _say_overlaps(effects: list[Effect], roots: _Roots) -> Iterator[str]:
         )
         yield f"{which}."
     elif unsure:
-        yield f"{unsure} of the {len(effects)} {verb(unsure, 'is')} uncertain: reading the code cannot tell everything about {'it' if unsure == 1 else 'them'}."
+        yield f"{unsure} of the {len(effects)} {verb(unsure, 'is')} marked (uncertain): the code does not tell everything."
 
 
 def _are_same(effects: list[Effect], roots: _Roots) -> bool:

@@ -144,9 +144,8 @@ _COMPARED = (
     "reasons call this commit the tip, whichever of the two is newer."
 )
 _UNSEEN = (
-    "Not checked here, because that needs a comparison of two commits: names that a replacement's body uses, attributes "
-    "that our code reads, and arguments that land in another parameter than they were written for, where their own names "
-    "do not show it. `patches drift` and `upgrade check --pin REF` check these, too, against the commit that they start from."
+    "`patches drift` checks more, because it compares two commits: names that a replacement's body uses, attributes that "
+    "our code reads, and arguments that land in another parameter than before. So does `upgrade check --pin REF`."
 )
 _LEFT = "Examples, benchmarks and tests are not counted."
 

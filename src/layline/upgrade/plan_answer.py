@@ -22,7 +22,7 @@ SCHEMA: Literal["layline.upgrade/1"] = "layline.upgrade/1"
 def build_answer(plan: Plan, label: str, refusal: str | None = None) -> Answer:
     """`refusal`: why `upgrade apply` could not write the pin."""
     title = say_plan(plan, label)
-    refused = (f"`upgrade apply` cannot move the pin, because {refusal}.",) if refusal is not None else ()
+    refused = (f"`upgrade apply` cannot move the pin. {refusal}.",) if refusal is not None else ()
     shown: dict[str, Location] = {}
     return Answer(
         report=_build_report(plan, title, refused),
@@ -46,7 +46,7 @@ def say_plan(plan: Plan, label: str) -> str:
             f"{label}: the pin {plan.start[:8]} is already the newest safe pin; the next commit breaks places of ours."
         )
     if not places:
-        return f"{label}: nothing of ours breaks on the way to {plan.to[:8]}; {count(len(plan.steps), 'step')}."
+        return f"{label}: nothing of ours breaks on the way to {plan.to[:8]}. The plan has {count(len(plan.steps), 'step')}."
     return (
         f"{label}: {count(places - plan.idle, 'place')} of ours {'breaks' if places - plan.idle == 1 else 'break'} on "
         f"the way to {plan.to[:8]}{_say_last_good(plan)}{idle}. {of}{places - left} can be fixed mechanically and {left} "
@@ -77,7 +77,7 @@ def say_counts(plan: Plan) -> Iterator[str]:
             f"{plan.to[:8]} is the newest safe pin: it is the commit that you asked about, and breaks nothing of ours."
         )
     elif plan.steps and not places:
-        yield f"{plan.to[:8]} is a safe pin: every place of ours that fits the pin fits there, too.{_say_failing(plan)}"
+        yield f"{plan.to[:8]} is a safe pin: the upgrade breaks nothing of ours.{_say_failing(plan)}"
     elif places:
         yield "`--safe` plans the way to the newest safe pin only: the last commit that breaks nothing of ours."
     if plan.lacks:
@@ -102,11 +102,6 @@ def say_counts(plan: Plan) -> Iterator[str]:
     if partly:
         told = f"{partly} of the places left for a person {'has a name' if partly == 1 else 'have names'}"
         yield f"{told} that can be fixed mechanically, too: a place counts as left until all its names fit."
-    if places:
-        yield (
-            "Each step ends where something of ours first breaks. `gap report` stops more often: also where a place breaks "
-            "again, and where upstream raises a requirement."
-        )
     revealed = count_revealed(plan)
     if revealed:
         told = f"{count(revealed, 'more place')} of ours {'does' if revealed == 1 else 'do'} not fit the names they then use"
@@ -116,8 +111,7 @@ def say_counts(plan: Plan) -> Iterator[str]:
 def _say_failing(plan: Plan) -> str:
     if not plan.today:
         return ""
-    some = f"{count(plan.today, 'place')} of ours (without examples and benchmarks)"
-    told = f"{some} {'does' if plan.today == 1 else 'do'} not fit the pin, before any upgrade"
+    told = f"{count(plan.today, 'place')} of ours {'does' if plan.today == 1 else 'do'} not fit today's pin"
     return f" {told}: `layline upgrade check {plan.backend}` lists {'it' if plan.today == 1 else 'them'}."
 
 

@@ -113,7 +113,7 @@ def test_every_kind_has_its_row() -> None:
                 Why(Reason.LANDS_IN_ANOTHER, "a", "b", counts=(2,)),
                 Why(Reason.LANDS_IN_ANOTHER, "b", "c", counts=(3,)),
             ],
-            "binds positional arguments 2 and 3 of our call to b and c (at the pin: to a and b)",
+            "takes positional arguments 2 and 3 of our call as b and c (at the pin: as a and b)",
         ),
         (
             [Why(Reason.SWAPPED, "a", "b"), Why(Reason.SWAPPED, "b", "a")],

@@ -2652,7 +2652,7 @@ def test_an_import_that_fails_at_the_pin_says_who_removed_the_name(
     both = {"keel/run.py": "x = 1\n"}
     found = couple(tmp_path, "from keel.run import go\n", both, {**both, "keel/new.py": ""}, earlier=earlier)
     (row,) = [one for one in found if one.target == "keel.run.go"]
-    assert row.detail.startswith("neither the pin nor the tip has it: the import fails when this line runs")
+    assert row.detail.startswith("the import fails: neither the pin nor the tip has this name")
     assert told in row.detail
     assert ("removed" in row.detail) == bool(told)
 

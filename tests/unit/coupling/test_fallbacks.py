@@ -128,7 +128,7 @@ def test_one_try_is_one_place(tmp_path: Path) -> None:
     couplings = _find_imports(tmp_path, ours, {"keel/run.py": f"{RUN}\ndef walk(): ...\n"})
     ((one, _),) = merge_imports(couplings)
     assert (one.target, one.location.line) == ("keel.run.run", 2)
-    assert one.detail.endswith("sets HAVE to False; the same `try` imports more that is gone: walk")
+    assert one.detail.endswith("sets HAVE to False; the same `try` imports more names that are gone: walk")
 
 
 def test_a_try_around_a_function_does_not_catch_what_the_function_imports() -> None:

@@ -109,8 +109,8 @@ def test_the_list_says_why_drift_counts_more_that_does_nothing() -> None:
     strays = tuple(Unregistered(effect=one, within="own.boot") for one in (made, dead, made))
     listing = build_listing(Inventory(backend="up", commit="c" * 40, unregistered=strays), "own", "up")
     assert listing.meta[-1] == (
-        "3 of these effects target names that the pin does not have: 1 is dead; `patches drift` decides whether the other 2 "
-        "add names of our own or are dead, too."
+        "3 effects have a target that the pin does not have. 1 of them is dead. `patches drift` says whether the others are "
+        "dead or add names of our own."
     )
 
 
@@ -142,7 +142,7 @@ INSTALLING = [
     (
         Moment.TRANSIENT,
         "Go.__enter__",
-        "It is undone when Go ends. Indent the code that uses the name below with Go(…):",
+        "It is undone when Go ends. Put the code that uses the name into the body of with Go(…):",
     ),
 ]
 

@@ -801,7 +801,7 @@ def test_the_head_line_counts_every_effect_once_and_says_what_overlaps(tmp_path:
     assert listing.meta[1:] == (
         "This project has no patch registry: each name that a line of ours changes counts as one patch.",
         "Other packages: other 2.",
-        "1 of the 4 changes only a single object.",
+        "1 of the 4 changes a single object, not a class or a module.",
         "The one that cannot be named is called uncertain below.",
     )
 

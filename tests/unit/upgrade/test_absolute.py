@@ -309,10 +309,9 @@ def test_an_override_that_is_wrong_today_is_a_warning_and_an_import_an_error(tmp
     assert here.listing is not None
     assert here.listing.meta[2:4] == (
         (
-            "Not checked here, because that needs a comparison of two commits: names that a replacement's body uses, "
-            "attributes that our code reads, and arguments that land in another parameter than they were written for, "
-            "where their own names do not show it. `patches drift` and `upgrade check --pin REF` check these, too, "
-            "against the commit that they start from."
+            "`patches drift` checks more, because it compares two commits: names that a replacement's body uses, attributes "
+            "that our code reads, and arguments that land in another parameter than before. So does `upgrade check --pin "
+            "REF`."
         ),
         "Examples, benchmarks and tests are not counted.",
     )

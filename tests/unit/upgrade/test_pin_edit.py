@@ -113,7 +113,7 @@ def test_what_apply_refuses_the_plan_says_first(project: Project, place: str, sa
         text = SETTINGS.replace('name = "own"', 'name = "own"\ngit = "down"').replace("../up", "up")
         (folder / "layline.toml").write_text(text)
     plan = layline("upgrade", "plan", "keel", cwd=folder)
-    assert "`upgrade apply` cannot move the pin, because " in plan.out.splitlines()[1]
+    assert "`upgrade apply` cannot move the pin. " in plan.out.splitlines()[1]
     assert said in plan.out.splitlines()[1]
     done = layline("upgrade", "apply", "keel", cwd=folder)
     assert (done.code, done.out) == (2, "")

@@ -122,9 +122,16 @@ def merge_imports(items: Iterable[Coupling]) -> Iterator[tuple[Coupling, tuple[L
 
 def _name_others(first: Coupling, others: list[Coupling]) -> Why:
     if find_try(first) is not None:
-        return Why(Reason.GONE_TOO, names=tuple(sorted(one.target.rpartition(".")[2] for one in others)))
+        own = first.target.rpartition(".")[2]
+        return Why(Reason.GONE_TOO, names=tuple(sorted(_shorten(one.target, own) for one in others)))
     names = (f"{one.target.rpartition('.')[2]} (line {one.location.line})" for one in others)
     return Why(Reason.TOO_NEW_TOO, names=tuple(names))
+
+
+def _shorten(target: str, other: str) -> str:
+    """The last part of a name; with its module where another name ends like it."""
+    *_, last = parts = target.split(".")
+    return ".".join(parts[-2:]) if last == other else last
 
 
 def _find_group(item: Coupling) -> tuple[str, int] | None:

@@ -42,8 +42,8 @@ def title(drift: DriftReport) -> str:
     more = say_others(places, drift.since or "the pin")
     at, outside = drift.to or drift.tip.hash[:8], _say_outside(drift)
     if not places.total:
-        alone = f"Outside our patches, {outside}." if outside else f"No other place breaks at {at}."
-        return f"{drift.label}: {say_broken(places)}. {alone}"
+        none = f"No patch of ours has a known target in {drift.label}"
+        return f"{drift.label}: {f'{outside}. {none}' if outside else f'no place of ours breaks at {at}. {none}'}."
     told = "".join(f"; {part}" for part in more)
     beside = "".join(
         f" {one}" for one in (_say_waiting(drift), f"Outside our patches, {outside}." if outside else "") if one
@@ -78,7 +78,7 @@ def say_together(drift: DriftReport) -> Iterator[str]:
     told = [f"{count(every.broken, 'place')} {verb(every.broken, 'breaks')}"]
     told += [f"{every.failing} {verb(every.failing, 'fails')} at {pin} already"] if every.failing else []
     told += [f"{every.look} {verb(every.look, 'needs')} a look"] if every.look else []
-    yield f"Patches and other places together, as `gap report` counts them: {listed(told)}."
+    yield f"All together: {listed(told)}."
 
 
 def _say_outside(drift: DriftReport) -> str:

@@ -103,7 +103,7 @@ def _group_failing(rows: list[Drift], elsewhere: Iterable[Elsewhere], commits: M
     lines = _group_elsewhere((one for one in elsewhere if one.fails_already), Severity.BREAKS, commits)
     items = (*(tell_row(row) for row in rows), *(item for group in lines for item in group.items))
     if items:
-        yield Group(title="These fail at the pin already; the upgrade does not break them:", items=items)
+        yield Group(title="These fail at the pin already, before any upgrade:", items=items)
 
 
 def group_causes(rows: list[Drift], loaders: Mapping[str, tuple[str, ...]] = _NONE) -> Iterator[Group]:
@@ -321,7 +321,10 @@ def _say_search(drift: DriftReport) -> Iterator[str]:
     judged: tuple[Drift | Elsewhere, ...] = (*drift.rows, *drift.elsewhere)
     broken = [one for one in judged if one.severity is Severity.BREAKS and not one.fails_already]
     if drift.culprits and not broken and not any(one.culprit for one in judged):
-        yield "Nothing that fits the pin breaks, so there is no commit to name."
+        yield "No commit between pin and tip breaks anything."
+        if any(one.fails_already for one in judged):
+            asks = f"layline patches drift {drift.backend} --from OLDER --culprits"
+            yield f"Where a line fails at the pin already, `{asks}` names the commit; OLDER is a version that the line was written for."
     if unnamed and not drift.culprits:
         since = [f" --from {drift.since}"] if drift.since else []
         to = [f" --to {drift.to}"] if drift.to else []

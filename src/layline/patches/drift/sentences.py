@@ -158,6 +158,8 @@ def _say_why(row: Drift) -> str:
     # a condition that is known to be false is certain
     told = [why for why in row.reasons if why.reason is not Reason.NOT_CERTAIN or not row.has(*NOT_RUN)]
     told = [why for why in told if why.reason not in _IN_MESSAGE]
+    if row.has(Reason.MISRETURNS):  # says both numbers
+        told = [why for why in told if why.reason is not Reason.RETURN_COUNT]
     if row.severity is Severity.BREAKS and worst:  # that it takes what is passed is no comfort then
         told = [why for why in told if why.reason is not Reason.TAKES_ALL]
     return say_all(told)

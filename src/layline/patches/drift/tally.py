@@ -24,15 +24,7 @@ _RANKS = {
     FITS: ("fits", "fit"),
 }
 """What is said of one row, and of several, by their rank."""
-_BRIEFLY = {
-    Uncompared.SETTING: "set on config keys or environment variables",
-    Uncompared.NO_TARGET: "without a target that is known before the code runs",
-    Uncompared.OTHER_PACKAGE: "on other packages",
-    Uncompared.REPEATED: "told by another row of the same line",
-}
-_HELP = {
-    Uncompared.NO_TARGET: " (`patches list --uncertain` lists them, with the other uncertain effects, and says what helps)"
-}
+_HELP = {Uncompared.NO_TARGET: " (`patches list --uncertain` lists them and says what helps)"}
 
 
 def say_compared(drift: DriftReport) -> Iterator[str]:
@@ -41,8 +33,8 @@ def say_compared(drift: DriftReport) -> Iterator[str]:
         left = sum(drift.uncompared.values())
         judged = f"{drift.listed - left} of the {drift.listed} effects" if left else f"all {drift.listed} effects"
         judged = "the one effect" if (drift.listed, left) == (1, 0) else judged
-        reasons = ", ".join(f"{number} {_BRIEFLY[reason]}" for reason, number in drift.uncompared.items() if number)
-        yield f"Compared: {judged} of {_name_list(drift)}." + (f" Not compared: {reasons}." if reasons else "")
+        rest = "; why the others are not: see the end" if left else ""
+        yield f"Compared: {judged} of {_name_list(drift)}{rest}."
 
 
 def group_effects(drift: DriftReport, *, notes: bool) -> Iterator[Group]:

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from layline.core.condition import NEVER
 from layline.core.effect_ids import is_effect_id
 from layline.core.patch import Holder, Moment, TargetKind
 from layline.core.prose import count, listed, verb
@@ -135,7 +136,7 @@ def build_plan(
         *_say_no_copies(rebound, around),
         *_describe_keys(patch, keys),
         _describe_guard(patch, told=told),
-        *(f"Constraint: {need}." for need in patch.guard.other if not is_effect_id(patch.id)),
+        *(f"Also asked: {need}." for need in patch.guard.other if not is_effect_id(patch.id)),
         *(f"Our code raises an error unless {limit.text} ({limit.location})." for limit in keys.limits[:_MOST]),
         *([f"The same function also sets {listed(beside, most=_MOST)}."] if beside else []),
         *([] if _only_builds(patch) else [describe_installing(patch, find_entered(modules, patch))]),
@@ -185,7 +186,7 @@ def _describe_undone(patch: Patch, entered: str | None) -> Inline:
         return (
             "It is undone when ",
             Cell(entered, code=True),
-            " ends. Indent the code that uses the name below ",
+            " ends. Put the code that uses the name into the body of ",
             around,
         )
     call = Cell(f"{patch.handler}()", code=True)
@@ -209,10 +210,14 @@ def _describe_guard(patch: Patch, *, told: bool) -> str:
     """When it applies; `told`: the page has said so."""
     guard, handler = patch.guard, patch.handler if is_effect_id(patch.id) else ""
     if guard.written is not None:
-        return f"Constraint: {show_condition(guard.written)} (reads: {show_guard(guard)}); copied word for word below."
+        return (
+            f"Applies: when {show_condition(guard.written)} (reads: {show_guard(guard)}); copied word for word below."
+        )
     if not show_condition(guard.when):
-        return f"Constraint: none{f', once {handler}() is called' if handler else '; it always applies'}."
-    return f"Constraint: {_SAID if told else show_guard(guard)}."
+        return f"Applies: {f'whenever {handler}() is called' if handler else 'always'}."
+    if guard.when == NEVER:
+        return "Applies: never, so there is nothing to bring along."
+    return f"Applies: when {show_guard(guard)}." if not told else f"Applies: see {_SAID}."
 
 
 def _describe_targets(patch: Patch) -> Iterator[Inline]:
