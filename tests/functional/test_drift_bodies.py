@@ -358,7 +358,7 @@ def every(tmp_path_factory: pytest.TempPathFactory) -> list[dict[str, Any]]:
             "Boat.anchor",
             "signature-changed",
             "breaks",
-            "needs rope, which upstream calls depth; upstream omits it at",
+            "needs rope, which upstream calls depth; upstream omits that at",
         ),
         ("Boat.moor", "unchanged", "breaks", "uses keel.old.helper, which is gone"),
         ("step", "body-changed", "breaks", "returns 3 values where upstream's own function returns 4 at the tip"),

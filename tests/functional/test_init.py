@@ -237,7 +237,7 @@ def test_where_no_version_is_named_what_is_required_is_suggested(tmp_path: Path)
     assert backend.pin is not None
     assert (backend.label, backend.pin.revision) == ("rope", "v4.52.0"), "a known address makes a block that works"
     assert "# setup.py:2 asks for rope>=4.52.0; the tag is assumed: check it" in text
-    assert "# the pin is the lowest version that this allows; write the one you use" in text
+    assert "# the pin is the lowest version that this allows: if you use another one, write it into `pin`" in text
     assert "# [backends.hull]  # imported by 3 files" in text
 
 
@@ -352,7 +352,7 @@ def test_every_version_that_the_project_asks_for_is_told_with_its_place(tmp_path
 RANGE = '[project]\nname = "deck"\ndependencies = ["keel>=0.5,<=1.0"]\n'
 OPEN = '[project]\nname = "deck"\ndependencies = ["keel>=0.5"]\n'
 DEV = f'{OPEN}[dependency-groups]\ndev = ["keel==1.0"]\n'
-OPTIONAL = "# only an optional file or extra names this version; write the one you use\n"
+OPTIONAL = "# only an optional file or extra names this version: if you use another one, write it into `pin`\n"
 
 
 @pytest.mark.parametrize(
@@ -467,7 +467,7 @@ def test_a_file_with_several_values_is_named_with_its_lines(tmp_path: Path) -> N
     place = layered.downstream.path
     assert layline("init", "--upstream", "../upstream", cwd=place).code == 0
     file = place / "layline.toml"
-    said = "# pyproject.toml names several versions (line 4: 1.0, line 5: 0.9); write the one you use\n"
+    said = "# pyproject.toml names several versions (line 4: 1.0, line 5: 0.9): if you use another one, write it into `pin`\n"
     assert said in file.read_text()
     followed = 'pin = { file = "pyproject.toml", requirement = "keel" }'
     file.write_text(file.read_text().replace('pin = { revision = "v1.0" }', followed, 1))
@@ -611,8 +611,8 @@ def test_a_package_that_is_patched_is_found_beside_a_submodule(tmp_path: Path) -
     assert list(parse_settings((layered.downstream.path / "layline.toml").read_text()).backends) == ["keel", "rope"]
     assert "`layline gap show rope --fetch`" in told.out, "the submodule's objects are not here"
     assert (
-        "Our code also assigns to names of hull. layline.toml has a commented block for it: to make it a backend, too, "
-        "uncomment it and fill in what is missing."
+        "Our code also assigns to names of hull. layline.toml has a commented block for it. To make one a backend, "
+        "uncomment its block and fill in what is missing."
     ) in told.out
     assert "sail_t5" not in told.out, "what is imported by its own name alone may be a script"
 
@@ -637,7 +637,10 @@ def test_a_submodule_that_nothing_imports_is_no_backend_and_several_versions_are
         Pin(revision="core_v0.15.0"),
         "https://github.com/loft/Rope-Core",
     )
-    assert "# the highest of 3 versions that files of the project install; write the one you use" in text
+    assert (
+        "# the highest of 3 versions that files of the project install: if you use another one, write it into `pin`"
+        in text
+    )
     assert "lowest" not in text
 
 

@@ -349,10 +349,10 @@ def build_answer(file: Path, proposed: ProposedSettings) -> Answer:
             draft.key,
             _say_pin(draft),
             draft.backend.upstream or draft.backend.objects or "?",
-            "; ".join(draft.remarks) or "–",
         )
         for draft in drafts
     )
+    remarks = tuple(f"{draft.key}: {remark}" for draft in drafts for remark in draft.remarks)
     undecided = [draft.key for draft in drafts if draft.backend.path is None and draft.backend.pin is None]
     alerts = tuple(
         Alert(
@@ -366,7 +366,8 @@ def build_answer(file: Path, proposed: ProposedSettings) -> Answer:
     steps = tuple(_say_steps(drafts))
     blocks: tuple[Block, ...] = (
         Paragraph(summary),
-        Table(columns=("backend", "pin", "upstream", "remarks"), rows=rows),
+        Table(columns=("backend", "pin", "upstream"), rows=rows),
+        Bullets(remarks),
     )
     patched = [f"{one.package}{' (what comes with Python)' if one.modules else ''}" for one in others if one.writes]
     if not drafts and patched:
@@ -381,7 +382,7 @@ def build_answer(file: Path, proposed: ProposedSettings) -> Answer:
     elif patched:
         said = (
             f"Our code also assigns to names of {listed(patched)}. {FILE_NAME} has a commented block for "
-            f"{_say_blocks(len(patched))}: to make it a backend, too, uncomment it and fill in what is missing."
+            f"{_say_blocks(len(patched))}. To make one a backend, uncomment its block and fill in what is missing."
         )
         blocks = (*blocks, Paragraph(said))
     report = Report(

@@ -35,13 +35,13 @@ _EXACT_FIRST = (
     "an exact version takes precedence over a range, and what every installation needs over optional files and extras"
 )
 _METADATA_FIRST = "package metadata take precedence over requirement files, and these over CI and docs"
-_OPTIONAL = "only an optional file or extra names this version; write the one you use"
+_YOURS = "if you use another one, write it into `pin`"
+_OPTIONAL = f"only an optional file or extra names this version: {_YOURS}"
 _LOWEST_ALLOWED = (
-    "the pin is the lowest version that this allows; write the one you use. `layline patches matrix` judges the others"
+    f"the pin is the lowest version that this allows: {_YOURS}. `layline patches matrix` judges the others"
 )
 NEWEST_ALLOWED, _HIGHEST_ALLOWED = (
-    f"the pin is the {which} that this allows; write the one you use. `layline patches matrix --refs all-tags` judges "
-    "the others"
+    f"the pin is the {which} that this allows: {_YOURS}. `layline patches matrix --refs all-tags` judges the others"
     for which in ("newest release", "highest version")
 )
 
@@ -159,7 +159,7 @@ def keep_followed(tree: Tree, version: Version | None, package: str) -> Version 
     if list(values) == [version.text]:
         return version
     lines = ", ".join(f"line {line}: {value}" for value, line in values.items())
-    several = f"{version.file} names several versions ({lines}); write the one you use" if len(values) > 1 else ""
+    several = f"{version.file} names several versions ({lines}): {_YOURS}" if len(values) > 1 else ""
     return replace(version, file=None, choice=version.choice or several)
 
 
@@ -224,7 +224,7 @@ def _name_highest(named: list[tuple[Declaration, str]], address: str | None = No
     item, text = max(named, key=lambda one: order(one[1]))
     number = len({text for _, text in named})
     choice = "" if number == 1 else f"the highest of {number} versions that files of the project install"
-    return _name_version(item, text, choice=f"{choice}; write the one you use" if choice else "", address=address)
+    return _name_version(item, text, choice=f"{choice}: {_YOURS}" if choice else "", address=address)
 
 
 def order(text: str) -> tuple[bool, object]:

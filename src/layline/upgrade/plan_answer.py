@@ -38,7 +38,6 @@ def build_answer(plan: Plan, label: str, refusal: str | None = None) -> Answer:
 def say_plan(plan: Plan, label: str) -> str:
     places, left = count_places(plan)
     idle = f", and {plan.idle} more {'loses its' if plan.idle == 1 else 'lose their'} effect there" if plan.idle else ""
-    of = f"Of these {places}, " if plan.idle or places > 1 else ""
     whole = count(len(plan.steps), "step")
     end = f"{whole}; the last only moves the pin" if _is_end(plan) else whole
     if not plan.steps:
@@ -49,9 +48,16 @@ def say_plan(plan: Plan, label: str) -> str:
         return f"{label}: nothing of ours breaks on the way to {plan.to[:8]}. The plan has {count(len(plan.steps), 'step')}."
     return (
         f"{label}: {count(places - plan.idle, 'place')} of ours {'breaks' if places - plan.idle == 1 else 'break'} on "
-        f"the way to {plan.to[:8]}{_say_last_good(plan)}{idle}. {of}{places - left} can be fixed mechanically and {left} "
-        f"{verb(left, 'is')} left for a person. The plan has {end}."
+        f"the way to {plan.to[:8]}{_say_last_good(plan)}{idle}. {_say_left(places, left)} The plan has {end}."
     )
+
+
+def _say_left(places: int, left: int) -> str:
+    some = f"{places - left} of these {places} can be fixed mechanically; {left} {verb(left, 'is')} left for a person."
+    one = "It" if places == 1 else "All of them"
+    if not left:
+        return f"{one} can be fixed mechanically."
+    return some if left < places else f"{one} {'is' if places == 1 else 'are'} left for a person."
 
 
 def _is_end(plan: Plan) -> bool:
@@ -79,7 +85,7 @@ def say_counts(plan: Plan) -> Iterator[str]:
     elif plan.steps and not places:
         yield f"{plan.to[:8]} is a safe pin: the upgrade breaks nothing of ours.{_say_failing(plan)}"
     elif places:
-        yield "`--safe` plans the way to the newest safe pin only: the last commit that breaks nothing of ours."
+        yield "`--safe` plans only up to the newest safe pin, the last commit that breaks nothing of ours."
     if plan.lacks:
         told = f"{count(plan.lacks, 'commit')} of the pin's own branch {verb(plan.lacks, 'is')} not in it"
         yield f"{plan.to[:8]} is on another branch than the pin: {told}."
@@ -100,8 +106,8 @@ def say_counts(plan: Plan) -> Iterator[str]:
         )
     partly = _count_partly(plan)
     if partly:
-        told = f"{partly} of the places left for a person {'has a name' if partly == 1 else 'have names'}"
-        yield f"{told} that can be fixed mechanically, too: a place counts as left until all its names fit."
+        told = f"{partly} of the places left for a person also {'has' if partly == 1 else 'have'}"
+        yield f"{told} names that can be fixed mechanically."
     revealed = count_revealed(plan)
     if revealed:
         told = f"{count(revealed, 'more place')} of ours {'does' if revealed == 1 else 'do'} not fit the names they then use"
@@ -193,7 +199,9 @@ def _say_mends(noun: str, mends: list[Mend]) -> Iterator[str]:
     lines = len({(mend.file, mend.lines[0]) for mend in mends})
     several = f" in {count(lines, 'line')}" if lines > places else ""
     if places:
-        yield f"{count(places, noun)}{several} ({places - left} mechanical, {left} left for a person)"
+        mixed = f" ({places - left} mechanical, {left} left for a person)"
+        told = mixed if 0 < left < places else ", left for a person" if left else ", mechanical"
+        yield f"{count(places, noun)}{several}{told}"
 
 
 def _show_example(mend: Mend, shown: dict[str, Location]) -> Iterator[tuple[str, str]]:

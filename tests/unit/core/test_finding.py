@@ -57,7 +57,7 @@ SAID = [
     ),
     (
         Why(Reason.MISFITS_PASSED, parts=(PART,), places=(Location("k.py", 3), Location("k.py", 9))),
-        "our replacement needs keep, which upstream does not pass; upstream passes it at k.py:3, k.py:9",
+        "our replacement needs keep, which upstream does not pass; upstream passes that at k.py:3, k.py:9",
     ),
     (Why(Reason.SIGNATURE, names=tuple("abcdefg")), "a; b; c; d; e; f; …"),
     (Why(Reason.RETURN_COUNT, counts=(2, 3)), "it returned 2 values and returns 3 now"),

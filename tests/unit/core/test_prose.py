@@ -186,7 +186,7 @@ def test_a_patch_at_the_place_of_a_broken_coupling_counts_once() -> None:
     ("text", "told"),
     [
         ("short; all of it", "short; all of it"),
-        ("ours does not take keep; upstream passes it at up/a.py:38", "ours does not take keep"),
+        ("ours does not take keep; upstream passes that at up/a.py:38", "ours does not take keep"),
         ("one clause that is too long by itself", "one clause that is too…"),
     ],
 )

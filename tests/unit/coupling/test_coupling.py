@@ -1418,7 +1418,7 @@ def test_of_what_never_fitted_all_that_is_passed_is_named_and_what_is_no_news_is
     (row,) = [one for one in found if one.touch.value == "overrides"]
     assert row.consequence.value == "look at"
     assert row.detail.startswith(
-        "our override does not take group, name and kind; upstream may pass it at keel/block.py:4, keel/block.py:6,"
+        "our override does not take group, name and kind; upstream may pass that at keel/block.py:4, keel/block.py:6,"
     )
     assert row.detail.endswith("; this was already so at the pin: group")
 
@@ -1435,7 +1435,7 @@ def test_calls_that_pass_what_others_do_not_are_told_first(tmp_path: Path) -> No
     (row,) = [one for one in found if one.touch.value == "overrides"]
     assert row.detail.startswith(
         "our override does not take group, name and stage; "
-        "upstream may pass it at keel/block.py:2, keel/block.py:8, keel/block.py:4:"
+        "upstream may pass that at keel/block.py:2, keel/block.py:8, keel/block.py:4:"
     )
 
 
@@ -1704,7 +1704,7 @@ def test_an_override_breaks_where_upstream_passes_what_it_does_not_take(tmp_path
     found = couple(tmp_path, SUBCLASS, {"keel/layer.py": BASE, "keel/more.py": others}, {"keel/layer.py": after})
     (row,) = [one for one in found if one.touch.value == "overrides" and one.target.endswith("forward")]
     assert (row.state.value, row.consequence.value) == ("cannot accept", "will break")
-    assert row.detail.endswith("upstream passes it at keel/layer.py:9")
+    assert row.detail.endswith("upstream passes that at keel/layer.py:9")
 
 
 LAYER = "class Layer:\n    def __init__(self):\n        self.size = 1\n\n    def forward(self, x, mask, heads{}):\n        return x\n"
@@ -2264,7 +2264,7 @@ def test_of_calls_that_are_known_only_what_they_pass_is_told(tmp_path: Path) -> 
     )
     (row,) = [one for one in couple(tmp_path, ours, before, {**after}) if one.touch is Touch.OVERRIDE]
     assert row.consequence is Consequence.WILL_BREAK
-    assert row.detail == "our override does not take far; upstream passes it at keel/run.py:5"
+    assert row.detail == "our override does not take far; upstream passes that at keel/run.py:5"
 
 
 HULL = """\

@@ -364,8 +364,7 @@ def test_rows_behind_one_import_tell_what_they_are_without_it() -> None:
     ]
     (group,) = group_causes(rows)
     assert group.title == (
-        "error: the import of keel.old at harbor/base.py:2 fails, so 2 effects are not installed. Nothing else breaks them; "
-        "`then` says what else changed:"
+        "error: the import of keel.old at harbor/base.py:2 fails. 2 effects are not installed because of it."
     )
     assert [(item.severity, item.code, item.message, item.details) for item in group.items] == [
         (Severity.BREAKS, "not-installed", f"{TARGET} is not patched", ()),
@@ -379,7 +378,7 @@ def test_rows_behind_one_import_tell_what_they_are_without_it() -> None:
     (alike,) = group_causes([replace(row, culprit=COMMIT) for row in (rows[0], rows[0])])
     assert alike.title == (
         "error: the import of keel.old at harbor/base.py:2 fails (since 0123456789ab (2026-04-28): Take the old hull away "
-        "(#80)), so 2 effects are not installed. Nothing else breaks them:"
+        "(#80)). 2 effects are not installed because of it. Nothing else breaks them."
     )
     assert [item.details for item in alike.items] == [(), ()]
     more = Finding(
@@ -390,14 +389,14 @@ def test_rows_behind_one_import_tell_what_they_are_without_it() -> None:
     worse = replace(rows[0], findings=(more, waits), location=Location("harbor/hull.py", 9))
     first, single = group_causes([*rows, worse])
     assert first.title == (
-        "error: the import of keel.old at harbor/base.py:2 fails, so 3 effects are not installed. 2 of them have no other "
-        "error and are listed here, the other 1 with its own error; `then` says what else changed:"
+        "error: the import of keel.old at harbor/base.py:2 fails. 3 effects are not installed because of it. 2 of them are "
+        "listed here; 1 has an error of its own and is listed below."
     )
     assert [item.location.line for item in single.items] == [9]
     other = Why(Reason.NEEDS_GONE, "keel.older", places=(Location("harbor/crew.py", 5),))
     both = replace(waits, why=replace(waits.why, parts=(gone, other)))
     (group,) = group_causes([rows[0], replace(rows[0], findings=(own[0], both))])
-    assert group.title.endswith("fails, so 2 effects are not installed. `also` names another line that fails:")
+    assert group.title.endswith("fails. 2 effects are not installed because of it.")
     also = ("also", "the import of keel.older at harbor/crew.py:5 fails")
     assert [item.details for item in group.items] == [(), (also,)]
 
@@ -523,7 +522,7 @@ TALLIES = [
                 "compared, at 2 places (a place is one line of ours): 2 effects do nothing, 1 fits (`--severity note` lists it)",
             )
         ],
-        ["3 of those compared target names that the pin does not have: 2 do nothing and 1 fits."],
+        ["The pin does not have the targets of 3 of those compared: 2 do nothing and 1 fits."],
     ),
     (
         (effect_row(BREAKING, line=4), effect_row(TODAY, line=5), effect_row(FITS, line=6), effect_row(APART, line=7)),

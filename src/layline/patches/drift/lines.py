@@ -12,7 +12,7 @@ from layline.core.evidence import Location, Severity
 from layline.core.listing import Diagnostic, Group, Listing
 from layline.core.prose import count, listed, verb
 from layline.core.revision import Commit
-from layline.core.why import Why, say, say_all
+from layline.core.why import FAILS_FIRST, Why, say, say_all
 from layline.coupling.deletable import find_deletable
 from layline.coupling.drift_model import Drift
 from layline.coupling.model import State
@@ -147,32 +147,22 @@ def _group_behind(
     told = f" (since {say_commit(since)})" if since is not None else ""
     cause = f"{_tell_roots(_find_beside(rows[0], root))} fails{_tell_loaders(root, loaders)}{told}"
     number = len(waiting[root])
+    behind = f"{count(number, 'effect')} {verb(number, 'is')} not installed because of it."
     return Group(
-        title=(
-            f"{rows[0].severity.word}: {cause}, so {count(number, 'effect')} {verb(number, 'is')} not installed. "
-            f"{_say_beside(rows, root, number)}:"
-        ),
+        title=" ".join((f"{rows[0].severity.word}: {cause}.", behind, *_say_beside(rows, root, number))),
         items=tuple(_tell_waiting(row, root, since) for row in rows),
     )
 
 
-def _say_beside(rows: list[Drift], root: Root, number: int) -> str:
+def _say_beside(rows: list[Drift], root: Root, number: int) -> Iterator[str]:
     """What else is known of these rows, of `number` effects that the root keeps from being installed."""
     only = all(len(_find_beside(row, root)) == len(find_roots([row])) for row in rows)
-    told, others = [], number - len(rows)
+    others = number - len(rows)
     if others:
-        here = f"{'has' if len(rows) == 1 else 'have'} no other error and " if only else ""
-        listed_here = f"{here}{verb(len(rows), 'is')} listed here"
-        told.append(
-            f"{len(rows)} of them {listed_here}, the other {others} with {'its' if others == 1 else 'their'} own error"
-        )
-    elif only:
-        told.append(f"Nothing else breaks {'it' if number == 1 else 'them'}")
-    if not only:
-        told.append("`also` names another line that fails")
-    if not all(map(_fits_else, rows)):
-        told.append("`then` says what else changed")
-    return "; ".join(told)
+        own = "has an error of its own and is" if others == 1 else "have errors of their own and are"
+        yield f"{len(rows)} of them {verb(len(rows), 'is')} listed here; {others} {own} listed below."
+    elif only and all(map(_fits_else, rows)):
+        yield f"Nothing else breaks {'it' if number == 1 else 'them'}."
 
 
 def _tell_loaders(root: Root, loaders: Mapping[str, tuple[str, ...]]) -> str:
@@ -201,13 +191,15 @@ def _fits_else(row: Drift) -> bool:
 
 def _tell_waiting(row: Drift, root: Root | None, since: Commit | None) -> Diagnostic:
     """A row behind an import that fails; `since`: the commit that the heading has named."""
-    own = replace(row.own, culprit=None, causes=()) if row.own.culprit == since else row.own
+    causes = tuple(one for one in row.own.causes if one.why.reason not in FAILS_FIRST)
+    is_named = row.own.culprit == since or (not causes and bool(row.own.causes))
+    own = replace(row.own, culprit=None if is_named else row.own.culprit, causes=causes)
     details = [(label, text) for label, text in tell_details(own, together=_fits_else(row)) if label != "patch"]
     others: dict[Location, list[Root]] = {}
     for one in find_roots([row]):
         if root is None or one.location != root.location:
             others.setdefault(one.location, []).append(one)
-    also = [("also", f"{_tell_roots(roots)} fails") for roots in others.values()]
+    also = [("also", f"{_tell_roots(roots)} fails{_say_since(row, roots[0])}") for roots in others.values()]
     then = [] if _fits_else(row) else [("then", say_row(own))]
     return Diagnostic(
         location=row.location,
@@ -216,6 +208,12 @@ def _tell_waiting(row: Drift, root: Root | None, since: Commit | None) -> Diagno
         message=f"{row.target or row.patch} is not patched",
         details=(*also, *then, *details),
     )
+
+
+def _say_since(row: Drift, root: Root) -> str:
+    """The commit that broke a line, where it is one."""
+    commits = find_commits(row, root)
+    return f" (since {say_commit(commits.pop())})" if len(commits) == 1 else ""
 
 
 def _group_elsewhere(items: Iterable[Elsewhere], severity: Severity, commits: Mapping[str, Commit]) -> Iterator[Group]:

@@ -11,7 +11,7 @@ from layline.core.listing import Diagnostic
 from layline.core.patch import Holder
 from layline.core.prose import count, listed
 from layline.core.revision import Commit
-from layline.core.why import PROBLEMS, Reason, Why, say_all, say_parts
+from layline.core.why import PROBLEMS, Reason, Why, say, say_parts
 from layline.coupling.drift_model import Drift
 from layline.patches.drift.places import stands_in
 
@@ -134,8 +134,8 @@ def tell_details(row: Drift, *, together: bool) -> Iterator[tuple[str, str]]:
     """What stands below the sentence: the patch, why, since when, what may mend it."""
     if row.effect is not None and row.severity is not Severity.OK:
         yield "patch", row.effect.id if row.effect.id == row.patch else f"{row.patch} [{row.effect.id}]"
-    if not (together or stands_in(row)) and row.reasons != _said_already(row) and (why := _say_why(row)):
-        yield "why", why
+    if not (together or stands_in(row)) and row.reasons != _said_already(row):
+        yield from (("why", said) for why in _find_why(row) if (said := say(why)))
     if row.copied is not None:
         yield "ours", f"an edited copy of upstream's body ({row.copied:.0%} alike)"
     if row.culprit is not None and not row.causes:
@@ -152,8 +152,8 @@ def tell_details(row: Drift, *, together: bool) -> Iterator[tuple[str, str]]:
         yield "fix", f"{row.suggestion.target} may take its place ({row.suggestion.reason})"
 
 
-def _say_why(row: Drift) -> str:
-    """What breaks it first; what else became of the target after that."""
+def _find_why(row: Drift) -> list[Why]:
+    """What breaks it first; what else became of the target after that, each a line of its own."""
     worst = {one.why for one in row.findings if one.severity is row.severity and one.why.reason in PROBLEMS}
     # a condition that is known to be false is certain
     told = [why for why in row.reasons if why.reason is not Reason.NOT_CERTAIN or not row.has(*NOT_RUN)]
@@ -162,7 +162,7 @@ def _say_why(row: Drift) -> str:
         told = [why for why in told if why.reason is not Reason.RETURN_COUNT]
     if row.severity is Severity.BREAKS and worst:  # that it takes what is passed is no comfort then
         told = [why for why in told if why.reason is not Reason.TAKES_ALL]
-    return say_all(told)
+    return told
 
 
 def say_commit(commit: Commit) -> str:

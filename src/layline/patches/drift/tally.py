@@ -90,9 +90,10 @@ def _say_absent(rows: list[Drift]) -> Iterator[str]:
     absent = [row for row in rows if row.effect is not None and is_absent(row.effect)]
     ranks = Counter(map(rank, absent))
     if absent and set(ranks) != {DEAD}:
-        name = "a name" if len(absent) == 1 else "names"
-        them = f"{len(absent)} of those compared {'targets' if len(absent) == 1 else 'target'} {name} that the pin does not have"
-        yield f"{them}: {listed(_say_ranks(ranks))}."
+        if len(absent) == 1:
+            yield f"The pin does not have the target of one of those compared: that effect {_RANKS[rank(absent[0])][0]}."
+            return
+        yield f"The pin does not have the targets of {len(absent)} of those compared: {listed(_say_ranks(ranks))}."
 
 
 def _say_keys(drift: DriftReport) -> Iterator[str]:
