@@ -11,6 +11,7 @@ from layline.core.condition import ALWAYS, NEVER, find_told
 from layline.core.effect_ids import is_effect_id
 from layline.core.evidence import Evidence
 from layline.core.patch import TargetKind
+from layline.core.prose import sentence
 from layline.core.report import Answer, Bullets, Cell, Code, Paragraph, Report, Section, Table
 from layline.errors import GitError
 from layline.history.commits import read_line_log, read_log
@@ -115,7 +116,7 @@ def _build_summary(inventory: Inventory, patch: Patch) -> Section:
     items += list(say_needs(patch))
     switch = None if is_effect_id(patch.id) else describe_switch(inventory.engine)
     items += [f"Allow-list: {switch}"] if switch else []
-    items += [f"Note: {note}." for note in patch.notes]
+    items += [sentence(note) for note in patch.notes]
     return Section(title="What it does and when", blocks=(Bullets(tuple(items)),))
 
 
@@ -378,11 +379,13 @@ def _build_plan(workspace: Workspace, opened: OpenedInventory, patch: Patch, key
     """The plan of `patches port`, without the upstream modules that copy a target (it lists those)."""
     modules = opened.reading.machine.modules
     registers = find_handler_calls(workspace.settings)
+    if find_told(patch.guard.when) == NEVER:
+        return Section(title="Porting plan", blocks=(Paragraph("There is nothing to port: the patch never runs."),))
     found = follow_patch(patch, modules, registers)
-    plan = build_plan(patch, found, modules, keys, None, registers=registers, told=find_told(patch.guard.when) != NEVER)
+    plan = build_plan(patch, found, modules, keys, None, registers=registers, told=True)
     hint: Inline = (
         Cell(f"layline patches port {patch.id}", code=True),
-        " plans how to reuse it elsewhere, with any upstream module that keeps its own copy of the target; ",
+        " also names upstream modules that keep a copy of the target; ",
         Cell("--to DIR", code=True),
         " writes an installable bundle.",
     )

@@ -2113,7 +2113,7 @@ def test_a_call_that_no_longer_binds_names_its_commit(
     (found,) = Judge(comparer).find_couplings([place])
     assert (found.culprit, found.consequence) == (commits[to_blame], Consequence.WILL_BREAK)
     # who took it away broke the call; what is said of it now, who brought it back did
-    went = [("upstream removed it", commits[0]), ("at the tip run needs group, which is not passed", commits[1])]
+    went = [("upstream removed the name", commits[0]), ("at the tip run needs group, which is not passed", commits[1])]
     assert list(found.causes) == ([] if to_blame else went)
     assert found.detail.startswith("upstream removed it in ") is not to_blame
 

@@ -456,7 +456,7 @@ def test_a_missing_module_has_the_commit_that_removed_it_not_that_of_the_name(tm
     assert row.culprit is not None
     assert (row.detail, row.culprit.subject) == ("the module keel.deep.run is gone", "between")
     told = [(say(one.why), one.commit.subject) for one in row.causes]
-    assert told == [("upstream removed it", "between"), ("the module keel.deep.run is gone", "tip")]
+    assert told == [("upstream removed the name", "between"), ("the module keel.deep.run is gone", "tip")]
 
 
 BODY_NAMES = [

@@ -142,7 +142,7 @@ INSTALLING = [
     (
         Moment.TRANSIENT,
         "Go.__enter__",
-        "It is undone when Go ends. Put the code that uses the name into the body of with Go(…):",
+        "It is undone when Go ends. Put the code that uses the name into the body of with Go(…).",
     ),
 ]
 

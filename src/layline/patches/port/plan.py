@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from layline.core.condition import NEVER
+from layline.core.condition import NEVER, find_told
 from layline.core.effect_ids import is_effect_id
 from layline.core.patch import Holder, Moment, TargetKind
 from layline.core.prose import count, listed, verb
@@ -182,12 +182,13 @@ def describe_installing(patch: Patch, entered: str | None = None) -> Inline:
 def _describe_undone(patch: Patch, entered: str | None) -> Inline:
     """What is put back: at the end of a `with`, or by the function that set it."""
     if entered is not None:
-        around = Cell(f"with {entered}(…):", code=True)
+        around = Cell(f"with {entered}(…)", code=True)
         return (
             "It is undone when ",
             Cell(entered, code=True),
             " ends. Put the code that uses the name into the body of ",
             around,
+            ".",
         )
     call = Cell(f"{patch.handler}()", code=True)
     return ("Temporary: ", call, " sets it and puts the old value back. Copy all of that function.")
@@ -215,8 +216,8 @@ def _describe_guard(patch: Patch, *, told: bool) -> str:
         )
     if not show_condition(guard.when):
         return f"Applies: {f'whenever {handler}() is called' if handler else 'always'}."
-    if guard.when == NEVER:
-        return "Applies: never, so there is nothing to bring along."
+    if find_told(guard.when) == NEVER:
+        return "Applies: never."
     return f"Applies: when {show_guard(guard)}." if not told else f"Applies: see {_SAID}."
 
 
