@@ -264,7 +264,7 @@ class Reason(Enum):
     PASSED_AT = "upstream passes that at {places:3}"
     CALLED_AT = "upstream calls it that way at {places:3}"
     ALREADY_SO = "this was already so at the pin{text:?: %}"
-    MAYBE_PASSED = "upstream may pass it at {places:3}: what is called there cannot be decided without running the code"
+    MAYBE_PASSED = "upstream may pass that at {places:3}: what is called there cannot be decided without running the code"
     NOT_PASSED_ANYWHERE = "no upstream call passes that"
     BUILT_BY_US = "only our own code makes objects of the class"
     NOT_NAMED = "nothing in the project names its class, so upstream never receives it"

@@ -41,7 +41,8 @@ def headline(gap: Gap) -> Inline:
         return f"Our {gap.label} has every commit of {gap.ref}."
     far = [count(gap.distance.behind, "commit"), count(gap.age_days, "day")]
     far += [step] if (step := major_step(gap)) else []
-    behind = f"Our {gap.label} is {listed(far)} behind {gap.ref}"
+    doubt = " (the pin is a guess)" if gap.guess else ""
+    behind = f"Our {gap.label}{doubt} is {listed(far)} behind {gap.ref}"
     if gap.surface is None:
         return f"{behind}, with {count(len(gap.diff.files), 'changed file')}."
     return join_text(f"{behind}, and ", breaks_phrase(gap), ".")
@@ -269,14 +270,15 @@ def _coupling_sentences(gap: Gap) -> Iterator[str]:
         return
     places = find_places(gap)
     files = len({place.rpartition(":")[0] for place in places})
-    where = f" in {count(files, 'file')}" if places else ""
     standings = Counter(find_standings(gap).values())
     touched = f"the {count(standings.total(), 'place')} where our code uses {gap.label}"
     rest = _tell_rest(standings, len(find_rewritten(gap)))
     if places:
-        yield f"{len(places)} of {touched} {verb(len(places), 'breaks')} at the tip{where}{rest}."
+        which = "The place that breaks is" if len(places) == 1 else f"The {len(places)} places that break are"
+        yield f"{which} in {count(files, 'file')}{f'. Of the others, {rest}' if rest else ''}."
     else:
-        yield f"None of {touched} breaks at the tip{rest if standings.keys() - {Standing.FITS} else ''}."
+        told = f": {rest}" if rest and standings.keys() - {Standing.FITS} else ""
+        yield f"None of {touched} breaks at the tip{told}."
     imports = broken_imports(gap)
     if imports:
         names = listed([f"{coupling.target} ({coupling.state.value})" for coupling in imports], most=3)
@@ -289,14 +291,14 @@ def _coupling_sentences(gap: Gap) -> Iterator[str]:
 
 
 def _tell_rest(standings: Counter[Standing], rewritten: int) -> str:
-    """`; 3 stop applying, 4 need a look and 39 fit`: the places that do not break, each once."""
+    """`3 stop applying, 4 need a look and 39 fit`: the places that do not break, each once."""
     told = [
         f"{standings[kind]} {kind.of_one if standings[kind] == 1 else kind.value}"
         for kind in Standing
         if standings[kind] and kind is not Standing.BREAKS
     ]
     inside = f", {rewritten} of them inside methods that must be rewritten" if rewritten else ""
-    return f"; {listed(told, most=len(Standing))}{inside}" if told else ""
+    return f"{listed(told, most=len(Standing))}{inside}" if told else ""
 
 
 def feature_deltas(gap: Gap, most: int = 5) -> tuple[str, ...]:

@@ -225,6 +225,7 @@ class Repository:
             if "." not in asked[0]:  # a single number ends the name of any branch
                 near = [name for name in near if name.removeprefix("v").startswith(wanted)]
             near = sorted(near, key=lambda name: (len(name), name))[:1]  # a candidate has more to its name
+            near = near or _find_same_minor(ref[: asked.start()], asked[0], names)
         else:
             near = difflib.get_close_matches(ref, names, n=1)
         if near:
@@ -232,7 +233,7 @@ class Repository:
         newest = self._find_newest_version() if asked is not None else None
         if newest is not None:
             return f"Its newest version tag there is {newest!r}."
-        return "`git for-each-ref` in that repository lists what it has."
+        return f"`git -C {name_path(self.git_dir)} for-each-ref` lists what it has."
 
     def _find_newest_version(self) -> str | None:
         """The tag of a version, not of a candidate, that was made last."""
@@ -255,6 +256,15 @@ class Repository:
             )
         kind = SilentGitError if isinstance(error, SilentGitError) else GitError
         return kind(f"{self.name}: {text}", hint=error.hint)
+
+
+def _find_same_minor(before: str, version: str, names: Iterable[str]) -> list[str]:
+    """The newest version of the same minor one, `v1.4.2` for `v1.4.9`, that has the same words before its number."""
+    major, _, rest = version.partition(".")
+    wanted = f"{before}{major}.{rest.partition('.')[0]}"
+    alike = [name for name in names if _VERSION.search(name) and f"{name}.".startswith(f"{wanted}.")]
+    newest = sorted(alike, key=lambda name: [int(part) for part in name.removeprefix(before).split(".")])
+    return newest[-1:] if rest else []
 
 
 def open_repository(path: Path, name: str | None = None) -> Repository:

@@ -36,7 +36,7 @@ def read_fleet(file: Path) -> list[FleetProject]:
     try:
         plain = tomllib.loads(file.read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-        raise ConfigError(f"The fleet file {file} cannot be read: {say_error(error)}.") from None
+        raise ConfigError(f"The fleet file {file} cannot be read: {say_error(error)}.", hint=_HINT) from None
     listed = plain.get("projects", [])
     tables = plain.get("project", [])
     if not isinstance(listed, list) or not isinstance(tables, list) or not (listed or tables):

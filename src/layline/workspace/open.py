@@ -8,9 +8,9 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from layline.config import Pin, find_settings_file, load_settings
+from layline.config import FILE_NAME, Pin, find_settings_file, load_settings
 from layline.core.evidence import Evidence
-from layline.errors import ConfigError, Error, MissingObject
+from layline.errors import ConfigError, Error, GitError, MissingObject
 from layline.git import Repository, open_repository
 from layline.git.mirror import fetch_mirror
 from layline.git.overlay import Overlay
@@ -108,6 +108,8 @@ class Workspace:
                 raise MissingObject(
                     f"{written.revision[:12]}, the pin of {key!r}", repository.name, hint=error.hint
                 ) from None
+            except GitError as error:
+                raise GitError(f"The pin of {key!r} in {FILE_NAME}: {error.message}", hint=error.hint) from None
             self._pinned[key] = Pinned(
                 key=key, backend=backend, repository=repository, commit=commit, evidence=written.evidence
             )

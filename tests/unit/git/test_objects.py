@@ -117,7 +117,14 @@ def test_a_single_number_at_the_end_of_a_branch_is_no_version(tmp_path: Path) ->
     history.git("branch", "check_failures_9")
     history.git("tag", "v5.0.0")
     repository = open_repository(history.path)
-    for asked, hint in (("v9", "Its newest version tag there is 'v5.0.0'."), ("v5", "Did you mean 'v5.0.0'?")):
+    for asked, hint in (
+        ("v9", "Its newest version tag there is 'v5.0.0'."),
+        ("v5", "Did you mean 'v5.0.0'?"),
+        ("v5.0.7", "Did you mean 'v5.0.0'?"),
+        ("w5.0.7", "Its newest version tag there is 'v5.0.0'."),
+        ("v5.1.7", "Its newest version tag there is 'v5.0.0'."),
+        ("nothing", f"`git -C {repository.git_dir} for-each-ref` lists what it has."),
+    ):
         with pytest.raises(GitError) as told:
             repository.resolve(asked)
         assert told.value.hint == hint

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from layline.patches.drift.kept import KeptDrift
 
 FAIL_ON = {"breaks": (Severity.BREAKS,), "look": (Severity.BREAKS, Severity.LOOK), "none": ()}
+_HINT = "A baseline is a TOML file with an [[accepted]] table for each finding: id, reason, until."
 _ORDER = (Severity.BREAKS, Severity.LOOK, Severity.OK)
 
 
@@ -33,7 +34,9 @@ def read_baseline(file: Path | None) -> tuple[Accepted, ...]:
     try:
         text = file.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
-        raise Error(f"The baseline {file} cannot be read: {getattr(error, 'strerror', None) or error}.") from None
+        raise Error(
+            f"The baseline {file} cannot be read: {getattr(error, 'strerror', None) or error}.", hint=_HINT
+        ) from None
     return parse_baseline(text, where=str(file))
 
 
