@@ -239,8 +239,7 @@ class Reason(Enum):
     CALL_CROSSED_HERE = "it takes our {names:6&} as {other}: our call has the order of its parameters before {text}"
     CALL_TOO_NEW = "our call fits only the tip: at the pin {name} {parts:;}"
     NEVER_BOUND = (
-        "our call does not seem to fit the signature at the pin either: either it does not run there, or Layline "
-        "misreads it"
+        "our call does not seem to fit the signature at the pin: it does not run there, or Layline misreads it"
     )
     MUST_AWAIT = "at the tip it is async: its caller must await it"
     CANNOT_AWAIT = "at the tip it is no longer async: it cannot be awaited"
@@ -264,7 +263,9 @@ class Reason(Enum):
     PASSED_AT = "upstream passes that at {places:3}"
     CALLED_AT = "upstream calls it that way at {places:3}"
     ALREADY_SO = "this was already so at the pin{text:?: %}"
-    MAYBE_PASSED = "upstream may pass that at {places:3}: what is called there cannot be decided without running the code"
+    MAYBE_PASSED = (
+        "upstream may pass that at {places:3}: what is called there cannot be decided without running the code"
+    )
     NOT_PASSED_ANYWHERE = "no upstream call passes that"
     BUILT_BY_US = "only our own code makes objects of the class"
     NOT_NAMED = "nothing in the project names its class, so upstream never receives it"

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal
 
 from layline.core.evidence import Severity
 from layline.core.listing import Diagnostic, Group, Listing
-from layline.core.prose import count
+from layline.core.prose import count, verb
 from layline.core.report import Annotation, Answer, Paragraph, Report, Rule, Section, Subject, Table
 from layline.coupling.drift_model import finding_id
 from layline.coupling.model import Touch
@@ -124,11 +124,9 @@ def say_fit(standing: Standing, where: str) -> str:
 
 def _say(label: str, standing: Standing, where: str, promise: Promise | None, today: int) -> str:
     bad = len(standing.bad_lines)
-    some = (
-        ("it does" if bad == 1 else "they do") if today == bad else f"{today} of them {'does' if today == 1 else 'do'}"
-    )
-    either = f"; {some} not fit today's pin either" if today else ""
-    said = f"{label}: {say_fit(standing, where)}{either}."
+    some = ("it fails" if bad == 1 else "they fail") if today == bad else f"{today} of them {verb(today, 'fails')}"
+    already = f"; {some} at today's pin already" if today else ""
+    said = f"{label}: {say_fit(standing, where)}{already}."
     if promise is None:
         return said
     return f"{said} The plan expected {promise.left} to be left at step {promise.step} of {promise.steps}."
@@ -136,9 +134,7 @@ def _say(label: str, standing: Standing, where: str, promise: Promise | None, to
 
 _ALONE = "Each place is checked against this commit alone: an error may be old, such as a patch that never worked."
 _BOTH = "Each place is checked against this commit: an error may be old, such as a patch that never worked."
-_WARNED = (
-    "A warning is an override that does not fit upstream's own calls, and does not fit them at today's pin either."
-)
+_WARNED = "A warning is an override that fits upstream's own calls neither here nor at today's pin."
 _COMPARED = (
     "`patches drift` compares the pin with this commit: what it finds broken counts here, too, even in examples. Its "
     "reasons call this commit the tip, whichever of the two is newer."
@@ -178,7 +174,7 @@ def _group(standing: Standing, today: frozenset[Judged], here: Standing | None) 
             severity=_rate(one, today, here),
             code="does-not-fit",
             message=f"{one.way} {one.target}",
-            details=(("why", one.told), *((("today", "it does not fit today's pin either"),) if one in today else ())),
+            details=(("why", one.told), *((("today", "it does not fit today's pin"),) if one in today else ())),
         )
         for one in sorted(standing.misfits, key=lambda one: (_rate(one, today, here) is Severity.LOOK, one in today))
     )

@@ -69,7 +69,7 @@ def build_matrix_answer(workspace: Workspace, key: str, matrix: Matrix) -> Answe
     ends = _find_ends(workspace, key)
     safe = _find_safe(upstream, ends, matrix)
     said = (
-        _say_safe(safe, _find_next(upstream, ends, matrix, safe), is_after=_has_later(upstream, ends, matrix)),
+        _say_safe(safe, _find_next(upstream, ends, matrix, safe), matrix, is_after=_has_later(upstream, ends, matrix)),
         *_say_others(matrix),
     )
     return Answer(
@@ -177,10 +177,12 @@ def _has_later(upstream: Repository, ends: tuple[str, str], matrix: Matrix) -> b
     return any(find_position(upstream, ends, ref.commit) is not None for ref in matrix.refs)
 
 
-def _say_safe(safe: answers.SafeRef | None, after: str | None, *, is_after: bool) -> str:
+def _say_safe(safe: answers.SafeRef | None, after: str | None, matrix: Matrix, *, is_after: bool) -> str:
     """In the word of `upgrade plan`, which looks at more commits; `is_after`: one of these comes after the pin."""
     if safe is None:
         why = "each one after the pin breaks something of ours" if is_after else "none of them comes after the pin"
+        if is_after and (usable := [ref.name for ref in matrix.usable]):
+            why += f" ({listed(usable, most=_SHOWN)} {'does' if len(usable) == 1 else 'do'} not come after it)"
         return f"No safe pin is among them: {why}. `upgrade plan --safe` looks at every commit between pin and tip."
     lacks = safe["commits_lacking"]
     branch = f" It lacks {count(lacks, 'commit')} of the pin's own branch." if lacks else ""

@@ -238,7 +238,7 @@ def test_what_does_not_fit_the_pin_either_is_marked(tmp_path: Path) -> None:
     assert marked == {"own/old.py": True, "own/new.py": False}
     assert data.listing is not None
     assert "2 of 2 places do not fit" in data.listing.title
-    assert data.listing.title.endswith("; 1 of them does not fit today's pin either.")
+    assert data.listing.title.endswith("; 1 of them fails at today's pin already.")
 
 
 def test_a_check_of_another_commit_is_kept_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -318,7 +318,7 @@ def test_an_override_that_is_wrong_today_is_a_warning_and_an_import_an_error(tmp
     assert there.listing is not None
     assert there.listing.meta == (
         "Each place is checked against this commit: an error may be old, such as a patch that never worked.",
-        "A warning is an override that does not fit upstream's own calls, and does not fit them at today's pin either.",
+        "A warning is an override that fits upstream's own calls neither here nor at today's pin.",
         (
             "`patches drift` compares the pin with this commit: what it finds broken counts here, too, even in examples. "
             "Its reasons call this commit the tip, whichever of the two is newer."
