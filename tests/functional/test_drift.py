@@ -370,7 +370,7 @@ def test_compared_from_another_commit_everything_is_decided_there(tmp_path: Path
     assert "the pin does not have it" not in json.dumps(told)
     first, _, second = text.splitlines()[:3]
     assert first == f"keel: 1 of 3 patched places breaks at {tip[:8]}; 1 does nothing even at v1.9; 1 fits."
-    assert f"keel from {new[:12]} (2026-01-02, v1.9, called the pin below) to" in second
+    assert f"keel from {new[:12]} (2026-01-02, v1.9: “the pin” in this answer) to" in second
     assert (
         "The 4 effects of `patches list` with v1.9 as the pin:\n  3 compared: 1 breaks, 1 does nothing, 1 fits" in text
     )

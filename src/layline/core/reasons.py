@@ -119,7 +119,7 @@ class Reason(Enum):
     TAKEN_APART = "takes {counts[0]:#value} from {name} at {places}, which at the tip returns one {text}"
     TAKES_OTHER = "expects {counts[0]:#value} from {name} at {places}, which returns {counts[1]} at the tip"
     CALLS_REFUSING = "calls {name} at {places}, which at the tip {parts:2;}"
-    CALLS_REFUSING_TODAY = "calls {name} at {places}, which at the pin {parts:;}"
+    CALLS_REFUSING_TODAY = "calls {name} at {places}, which {parts:;} there"
     CALLS_REFUSING_STILL = "calls {name} at {places}, which at pin and tip {parts:;}"
     IMPORTS_MISSING = "imports {name} at {places}, which the pin does not have"
     IMPORTS_MISSING_STILL = "imports {name} at {places}, which neither the pin nor the tip has"

@@ -89,7 +89,7 @@ def _version_impact(gap: Gap) -> str:
         return "the declared version did not change"
     step = f"{step}; " if (step := statements.major_step(gap)) else ""
     named = any(is_final(name) for name, _ in gap.releases)
-    return f"{step}{'releases are good stopping points' if named else 'this branch has no release between them'}"
+    return f"{step}{'releases are good stopping points' if named else 'no release of this branch lies between them'}"
 
 
 def _work(gap: Gap) -> str:

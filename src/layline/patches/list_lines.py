@@ -116,9 +116,8 @@ def _say_help(effects: list[Effect]) -> Iterator[str]:
     them = "The effect" if len(effects) == 1 else f"The {len(effects)} effects"
     yield f"{them} whose target cannot be named {verb(len(effects), 'is')} listed here, but `patches drift` cannot compare {'it' if len(effects) == 1 else 'them'}."
     yield (
-        f"{which} an object whose exact class cannot be read from the code, e.g. `{first.reached}` at {first.location}. Annotate "
-        "the parameter that holds the object with its own class (not one above it), or check the class with `isinstance` before the line: then the "
-        "target has a name."
+        f"{which} an object whose exact class cannot be read from the code, e.g. `{first.reached}` at {first.location}. An "
+        "annotation with the object's own class, or an `isinstance` check before the line, gives the target its name."
     )
 
 

@@ -16,9 +16,9 @@ if TYPE_CHECKING:
 
 def name_commits(drift: DriftReport) -> str:
     ours = f"{drift.downstream.repo} at {drift.downstream.commit[:12]}"
-    start = f"{drift.since}, called the pin below" if drift.since else "the pin"
+    start = f"{drift.since}: “the pin” in this answer" if drift.since else "the pin"
     pin = f"{drift.pin.hash[:12]} ({drift.pin.date}, {start})"
-    named = f"{drift.to}, called the tip below" if drift.to else "the tip"
+    named = f"{drift.to}: “the tip” in this answer" if drift.to else "the tip"
     return f"{ours}; {drift.label} from {pin} to {drift.tip.hash[:12]} ({drift.tip.date}, {named})"
 
 
