@@ -453,5 +453,5 @@ def test_what_a_row_tells_of_its_replacement_is_no_place_outside_patches(
     # and the summary stops before the commit that broke the call
     assert layline("gap", "report", "keel", cwd=tmp_path).code == 0
     summary = next(tmp_path.glob("docs/backend-gap/reports/keel/*/summary.md")).read_text()
-    assert f"Up to {safe[:12]} (" in summary
+    assert f"The pin can move to {safe[:12]} (" in summary
     assert "was not found" not in summary
