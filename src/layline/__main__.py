@@ -1,3 +1,3 @@
-from layline.cli import main
+from layline.cli import enter
 
-main()
+enter()

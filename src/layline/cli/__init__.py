@@ -6,8 +6,9 @@ import sys
 from typing import NoReturn
 
 from layline.core.environment import explain
+from layline.core.memory import end_at_once
 
-__all__ = ["main"]
+__all__ = ["enter", "main"]
 
 try:
     from layline.cli.main import main
@@ -21,3 +22,8 @@ except ModuleNotFoundError as error:  # what parses the command line is not inst
         """Say what is missing, whatever was asked."""
         sys.stderr.write(_said)
         sys.exit(2)
+
+
+def enter() -> NoReturn:
+    """The whole program, as a process of its own."""
+    end_at_once(main)
