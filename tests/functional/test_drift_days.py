@@ -47,6 +47,7 @@ PIN: dict[str, str | None] = {
 }
 BASE: dict[str, str | None] = {"keel/run.py": f"def run(x):\n{LOOP}\n\ndef walk(x, pace=1, gait=None):\n    return x\n"}
 """What upstream has at every tip, before the edit of a case."""
+OTHER_RUN = str(BASE["keel/run.py"]).replace("step * x", "step + x")
 CASES: dict[str, dict[str, str | None]] = {
     "nothing that anybody reads": {"keel/idle.py": "def idle():\n    return 2\n"},
     "lines move": {"keel/run.py": f"# new\n\n\n{BASE['keel/run.py']}"},
@@ -118,6 +119,14 @@ STAYS = {
     "a name is bound once more": "keel.run.run",
 }
 """Targets whose rows are believed although the file that has them is another: nothing that they read of it is."""
+PASSES = "from keel.run import walk\n\n\ndef go():\n    walk(1, gait=2)\n    return 1\n"
+STAYS_AFTER: dict[str, tuple[dict[str, str | None], dict[str, str | None]]] = {
+    "a function is added below": ({"keel/use.py": PASSES}, {"keel/use.py": f"{PASSES}\n\ndef far():\n    return 1\n"}),
+    "the caller goes on in another way": ({"keel/use.py": PASSES}, {"keel/use.py": PASSES.replace("return 1", "return 2")}),
+    "its function moves": ({"keel/use.py": PASSES}, {"keel/use.py": f"import os\n\n{PASSES}"}),
+    "as many lines above are others": ({"keel/use.py": PASSES}, {"keel/use.py": PASSES.replace("\n\n\n", "\nimport os\n\n")}),
+}  # fmt: skip
+"""Two edits: the row of `walk` tells a line of the first one's file, which stays where it was, or moves with its function."""
 OURS = """\
 import keel.boat
 import keel.deck
@@ -418,6 +427,27 @@ def test_rows_stay_where_their_names_say_the_same(name: str, days: Days, monkeyp
     days.ask(days.edit(CASES[name]))
     assert judged
     assert STAYS[name] not in judged
+
+
+@pytest.mark.parametrize("name", STAYS_AFTER)
+def test_a_row_stays_with_the_lines_it_tells(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("LAYLINE_CACHE", str(tmp_path / "warm"))
+    days, judged = Days(tmp_path), list[str]()
+    first, second = STAYS_AFTER[name]
+    before, _ = days.ask(days.edit(first))
+    assert any("keel/use.py" in repr(row.findings) for row in before.rows)
+
+    def judge(subjects: list[Subject], sides: Sides) -> Iterator[Judged]:
+        judged.extend(str(one.effect.target) for one in subjects if one.effect is not None)
+        return judge_subjects(subjects, sides)
+
+    monkeypatch.setattr(read, "judge_subjects", judge)
+    tip = days.edit({**second, "keel/run.py": OTHER_RUN})
+    warm, _ = days.ask(tip)
+    assert "keel.run.run" in judged
+    assert "keel.run.walk" not in judged
+    monkeypatch.setenv("LAYLINE_CACHE", str(tmp_path / "cold"))
+    assert warm == days.ask(tip)[0]
 
 
 def count_gits() -> int:

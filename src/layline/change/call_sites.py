@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import ast
+import hashlib
 import re
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import replace
 from functools import cached_property, lru_cache
+from typing import TYPE_CHECKING
 
 from layline.change.asked_signatures import MARK, find_asked
 from layline.change.asked_signatures import Asked as AskedParameter
@@ -23,6 +25,9 @@ from layline.source.shift import SHARED
 from layline.source.symbols import Symbol
 from layline.source.walking import walk
 
+if TYPE_CHECKING:
+    from layline.change.told import Told
+
 
 class CallSites:
     """Every call in one index of dotted names: functions and classes by meaning, methods by name.
@@ -32,8 +37,10 @@ class CallSites:
     say nothing and are not searched.
     """
 
-    def __init__(self, resolver: Resolver) -> None:
+    def __init__(self, resolver: Resolver, told: Told | None = None) -> None:
+        """`told` keeps what is said of each name: who asks depends on that."""
         self._resolver = resolver
+        self._told = told
         self._known: dict[str, tuple[list[CallSite], Collection[Read]]] = {}
 
     def find(self, name: str, others: Iterable[str] = ()) -> list[CallSite]:
@@ -41,8 +48,19 @@ class CallSites:
         if name not in self._known:
             self._read({name, *others} - self._known.keys())
         sites, reads = self._known[name]
-        self._resolver.index.seen.extend(reads)
+        seen = self._resolver.index.seen
+        if self._told is None:
+            seen.extend(reads)
+        else:
+            digest = _digest(sites)
+            self._told.put(name, digest, reads)
+            seen.add(Asked.CALLS, f"{name}={digest}")
         return sites
+
+    def tell(self, name: str) -> str:
+        """The calls of a name in a word, places apart."""
+        with self._resolver.index.seen.within(set()):
+            return _digest(self.find(name))
 
     @cached_property
     def _owners(self) -> Counter[str]:
@@ -76,6 +94,12 @@ class CallSites:
         for name, sites in found.items():
             sites.sort(key=lambda site: (site.location.path, site.location.line))
             self._known[name] = sites, tuple(wanted.reads[name])
+
+
+def _digest(sites: Iterable[CallSite]) -> str:
+    """Of all that is said of calls, their lines apart: answers that tell lines know whether their files changed."""
+    told = [replace(site, location=Location(site.location.path, 0)) for site in sites]
+    return hashlib.blake2b(repr(told).encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()
 
 
 def find_call_sites(resolver: Resolver, names: Iterable[str]) -> dict[str, list[CallSite]]:

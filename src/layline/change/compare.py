@@ -12,7 +12,9 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
+from functools import cached_property
 
+from layline.change.call_sites import CallSites
 from layline.change.callables import find_changes
 from layline.change.comparison import Comparison
 from layline.change.homes import MOVE, Homes, needs_more
@@ -58,6 +60,11 @@ class Comparer:
         """The kind of what became of a name that stays as what it was; None where there is more to say."""
         found = self.compare(name)
         return found.kind if found.kind in _STAYING and found.after.exists and not found.is_class_no_more else None
+
+    @cached_property
+    def sites(self) -> tuple[CallSites, CallSites]:
+        """Upstream's own calls at pin and tip."""
+        return CallSites(self.pin), CallSites(self.tip)
 
     @property
     def seen(self) -> Seen:

@@ -16,8 +16,8 @@ from layline.history.timeline import BlobChange, follows, read_timeline
 from layline.source.definitions import Definition, Module
 from layline.source.memos import Answers, Memos
 from layline.source.parsing import parse_module
-from layline.source.seen import Asked, Seen
-from layline.source.slices import read_signature
+from layline.source.seen import Asked, Seen, say_history
+from layline.source.slices import read_signature, slice_definition
 from layline.source.versions import Versions
 
 T = TypeVar("T")
@@ -28,23 +28,35 @@ _VERSIONS = 128
 
 @dataclass(frozen=True, slots=True)
 class Version:
-    """A file as one commit left it, read when somebody asks for its text; without a blob it is not there."""
+    """A file as one commit left it, read when somebody asks for its text; without a blob it is not there.
+
+    What is read is noted: a claim about one definition depends on no commit that changes another.
+    """
 
     tracer: FileTracer
+    path: str
     blob: str | None
 
     @property
     def text(self) -> str:
+        self.tracer.note(self.path)
         return self.tracer.read_text(self.blob)
 
-    def ask(self, question: str, make: Callable[[str], T]) -> T:
-        """What follows from the text alone, as a plain value: the next tip has this version, too."""
-        if self.blob is None:
-            return make("")
-        return self.tracer.answers.find(self.blob, question, lambda: make(self.text))
+    def ask(self, question: str, make: Callable[[str], T], *, of: str = "") -> T:
+        """What follows from the text alone, or from that `of` one definition (`slices.slice_definition`), as a plain
+        value: the next tip has this version, too.
+        """
+        self.tracer.note(self.path, of)
+        return self.tracer.ask(self.blob, question, make)
+
+    def slice_definition(self, qualname: str) -> str | None:
+        """The lines of one definition."""
+        self.tracer.note(self.path, qualname)
+        return slice_definition(self.tracer.read_text(self.blob), qualname)
 
     def read_signature(self, qualname: str) -> Definition | None:
         """The definition without its body (`slices.read_signature`)."""
+        self.tracer.note(self.path, qualname)
         return self.tracer.find_signature(self.blob, qualname)
 
 
@@ -71,9 +83,26 @@ class FileTracer:
         pin, tip = self._commits
         return pin != tip and not follows(self.repository, tip, pin)
 
+    def note(self, path: str, qualname: str = "") -> None:
+        """The history of a file, or of one definition there, is read."""
+        self.seen.add(Asked.HISTORY, say_history(path, qualname))
+
     def _changes(self, path: str) -> tuple[tuple[int, BlobChange], ...]:
-        self.seen.add(Asked.HISTORY, path)
+        self.note(path)
         return self.timeline.by_path.get(path, ())
+
+    def _versions_of(self, path: str, qualname: str = "") -> tuple[tuple[int, BlobChange], ...]:
+        """The same for who reads of each version what it notes itself, or one definition alone."""
+        found = self.timeline.by_path.get(path, ())
+        if qualname or not found:  # of a file that no commit has changed yet the first that does says more
+            self.note(path, qualname if found else "")
+        return found
+
+    def ask(self, blob: str | None, question: str, make: Callable[[str], T]) -> T:
+        """What follows from the text of a version."""
+        if blob is None:
+            return make("")
+        return self.answers.find(blob, question, lambda: make(self.read_text(blob)))
 
     def follow_file(self, path: str) -> tuple[str | None, tuple[str, ...]]:
         """Where a file went whole (most of its definitions in one new file of the commit that deleted it), hop by hop;
@@ -128,23 +157,23 @@ class FileTracer:
         first change: what only the branch of the pin has, no commit took away.
         """
         culprit: str | None = None
-        for number, change in reversed(self._changes(path)):
-            if not holds(Version(self, change.after)):
+        for number, change in reversed(self._versions_of(path)):
+            if not holds(Version(self, path, change.after)):
                 return culprit
             culprit = self.timeline.steps[number].commit
         return None if self.diverges and culprit and holds(self.find_base(path)) else culprit
 
     def find_base(self, path: str) -> Version:
         """The file as it was where the line of the tip leaves that of the pin; empty where no commit changed it."""
-        changes = self._changes(path)
-        return Version(self, changes[0][1].before if changes else None)
+        changes = self._versions_of(path)
+        return Version(self, path, changes[0][1].before if changes else None)
 
     def _find_signature(self, blob: str | None, qualname: str) -> Definition | None:
         def make(text: str) -> object:
             found = read_signature(text, qualname)
             return codec.encode(found) if found is not None else None
 
-        return codec.decode_kept(Definition, Version(self, blob).ask(f"signature {qualname}", make))
+        return codec.decode_kept(Definition, self.ask(blob, f"signature {qualname}", make))
 
     def read_text(self, blob: str | None) -> str:
         """A version of a file."""

@@ -6,13 +6,16 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from layline import codec
+from layline.change.call_sites import CallSites
 from layline.change.compare import Comparer, Comparison
 from layline.change.signatures import SignatureChange
+from layline.change.told import Told
 from layline.core.drift import DriftKind
 from layline.core.finding import Suggestion
 from layline.core.why import Why
@@ -24,7 +27,6 @@ from layline.workspace.kept import open_memos
 
 if TYPE_CHECKING:
     from layline.change.trace import Tracer
-    from layline.source.at_tips import AtTips
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,45 +41,18 @@ class Lost:
     commits: tuple[str, ...] = ()
 
 
-class Fates:
-    """Kinds of names that stay, each kept with what it was read from."""
-
-    def __init__(self, tips: AtTips) -> None:
-        self._tips = tips
-        self._put: set[str] = set()
-        self._known: dict[str, str | None] = {}
-
-    def find(self, name: str) -> str | None:
-        """What was found before and still holds."""
-        if name not in self._known:
-            self._known[name] = self._tips.find(self._key(name), lambda plain, _stamp: str(plain.get("kind")))
-        return self._known[name]
-
-    def put(self, name: str, kind: DriftKind | None, reads: Iterable[Read]) -> None:
-        if name in self._put:
-            return
-        self._put.add(name)
-        told, compare = {"kind": str(kind)}, self._tips.memos.compare
-        kept = self.find(name) if compare is not None else None
-        if kept is not None and compare is not None:
-            compare(f"fate of {name}", {"kind": kept}, told)
-        self._tips.keep(self._key(name), told, reads)
-        self._known[name] = told["kind"]
-
-    def save(self) -> None:
-        self._tips.memos.save()
-
-    def _key(self, name: str) -> str:
-        return self._tips.memos.key("fate", name)
-
-
 class KeptComparer(Comparer):
     """A comparer that asks for a lost name once, whatever the downstream commit."""
 
     def __init__(self, pin: Resolver, tip: Resolver, tracers: Sequence[Tracer | None], memos: Memos) -> None:
         super().__init__(pin, tip, tracers)
         self._memos = memos
-        self.fates: Fates | None = None
+        self.fates: Told | None = None
+        self.calls: Told | None = None
+
+    @cached_property
+    def sites(self) -> tuple[CallSites, CallSites]:
+        return CallSites(self.pin), CallSites(self.tip, self.calls)
 
     def find_fate(self, name: str) -> DriftKind | None:
         """Kept with what it was read from: who builds on it depends on the answer alone."""
@@ -86,7 +61,7 @@ class KeptComparer(Comparer):
         reads: set[Read] = set()
         with self.seen.within(reads):
             found = super().find_fate(name)
-        self.fates.put(name, found, reads)
+        self.fates.put(name, str(found), reads)
         self.seen.add(Asked.FATE, f"{name}={found}")
         return found
 
@@ -120,8 +95,9 @@ class KeptComparer(Comparer):
         for tracer in self._tracers:
             if tracer is not None:
                 tracer.memos.save()
-        if self.fates is not None:
-            self.fates.save()
+        for told in (self.fates, self.calls):
+            if told is not None:
+                told.save()
 
 
 def _describe(found: Comparison) -> Lost:

@@ -10,7 +10,7 @@ from layline.change.snapshots import Snapshots
 from layline.core.why import Reason
 from layline.source.names import is_within, parents
 from layline.source.resolve import Resolver
-from layline.source.seen import Asked, Read
+from layline.source.seen import Asked, Read, say_history
 from layline.source.slices import binds
 from layline.source.symbols import SymbolKind
 
@@ -74,7 +74,8 @@ class Losses:
             side = snapshots.open(step)
             found = side.resolve(name)
             modules = {found.module, found.bound_in} & side.index.entries.keys()
-            reads.update((Asked.HISTORY, side.index.entries[one].path) for one in modules if one is not None)
+            paths = (side.index.entries[one].path for one in modules if one is not None)
+            reads.update((Asked.HISTORY, say_history(path)) for path in paths)
             return found.kind in _LOST
 
         low, high = -1, len(steps) - 1

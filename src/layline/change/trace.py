@@ -140,16 +140,17 @@ class Tracer(FileTracer):
         member goes with its class.
         """
         owner, _, member = qualname.rpartition(".")
-        trail, start = self.follow(path, owner or member), 0
+        with self.seen.within(set()):  # the class is there where its member is: that is noted
+            trail, start = self.follow(path, owner or member), 0
         numbers = {step.commit: number for number, step in enumerate(self.timeline.steps)}
         legs = [(hop.origin, numbers[hop.commit]) for hop in trail.hops]
         last = numbers[trail.lost_in] + 1 if trail.lost_in else len(numbers)
         place = trail.hops[-1].arrival if trail.hops else TracedDefinition(path, owner or member)
         for there, end in (*legs, (place, last)):
             name = f"{there.qualname}.{member}" if owner else there.qualname
-            for number, change in self._changes(there.path):
+            for number, change in self._versions_of(there.path, name):
                 if start <= number < end:
-                    yield self.timeline.steps[number].commit, Version(self, change.after), name
+                    yield self.timeline.steps[number].commit, Version(self, there.path, change.after), name
             start = end
 
     def find_reshaping(self, path: str, qualname: str, pin: Definition) -> Iterator[str]:
@@ -183,7 +184,7 @@ class Tracer(FileTracer):
 
     def find_first_change(self, path: str, qualname: str, pin: Definition) -> str | None:
         """The first commit since whose version the body has never again been written as it was at the pin."""
-        changes = self._changes(path)
+        changes = self._versions_of(path, qualname)
         if not changes:
             return None
         origin = slice_definition(self.read_text(changes[0][1].before), qualname)

@@ -40,7 +40,7 @@ def _find_versions(tracer: Tracer, path: str, qualname: str) -> Iterator[tuple[s
     """The names that each version of a definition uses; in front, without a commit, the one that the line begins with."""
     base = ("", tracer.find_base(path), qualname)
     for commit, version, name in chain([base], tracer.find_versions(path, qualname)):
-        yield commit, frozenset(version.ask(f"body names {name}", partial(_read_names, name)))
+        yield commit, frozenset(version.ask(f"body names {name}", partial(_read_names, name), of=name))
 
 
 def _read_names(qualname: str, text: str) -> tuple[str, ...]:
@@ -72,7 +72,7 @@ def find_rewriting(row: Drift, tracer: Tracer, path: str, qualname: str) -> str 
     came, went = told.get(Reason.BODY_USES, ()), told.get(Reason.BODY_DROPS, ())
 
     def is_so(version: Version, name: str) -> bool:
-        words = set(re.findall(r"\w+", slice_definition(version.text, name) or ""))
+        words = set(re.findall(r"\w+", version.slice_definition(name) or ""))
         return 2 * (len(words.intersection(came)) + len(set(went) - words)) > len(came) + len(went)
 
     return tracer.find_since(path, qualname, is_so) if came or went else None

@@ -13,7 +13,7 @@ from layline.change.binding import (
     check_replacement,
     may_misplace,
 )
-from layline.change.call_sites import CallSites, find_function, read_modules
+from layline.change.call_sites import find_function, read_modules
 from layline.change.compare import Comparer, Comparison
 from layline.change.handed_on import HandedFunctions, HandedOn
 from layline.change.signatures import ParameterChange
@@ -63,7 +63,6 @@ class Fitter:
         self.comparer = comparer
         self._tip = comparer.tip
         self._names = frozenset(names[0]), frozenset(names[1])
-        self._sites = CallSites(comparer.pin), CallSites(comparer.tip)
         self._handed = HandedFunctions(comparer.tip, self._names[1])
         self._slots: dict[frozenset[str], tuple[list[CallSite], Collection[Read]]] = {}
 
@@ -192,7 +191,7 @@ class Fitter:
 
     def _read_sites(self, side: int, name: str) -> list[CallSite]:
         """Upstream's calls of a name at one ref; those of all names that may decide are read together."""
-        return self._sites[side].find(name, self._names[side])
+        return self.comparer.sites[side].find(name, self._names[side])
 
     def _find_uncalled(self, comparison: Comparison) -> Iterator[Why]:
         """Of a function that nothing at the tip calls or imports: what we put in its place does nothing there."""

@@ -6,7 +6,6 @@ from collections.abc import Collection, Iterable, Iterator
 from dataclasses import replace
 
 from layline.change.binding import CallSite, Problem, check_call
-from layline.change.call_sites import CallSites
 from layline.change.compare import Comparer, Comparison
 from layline.change.slots import TELLING, complete, find_fitting, find_refusing, find_slot_calls, put_covering_first
 from layline.core.evidence import Location
@@ -43,7 +42,6 @@ class Overrides:
 
     def __init__(self, comparer: Comparer) -> None:
         self._comparer = comparer
-        self._sites = CallSites(comparer.pin), CallSites(comparer.tip)
         self._instances = Instances(comparer.pin), Instances(comparer.tip)
         self._doubtful: tuple[frozenset[str], frozenset[str]] = (frozenset(), frozenset())
         """Methods that an override of ours may not fit: upstream's own calls at pin and tip decide."""
@@ -235,7 +233,7 @@ class Overrides:
 
     def _find_named(self, found: Comparison, side: int) -> list[CallSite]:
         name, doubtful = _name_at(found, side), self._doubtful[side]
-        return self._sites[side].find(name, doubtful) if name in doubtful else []
+        return self._comparer.sites[side].find(name, doubtful) if name in doubtful else []
 
     def _find_maybe(
         self, place: Place, ours: Definition, found: Comparison, problems: list[Problem], side: int

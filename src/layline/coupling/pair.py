@@ -11,9 +11,10 @@ from functools import cached_property, partial
 from typing import TYPE_CHECKING
 
 from layline import codec
-from layline.change.kept import Fates, KeptComparer, open_comparer
+from layline.change.kept import KeptComparer, open_comparer
 from layline.change.slots import tell_passing
 from layline.change.surface import SurfaceChange
+from layline.change.told import Told
 from layline.change.trace import Tracer
 from layline.core.evidence import Skipped
 from layline.core.progress import Progress, silent
@@ -31,6 +32,7 @@ from layline.coupling.own_code import find_running, judge_ours, read_indexes, re
 from layline.coupling.own_keys import find_own_keys
 from layline.coupling.places import JudgedFiles, KeptPlaces, PlaceKeeper
 from layline.coupling.reading import READING
+from layline.coupling.signature_culprit import keeps_passing
 from layline.coupling.unhanded import doubt_unhanded
 from layline.coupling.unreached import drop_reached
 from layline.coupling.version_guards import Running, VersionGuards
@@ -122,7 +124,8 @@ class Pair:
     def at_tips(self, memos: Memos, tip: str | None = None) -> AtTips:
         """What is kept in these memos with what it read of upstream, at the tip or at another commit."""
         now = tip or self.tip
-        return AtTips(memos, now, partial(weakly(self._open_shift), now), weakly(self._ask))
+        shift = partial(weakly(self._open_shift), now)
+        return AtTips(memos, now, shift, weakly(self._ask), self.workspace.tree.entries)
 
     def _open_shift(self, tip: str, other: str) -> Shift:
         if (other, tip) not in self._shifts:
@@ -145,7 +148,13 @@ class Pair:
             return self.comparer.stays_lost(what)
         if asked is Asked.FATE:
             name, _, told = what.rpartition("=")
-            return (self._fates.find(name) or str(self.comparer.find_fate(name))) == told
+            return (self._told[0].find(name) or str(self.comparer.find_fate(name))) == told
+        if asked is Asked.CALLS:
+            name, _, told = what.rpartition("=")
+            return (self._told[1].find(name) or self.comparer.sites[1].tell(name)) == told
+        if asked is Asked.PASSING:
+            tracer = self.comparer.tracer_of(0)
+            return tracer is not None and keeps_passing(tracer, what)
         if asked is Asked.HELD:
             return self._instances.holds(what)
         if asked is Asked.STARTS:
@@ -185,14 +194,16 @@ class Pair:
         tracer = Tracer(self.upstream, self.pin, self.tip, versions)
         tracer.answers = self.answers
         found = open_comparer("drift", then, now, (tracer,))
-        found.fates = self._fates
+        found.fates, found.calls = self._told
         return found
 
     @cached_property
-    def _fates(self) -> Fates:
+    def _told(self) -> tuple[Told, Told]:
+        """What becomes of names, and who calls them."""
         given = [[one.tree.commit, one.packages, one.source_roots] for one in (self.part, *self._others)]
         # more history may come to a shallow clone
-        return Fates(self.at_tips(Memos() if self.upstream.is_shallow else open_memos("fates", given)))
+        tips = self.at_tips(Memos() if self.upstream.is_shallow else open_memos("fates", given))
+        return Told("fate", tips), Told("calls", tips)
 
     @cached_property
     def versions(self) -> tuple[str | None, str | None]:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import ast
+import json
 from collections.abc import Iterator
 from dataclasses import replace
 from functools import cache, lru_cache
 
 from layline.change.binding import Problem, check_replacement
-from layline.change.file_trace import Version
+from layline.change.file_trace import FileTracer, Version
 from layline.change.signatures import SignatureChange, compare_signatures, returns_another, split_change
 from layline.change.trace import Tracer
 from layline.core.drift import DriftKind
@@ -20,6 +21,7 @@ from layline.source import Definition, DefinitionKind, Symbol
 from layline.source.loads import called_name
 from layline.source.parsing import parse_tree
 from layline.source.resolve import Resolver
+from layline.source.seen import Asked
 from layline.source.slices import find_statements
 from layline.source.walking import walk
 
@@ -166,15 +168,32 @@ def _find_made(symbol: Symbol, side: Resolver) -> Symbol | None:
 
 def _find_passing(tracer: Tracer, passed: Passed) -> str | None:
     """Since when upstream's calls pass what our replacement refuses."""
-    question = f"passes {passed.name} {' '.join(passed.arguments)}"
-
-    def passes(version: Version) -> bool:
-        return version.ask(question, lambda text: passes_any(text, passed))
-
-    found = [tracer.find_first_version(path, passes) for path in passed.paths]
+    found = [
+        tracer.find_first_version(path, lambda version: _ask_passing(tracer, version.blob, passed))
+        for path in passed.paths
+    ]
+    for path in passed.paths:
+        if changes := tracer.timeline.by_path.get(path):
+            tracer.note("")
+            told = [path, changes[-1][1].after, passed.name, *passed.arguments]
+            tracer.seen.add(Asked.PASSING, json.dumps(told))
     order = find_order(tracer)
     known = [commit for commit in found if commit is not None]
     return min(known, key=lambda commit: order[commit]) if known else None
+
+
+def _ask_passing(tracer: FileTracer, blob: str | None, passed: Passed) -> bool:
+    question = f"passes {passed.name} {' '.join(passed.arguments)}"
+    return tracer.ask(blob, question, lambda text: passes_any(text, passed))
+
+
+def keeps_passing(tracer: FileTracer, told: str) -> bool:
+    """Whether all versions of a file since the one that was the last pass an argument, or none does."""
+    path, last, name, *arguments = json.loads(told)
+    passed = Passed(name=name, arguments=tuple(arguments), paths=(path,))
+    blobs = [blob for _, one in tracer.timeline.by_path.get(path, ()) for blob in (one.before, one.after)]
+    since = blobs[blobs.index(last) :] if last in blobs else ()
+    return len({_ask_passing(tracer, blob, passed) for blob in since}) == 1
 
 
 def passes_any(text: str, passed: Passed) -> bool:

@@ -72,13 +72,15 @@ def read_timeline(
     return Timeline(tuple(_parse(out.decode("utf-8", "surrogateescape"))))
 
 
-def read_touched(repository: Repository, one: str, two: str) -> frozenset[str] | None:
-    """Paths that were changed on the way along first parents from one commit to the other, whichever is the older; None
-    where neither follows the other.
+def read_touched(repository: Repository, one: str, two: str) -> dict[str, frozenset[str | None]] | None:
+    """Paths that were changed on the way along first parents from one commit to the other, whichever is the older, each
+    with all its versions; None where neither follows the other.
     """
     for old, new in ((one, two), (two, one)):
         if one == two or follows(repository, new, old):
-            return frozenset(read_timeline(repository, old, new).by_path)
+            found = read_timeline(repository, old, new).by_path
+            blobs = {path: [(one.before, one.after) for _, one in changes] for path, changes in found.items()}
+            return {path: frozenset(blob for pair in pairs for blob in pair) for path, pairs in blobs.items()}
     return None
 
 

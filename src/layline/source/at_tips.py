@@ -7,7 +7,7 @@ reads (`source.seen`), and held against the tip that is asked about (`source.shi
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Container, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
@@ -24,7 +24,9 @@ T = TypeVar("T")
 Plain: TypeAlias = dict[str, Any]
 Stamp: TypeAlias = Callable[[Evidence | None], Evidence | None]
 """The same lines, read at the tip that is asked about, wherever they stand there."""
-_ASKED = frozenset({Asked.LOST, Asked.FATE, Asked.THERE, Asked.PASSED, Asked.STARTS, Asked.HELD, Asked.KEY})
+_ASKED = frozenset(
+    {Asked.LOST, Asked.FATE, Asked.THERE, Asked.PASSED, Asked.CALLS, Asked.PASSING, Asked.STARTS, Asked.HELD, Asked.KEY}
+)
 """Noted with what was answered: asked again."""
 AT_ONCE = 64
 """So many parts are read together: faster than one by one, and all of them would be held at once."""
@@ -42,6 +44,8 @@ class AtTips:
     """What another tip says differently."""
     ask: Callable[[Read], bool]
     """Whether what was noted with its answer (a lost name, a config key) is so at this tip."""
+    ours: Container[str] = ()
+    """Paths of our own files."""
     _kept: dict[str, list[Plain]] = field(default_factory=dict)
     _shifts: dict[str, Shift | None] = field(default_factory=dict)
 
@@ -56,7 +60,7 @@ class AtTips:
         self.load([key])
         for one in self._kept[key]:
             try:
-                found = accept(one["value"], partial(self._stamp, one)) if self._holds(one) else None
+                found = accept(self._move(one), partial(self._stamp, one)) if self._holds(one) else None
             except LookupError:  # lines that have moved apart
                 found = None
             if found is not None:
@@ -77,7 +81,7 @@ class AtTips:
     def keep(self, key: str, value: Plain, reads: Iterable[Read]) -> None:
         """Hold a value found now for `save`, in front of those of other tips."""
         self.load([key])
-        fresh = {"tip": self.tip, "reads": _encode(reads), "value": value, "at": sorted(set(_find_paths(value)))}
+        fresh = {"tip": self.tip, "reads": _encode(reads), "value": value, "at": sorted(set(_find_lines(value)))}
         others = [one for one in self._kept[key] if one["tip"] != self.tip]
         self._kept[key] = [fresh, *others][:_TIPS]
         self.memos.keep(key, {"tips": self._kept[key]})
@@ -89,11 +93,24 @@ class AtTips:
         try:
             return (
                 shift is not None
-                and not any(map(shift.has_moved, one["at"]))
+                and all(self._find_line(shift, path, line) is not None for path, line in one["at"])
                 and all(self.ask(read) if read[0] in _ASKED else shift.keeps(read) for read in _decode(one["reads"]))
             )
         except (LookupError, ValueError):  # a text that is not in this clone, or a row of another shape
             return False
+
+    def _find_line(self, shift: Shift, path: str, line: int) -> int | None:
+        """Where a told line stands at this tip; of a path that both sides have it is not known whose is told."""
+        found = shift.find_line(path, line)
+        return None if found != line and path in self.ours else found
+
+    def _move(self, one: Plain) -> Plain:
+        """The value with the lines that it tells where they stand at this tip."""
+        shift = self._find_shift(one["tip"]) if one["tip"] != self.tip else None
+        found = {(path, line): shift.find_line(path, line) for path, line in one["at"]} if shift is not None else {}
+        moved = {at: line for at, line in found.items() if line is not None and line != at[1]}
+        value: Plain = _put_lines(one["value"], moved) if moved else one["value"]
+        return value
 
     def _find_shift(self, tip: str) -> Shift | None:
         if tip not in self._shifts:
@@ -110,22 +127,38 @@ def _list_tips(plain: Plain | None) -> list[Plain]:
     return [one for one in listed if isinstance(one, dict) and one.keys() >= names] if isinstance(listed, list) else []
 
 
-def _find_paths(value: object) -> Iterator[str]:
-    """Files whose lines a value tells, evidence apart: that is stamped."""
+def _find_lines(value: object) -> Iterator[tuple[str, int]]:
+    """Files and lines that a value tells, evidence apart: that is stamped."""
     match value:
-        case {"path": str() as path, "line": int()}:
-            yield path
+        case {"path": str() as path, "line": int() as line}:
+            yield path, line
         case {"commit": _, "lines": _}:
             return
         case dict():
-            yield from (path for one in value.values() for path in _find_paths(one))
+            yield from (found for one in value.values() for found in _find_lines(one))
         case list():
-            yield from (path for one in value for path in _find_paths(one))
+            yield from (found for one in value for found in _find_lines(one))
         case str():
-            yield from (found[1] for found in _LINE.finditer(value))
+            yield from ((found[1], int(found[2])) for found in _LINE.finditer(value))
 
 
-_LINE = re.compile(r"([^\s:]+\.py):\d+")
+def _put_lines(value: Any, moved: dict[tuple[str, int], int]) -> Any:
+    """A value with other lines in the places of `_find_lines`."""
+    match value:
+        case {"path": str() as path, "line": int() as line}:
+            return {**value, "line": moved.get((path, line), line)}
+        case {"commit": _, "lines": _}:
+            return value
+        case dict():
+            return {name: _put_lines(one, moved) for name, one in value.items()}
+        case list():
+            return [_put_lines(one, moved) for one in value]
+        case str():
+            return _LINE.sub(lambda found: f"{found[1]}:{moved.get((found[1], int(found[2])), found[2])}", value)
+    return value
+
+
+_LINE = re.compile(r"([^\s:]+\.py):(\d+)")
 
 
 def _encode(reads: Iterable[Read]) -> dict[str, list[str]]:

@@ -21,6 +21,11 @@ def say_name(module: str, qualname: str) -> str:
     return f"{module} {qualname}"
 
 
+def say_history(path: str, qualname: str = "") -> str:
+    """How a read of a file's history is noted; with a name, of that definition's alone."""
+    return f"{path} {qualname}"
+
+
 class Asked(StrEnum):
     """What can be asked of an index, or of the history up to its commit."""
 
@@ -67,15 +72,19 @@ class Asked(StrEnum):
     FATE = "h"
     """How a name that stays has changed, if it plainly stays: `name=kind`."""
     HISTORY = "p"
-    """What commits did to a path."""
+    """What commits did to a path, or to one definition there: `path name`."""
     LOST = "l"
     """What became of a name that is not there: `name=digest`."""
     THERE = "q"
     """Whether a dotted text leads a module to something: `module text=answer`."""
     PASSED = "+"
     """Which calls name an argument: `argument=digest`."""
+    CALLS = "("
+    """Upstream's own calls of a name, places apart: `name=digest`."""
     HELD = "="
     """What methods of a class give its objects under a name: `class name=answer`."""
+    PASSING = ">"
+    """Since when calls in a file name arguments: its last version, and what they name, as JSON."""
     STARTS = "j"
     """Which modules somebody outside has to ask for so that one is loaded: `module=answer`."""
     KEY = "k"

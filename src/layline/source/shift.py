@@ -6,6 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cached_property
+from typing import TypeAlias
 
 from layline.core.ours import is_own
 from layline.git import Blob
@@ -25,10 +26,13 @@ from layline.source.named import (
 )
 from layline.source.replaced import REPLACING
 from layline.source.seen import Asked, Read, say_name
+from layline.source.slices import parse_cut, slice_definition
 from layline.source.stars import has_star, is_starred, split_words
 from layline.source.usage import find_words
 from layline.source.versions import Versions
 
+Touched: TypeAlias = Mapping[str, frozenset[str | None]]
+"""Path → the blobs of all its versions; None where it was not there."""
 _FIRST_LINE = (1, 1)
 """Stands for a whole module."""
 _REPLACING = REPLACING.encode()
@@ -39,8 +43,8 @@ SHARED = 4
 class Shift:
     """Answers about one pair of commits; only files that differ are read."""
 
-    def __init__(self, before: Index, after: Index, touched: frozenset[str] | None, versions: Versions) -> None:
-        """`touched`: paths that the commits between the two changed; None where neither follows the other."""
+    def __init__(self, before: Index, after: Index, touched: Touched | None, versions: Versions) -> None:
+        """`touched`: files that the commits between the two changed; None where neither follows the other."""
         self._asked = after.answers
         self._sides = before.every, after.every
         self._packages = before.namespaces, after.namespaces
@@ -53,6 +57,8 @@ class Shift:
         """Modules that came, went, moved or say something else."""
         self._known: dict[Read, bool] = {}
         self._lines: dict[str, list[str]] = {}
+        self._past: dict[str, str] = {}
+        self._pairs: dict[str, list[tuple[Lines, Lines]]] = {}
         self._chunks: dict[str, tuple[Chunk, ...]] = {}
         self._known_words: dict[bytes, bytes] = {}
         self._is_read = False
@@ -77,7 +83,7 @@ class Shift:
             Asked.STARS: self._has_stars,
             Asked.IMPORTERS: self._is_taken_alike,
             Asked.OWNERS: self._has_owners,
-            Asked.HISTORY: lambda path: self._touched is not None and path not in self._touched,
+            Asked.HISTORY: self._has_history,
         }
 
     def keeps(self, read: Read) -> bool:
@@ -85,9 +91,7 @@ class Shift:
         if read not in self._known:
             asked, what = read
             answer = self._answers.get(asked)
-            self._known[read] = (
-                answer(what) if answer is not None else not self.changed and self._touched == frozenset()
-            )
+            self._known[read] = answer(what) if answer is not None else not self.changed and self._touched == {}
         return self._known[read]
 
     def move(self, path: str, lines: Lines, reads: Iterable[Read]) -> Lines:
@@ -210,6 +214,24 @@ class Shift:
             found.setdefault(name, set()).update(taken)
         return {name: frozenset(names) for name, names in found.items()}
 
+    def _has_history(self, what: str) -> bool:
+        """Whether no commit between the two changed a file, or one definition there: what was asked of it by its lines
+        alone says the same in each version.
+        """
+        path, _, name = what.rpartition(" ")
+        blobs = self._touched.get(path, frozenset()) if self._touched is not None else None
+        if not blobs:
+            return blobs is not None
+        if not name or None in blobs:
+            return False
+        cuts = {slice_definition(self._read_version(str(blob)), name) for blob in blobs}
+        return len(cuts) == 1 and (cut := cuts.pop()) is not None and parse_cut(cut) is not None
+
+    def _read_version(self, blob: str) -> str:
+        if blob not in self._past:
+            self._past[blob] = self._parts[0].tree.repository.read_blob(blob).decode("utf-8-sig", "replace")
+        return self._past[blob]
+
     def _has_body(self, what: str) -> bool:
         named, _, told = what.rpartition("=")
         place, _, fingerprint = named.rpartition(" ")
@@ -248,9 +270,36 @@ class Shift:
         now = (entry for name, entry in self._sides[1].items() if name in self.changed)
         return [self._texts[one.blob] for one in now if is_own(one.path)]
 
-    def has_moved(self, path: str) -> bool:
-        """Whether lines of a file may stand elsewhere after."""
-        return path in self._paths
+    def find_line(self, path: str, line: int) -> int | None:
+        """Where a line of a file stands after: where nothing above it differs, or with a definition around it that is as
+        it was, among others in the same order. None where that cannot be told.
+        """
+        module = self._paths.get(path)
+        if module is None:
+            return line
+        if not all(module in side for side in self._sides):
+            return None
+        then, now = (self._split(side[module].blob) for side in self._sides)
+        if then[:line] == now[:line]:
+            return line
+        for (first, last), (start, end) in self._pair_definitions(module):
+            if first <= line <= last and then[first - 1 : last] == now[start - 1 : end]:
+                return line - first + start
+        return None
+
+    def _pair_definitions(self, module: str) -> list[tuple[Lines, Lines]]:
+        """The lines of each definition of a module, then and now; nothing where one that both have once stands in another
+        order.
+        """
+        if module not in self._pairs:
+            then, now = (self._find_module(side, module) for side in self._sides)
+            sides = [list(found.definitions) if found is not None else [] for found in (then, now)]
+            once = [Counter(one.qualname for one in side) for side in sides]
+            both = {name for name in once[0] if once[0][name] == once[1][name] == 1}
+            kept = [[one for one in sorted(side, key=lambda one: one.lines) if one.qualname in both] for side in sides]
+            is_alike = all(one.qualname == two.qualname for one, two in zip(*kept, strict=True))
+            self._pairs[module] = [(one.lines, two.lines) for one, two in zip(*kept, strict=True)] if is_alike else []
+        return self._pairs[module]
 
     @cached_property
     def _words(self) -> frozenset[bytes]:
