@@ -383,7 +383,7 @@ def every(tmp_path_factory: pytest.TempPathFactory) -> list[dict[str, Any]]:
             "Crew",
             "signature-changed",
             "breaks",
-            "does not take name=None; upstream passes it to whichever class a field holds",
+            "does not take name=None; upstream passes that to whichever class a field holds",
         ),
     ],
 )

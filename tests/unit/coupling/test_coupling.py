@@ -992,7 +992,7 @@ def test_what_upstream_passes_to_our_class_today_already_is_no_news(tmp_path: Pa
     found = couple(tmp_path, OUR_LINEAR + PROVIDER, before, {"keel/layer.py": group[0], "keel/block.py": group[1]})
     (row,) = [one for one in found if one.touch.value == "overrides"]
     assert (row.consequence.value, row.culprit) == ("look at", None)
-    assert row.detail.startswith("our override does not take name and group; upstream passes it to whichever")
+    assert row.detail.startswith("our override does not take name and group; upstream passes that to whichever")
     assert row.detail.endswith("already so at the pin: name")
 
 
@@ -1103,7 +1103,7 @@ def test_what_a_spec_of_ours_names_fails_where_no_call_of_upstream_fits_it(
     assert bool(rows) is fails
     if rows:
         assert rows[0].consequence.value == "look at"
-        assert "upstream passes it to whichever class a field holds, e.g. at keel/block.py:3" in rows[0].detail
+        assert "upstream passes that to whichever class a field holds, e.g. at keel/block.py:3" in rows[0].detail
 
 
 def test_of_calls_that_may_build_what_a_spec_names_those_of_a_spec_are_told(tmp_path: Path) -> None:
