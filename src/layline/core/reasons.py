@@ -138,7 +138,9 @@ class Reason(Enum):
     MISFITS_PASSED = "our replacement {parts:20}; upstream passes that at {places:4}"
     MISFITS_LEFT_OUT = "our replacement {parts:20}; upstream omits that at {places:4}"
     MISFITS_MAYBE = "our replacement {parts:20}; upstream may pass that at {places:4}"
-    MISFITS_SLOT = "our replacement {parts:20}; upstream passes that to whichever class a field holds, e.g. at {places:2}"
+    MISFITS_SLOT = (
+        "our replacement {parts:20}; upstream passes that to whichever class a field holds, e.g. at {places:2}"
+    )
     MEMBER_REFUSES = "{name} of our class {parts:20}; upstream passes that at {places:4}"
     FIELD_REFUSES = "{name} of our class {parts:20}; upstream passes that to what {other} holds at {places:4}"
     MEMBER_MISSING = "our class has no {name}, which upstream's class has now and its code calls at {places:4}"
@@ -232,11 +234,11 @@ class Reason(Enum):
     TYPES_ONLY = "imported for type checking only"
     CALL_NEVER = "at the pin {name} {parts:;}; our call does not fit the tip either"
     CALL_MIXED = "at the pin {name} {parts:;}; at the tip it takes our {names:6&} as {other}"
-    CALL_CROSSED = (
-        "it takes our {names:6&} as {other}, at the pin already: our call has the order of its parameters before {text}"
-    )
+    CALL_CROSSED = "it takes our {names:6&} as {other}, at the pin already: our call passes them in the order that upstream had before {text}"
     CALL_CROSSED_LATE = "our call fits only the tip: at the pin it takes our {names:6&} as {other}"
-    CALL_CROSSED_HERE = "it takes our {names:6&} as {other}: our call has the order of its parameters before {text}"
+    CALL_CROSSED_HERE = (
+        "it takes our {names:6&} as {other}: our call passes them in the order that upstream had before {text}"
+    )
     CALL_TOO_NEW = "our call fits only the tip: at the pin {name} {parts:;}"
     NEVER_BOUND = (
         "our call does not seem to fit the signature at the pin: it does not run there, or Layline misreads it"

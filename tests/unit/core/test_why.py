@@ -11,7 +11,9 @@ ONE, OTHER = Why(Reason.REFUSES_KEYWORD, "mask"), Why(Reason.RETURNS_OLD, counts
 AT = (Location("up/model.py", 7),)
 FIELD = Why(Reason.FIELD_REFUSES, "forward", "rope", places=AT, parts=(ONE,))
 PASSED = Why(Reason.MISFITS_PASSED, places=AT, parts=(ONE, OTHER))
-REFUSED = "forward of our class does not take the keyword mask; upstream passes it to what rope holds at up/model.py:7"
+REFUSED = (
+    "forward of our class does not take the keyword mask; upstream passes that to what rope holds at up/model.py:7"
+)
 TOLD = [
     ((FIELD,), (FIELD,), REFUSED),
     ((ONE,), (FIELD,), REFUSED),

@@ -187,7 +187,7 @@ def test_one_commit_is_told_the_same_whatever_the_pin_is(tmp_path: Path) -> None
 
     told = [find_misfits(pin) for pin in project.upstream.commits]
     crossed = (
-        "it takes our kind as build: our call has the order of its parameters before "
+        "it takes our kind as build: our call passes them in the order that upstream had before "
         f"{project.upstream.commits[1][:10]} (2026-01-02, Swap them (#2))"
     )
     assert told == [{(2, "keel has no legacy.model.Old"), (7, crossed)}] * 3
