@@ -8,7 +8,6 @@ from layline.core.progress import Progress, silent
 from layline.core.report import Answer
 from layline.patches.kept import read_inventories
 from layline.patches.listed import Filter, build_list
-from layline.workspace.guessed import tell_guess
 from layline.workspace.uncommitted import tell_uncommitted
 
 if TYPE_CHECKING:
@@ -26,5 +25,8 @@ def patches_list(
     keys = workspace.choose(backend)
     inventories = read_inventories(workspace, keys, progress)
     answer = build_list(workspace, inventories, wanted, alone=bool(backend))
-    told = tell_guess(workspace, answer, keys[0]) if len(keys) == 1 else answer
-    return tell_uncommitted(workspace, told, keys)
+    if len(keys) == 1:
+        from layline.workspace.guessed import tell_guess  # start-up does not pay for it
+
+        answer = tell_guess(workspace, answer, keys[0])
+    return tell_uncommitted(workspace, answer, keys)

@@ -14,7 +14,6 @@ from layline.core.patch import AS_IT_WAS, Holder, Style, TargetKind
 from layline.core.prose import count, verb
 from layline.patches.guards.show import show_condition, show_short
 from layline.patches.report import describe_change, describe_closing, find_shared_targets, is_on_object
-from layline.patches.unmatched import say_unmatched
 from layline.patches.wanted import (
     ALL,
     DEAD,
@@ -147,6 +146,8 @@ def _say_unmatched(whole: Inventory, wanted: Wanted) -> Iterator[str]:
     effects = list(whole.every_effect())
     if effects and not wanted.is_open:
         paths, targets = (one.location.path for one in effects), (one.target for one in effects if one.target)
+        from layline.patches.unmatched import say_unmatched  # a kept list does not pay for it
+
         yield from say_unmatched(wanted, paths, targets, lambda only: any(map(only.keeps, effects)))
 
 
