@@ -344,7 +344,7 @@ def test_every_version_that_the_project_asks_for_is_told_with_its_place(tmp_path
     told = (
         "# other places ask for it, too: pyproject.toml:3 for >=0.5,<=1.0 without 2 of these and requirements-old.txt:1 "
         "(optional) for ==0.9\n# why this one: an exact version takes precedence over a range, and what every "
-        "installation needs over optional files and extras\n"
+        "installation needs takes precedence over optional files and extras\n"
     )
     assert told in text
 

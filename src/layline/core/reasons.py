@@ -57,7 +57,7 @@ class Reason(Enum):
     OWN_CODE = "it is our own code, not upstream's"
     STAND_IN = "the name belongs to a module object that our code creates: nothing in upstream's module is replaced"
     MEMBER_OF_VALUE = "it belongs to the value {name}, which is still assigned as before"
-    SET_BY_METHODS = "methods of its class set it, also at the tip"
+    SET_BY_METHODS = "upstream's own methods set this attribute, at the tip too"
     FROM_OUTSIDE = "its class is still there, but upstream does not define the name there: a base class of another package has it, or our code adds it"
     OF_A_FUNCTION = "it is an attribute that our code sets on a function"
     FUNCTION_STAYS = "the function is still there"
@@ -73,7 +73,7 @@ class Reason(Enum):
     TYPO = "upstream never had it (a typo of {name}?)"
     CAME_AND_WENT = "upstream added it after the pin and removed it in {name} ({other}): {text}"
     HAD_UNTIL = "upstream removed it in {name} ({other}): {text}"
-    RESULT_UNKNOWN = "what the function returns cannot be decided without running the code"
+    RESULT_UNKNOWN = "the function's result cannot be decided without running the code"
     UNREADABLE = "the target cannot be read from the code"
     NOT_CERTAIN = "not certain: {text}"
     # keys of the configuration and of the environment
@@ -281,7 +281,9 @@ class Reason(Enum):
     FLAG_NOW = "at the tip {name}"
     DEFAULT = "default {name} became {other}"
     IMPORT_FAILS = "the import fails at the tip, so {name} not installed: {names:3+}"
-    CALLERS_FAIL = "the files that install {counts[0]:#other patched place} load this one and fail with it: {names:3+}"
+    CALLERS_FAIL = (
+        "the files that call what installs {counts[0]:#other effect} load this one and fail with it: {names:3+}"
+    )
     ALSO = "also line {names:6&}"
     ALSO_LINES = "also lines {names:6&}"
     # when it applies

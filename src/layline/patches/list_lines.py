@@ -195,7 +195,7 @@ def _count_packages(effects: list[Effect], roots: _Roots) -> list[str]:
     known = [(name, number) for name, number in others.most_common() if name]
     largest = known if len(known) == _MOST + 1 else known[:_MOST]  # one more is as short as "others"
     left = others.total() - sum(number for _name, number in largest)
-    return [f"{name} {number}" for name, number in (*largest, *([("others", left)] if largest and left else []))]
+    return [f"{name} ({number})" for name, number in (*largest, *([("others", left)] if largest and left else []))]
 
 
 def _is_aside(effect: Effect, roots: _Roots) -> bool:

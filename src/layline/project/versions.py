@@ -32,7 +32,8 @@ _ENDS = re.compile(r"<\s*\d|~=")
 _HIGHEST = re.compile(r"<=\s*(\d[\w.]*)")
 _ADDRESS = re.compile(r"git\+(https://[\w.-]+/[\w./-]+?)(?:\.git)?@([\w./-]*\d\.\d[\w./-]*)")
 _EXACT_FIRST = (
-    "an exact version takes precedence over a range, and what every installation needs over optional files and extras"
+    "an exact version takes precedence over a range, and what every installation needs takes precedence over optional "
+    "files and extras"
 )
 _METADATA_FIRST = "package metadata take precedence over requirement files, and these over CI and docs"
 _YOURS = "if you use another one, write it into `pin`"

@@ -92,7 +92,8 @@ def say_counts(plan: Plan) -> Iterator[str]:
     settings = [mend for step in plan.steps for mend in step.mends if mend.kind in SETTINGS]
     if settings:
         left = sum(not mend.mechanical for mend in settings)
-        more = f"; {left} {verb(left, 'is')} left for a person" if left else ""
+        who = "a person must change" if left == len(settings) else f"{left} {verb(left, 'is')} left for a person"
+        more = f"; {who}{(' it' if left == 1 else ' them') if left == len(settings) else ''}" if left else ""
         told = f"{count(len(settings), 'setting')} of ours (requirements, configuration keys)"
         yield f"In addition, {told} must follow upstream{more}."
     gates = sum(mend.kind is MendKind.GATE_RETIRED for step in plan.steps for mend in step.mends)

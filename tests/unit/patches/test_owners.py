@@ -72,8 +72,8 @@ SAID = [
         TORCH,
         "up",
         (
-            "1 patch that names no package of a backend, listed here and under no other: "
-            "1 because their files import no backend and up is the first one in layline.toml"
+            "1 patch that names no package of a backend is listed under up alone, "
+            "because their files import no backend and up is the first one in layline.toml"
         ),
     ),
     (
@@ -81,8 +81,8 @@ SAID = [
         f"import down.a\n{TORCH}torch.save = f\n",
         "down",
         (
-            "2 patches that name no package of a backend, listed here and under no other: "
-            "2 because their files import down most"
+            "2 patches that name no package of a backend are listed under down alone, "
+            "because their files import down most"
         ),
     ),
     ("a package of one of them", "import down.a as m\nm.f = print\n", "down", None),

@@ -135,6 +135,6 @@ def test_what_only_files_install_that_load_a_failing_one_is_told(
     effect = Effect(style=Style.BINDING_REPLACEMENT, target="keel.a", location=Location("app/patch.py", 2))
     cause = replace(CAUSE, location=Location("app/model.py", 2))
     told = tell_callers(cause, [], [Unregistered(effect=effect, within="app.patch.go", called_from=calls)], modules)
-    named = "; the files that install 1 other patched place load this one and fail with it: " + ", ".join(calls)
+    named = "; the files that call what installs 1 other effect load this one and fail with it: " + ", ".join(calls)
     assert told.detail == f"so 2 effects wait{named * is_told}"
     assert told.waiting == (effect.location,) * is_told

@@ -800,7 +800,7 @@ def test_the_head_line_counts_every_effect_once_and_says_what_overlaps(tmp_path:
     )
     assert listing.meta[1:] == (
         "This project has no patch registry: each name that a line of ours changes counts as one patch.",
-        "Other packages: other 2.",
+        "Other packages: other (2).",
         "1 of the 4 changes a single object, not a class or a module.",
         "The one that cannot be named is called uncertain below.",
     )
@@ -819,10 +819,10 @@ def test_the_head_line_names_what_stands_beside_the_backend(tmp_path: Path) -> N
     found = replace(read, unregistered=tuple(items), pin="a" * 40)
     listing = build_listing(found, "own", "Other", packages=("other",))
     assert listing.title == "Other: 1 monkey patch: none on Other, 1 on other packages."
-    assert listing.meta[2] == "Other packages: other.x 1."
+    assert listing.meta[2] == "Other packages: other.x (1)."
 
 
-@pytest.mark.parametrize(("packages", "last"), [(5, "other4 1"), (6, "other5 1"), (7, "others 2")])
+@pytest.mark.parametrize(("packages", "last"), [(5, "other4 (1)"), (6, "other5 (1)"), (7, "others (2)")])
 def test_packages_beyond_the_first_are_counted(tmp_path: Path, packages: int, last: str) -> None:
     source = "".join(f"import other{at}\nother{at}.run = lambda: {at}\n" for at in range(packages))
     read = read_files(tmp_path, {"own/boot.py": source})
@@ -831,7 +831,7 @@ def test_packages_beyond_the_first_are_counted(tmp_path: Path, packages: int, la
     )
     listing = build_listing(replace(read, unregistered=items, pin="a" * 40), "own", "Up")
     assert f"{packages} on other packages." in listing.title
-    assert listing.meta[2].startswith("Other packages: other0 1, other1 1, other2 1, other3 1, other4 1")
+    assert listing.meta[2].startswith("Other packages: other0 (1), other1 (1), other2 (1), other3 (1), other4 (1)")
     assert listing.meta[2].endswith(f"{last}.")
 
 

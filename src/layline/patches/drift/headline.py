@@ -42,7 +42,7 @@ def title(drift: DriftReport) -> str:
     more = say_others(places, drift.since or "the pin")
     at, outside = drift.to or drift.tip.hash[:8], _say_outside(drift)
     if not places.total:
-        none = f"No patch of ours has a known target in {drift.label}"
+        none = f"{'No patch of ours has a known target in' if drift.listed else 'We have no patch on'} {drift.label}"
         return f"{drift.label}: {f'{outside}. {none}' if outside else f'no place of ours breaks at {at}. {none}'}."
     told = "".join(f"; {part}" for part in more)
     beside = "".join(

@@ -73,12 +73,14 @@ def tell_homes(
     ]
     own = settings.backends[key].packages
     near = sum(any(longest_root(name, own) for name in imports(path)) for path in shared)
-    said = [f"{near} because their files import {key} most"] if near else []
-    rest = f"their files import no backend and {key} is the first one in layline.toml"
-    said += [f"{len(shared) - near} because {rest}"] if near < len(shared) else []
+    said = [(near, f"because their files import {key} most")] if near else []
+    rest = f"because their files import no backend and {key} is the first one in layline.toml"
+    said += [(len(shared) - near, rest)] if near < len(shared) else []
     if shared:
         told = f"{count(len(shared), 'patch')} that {verb(len(shared), 'names')} no package of a backend"
-        yield Skipped("patches of no backend", f"{told}, listed here and under no other: {', '.join(said)}")
+        why = said[0][1] if len(said) == 1 else ", ".join(f"{number} {one}" for number, one in said)
+        here = f"{told} {verb(len(shared), 'is')} listed under {key} alone"
+        yield Skipped("patches of no backend", f"{here}{',' if len(said) == 1 else ':'} {why}")
 
 
 def _find_near(path: str, settings: Settings) -> list[str]:

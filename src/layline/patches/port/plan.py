@@ -168,6 +168,9 @@ def describe_installing(patch: Patch, entered: str | None = None) -> Inline:
         if all(effect.moment is Moment.TRANSIENT for effect in patch.effects):
             return _describe_undone(patch, entered)
         call = Cell(f"{patch.handler}()", code=True)
+        holder, _dot, method = patch.handler.rpartition(".")
+        if method == "__init__":
+            return ("Each new ", Cell(holder, code=True), " installs it: there is nothing more to call.")
         if all(effect.holder is Holder.OBJECT for effect in patch.effects):
             return ("Call ", call, " on each object to be changed, before the object is used.")
         return ("Call ", call, " before the name is used.")
