@@ -15,9 +15,11 @@ import pytest
 
 from commands import Result, layline
 from histories import History
+from layline.app.patches_drift import patches_drift
 from layline.app.patches_read import patches_diff, patches_find, patches_port, patches_show
 from layline.cli.show import render
 from layline.core.report import Answer
+from layline.patches.drift.ask import DriftOptions
 from layline.workspace.open import Workspace, open_workspace
 from upgrading import make_project
 
@@ -370,6 +372,25 @@ def test_what_is_put_on_one_object_is_not_ported_to_its_class(tmp_path: Path) ->
     )
     assert "Call tune() on each object to be changed, before the object is used." in page
     assert "Assign " not in page
+
+
+def test_what_our_class_puts_on_its_own_parts_is_not_called_on_each_object(tmp_path: Path) -> None:
+    ours = (
+        "import types\n\nfrom keel.a import Ship\n\n\ndef mine(self):\n    return 2\n\n\nclass Fleet:\n"
+        "    def __init__(self):\n        self.ship = Ship()\n        self.ship.sail = types.MethodType(mine, self.ship)\n"
+    )
+    ship = "class Ship:\n    def sail(self):\n        return 1\n"
+    made = make_project(tmp_path, [("begin", {"keel/a.py": ship})], {"own/tune.py": ours})
+    page = " ".join(render(patches_show(made.open(), "own/tune.py:13"), "text").split())
+    assert "Each new Fleet installs it: there is nothing more to call." in page
+    assert "on each object" not in page
+
+
+def test_a_project_without_a_patch_says_so_in_the_first_line(tmp_path: Path) -> None:
+    made = make_project(tmp_path, [("begin", {"keel/a.py": "x = 1\n"})], {"own/use.py": "from keel.a import x\n"})
+    listing = patches_drift(made.open(), "keel", DriftOptions()).listing
+    assert listing is not None
+    assert listing.title.endswith("We have no patch on Keel.")
 
 
 def test_a_function_that_only_builds_a_module_of_ours_is_no_step_of_a_plan(tmp_path: Path) -> None:
